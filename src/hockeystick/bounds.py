@@ -1,0 +1,64 @@
+"""What leaves the library: a certified interval, a one-sided bound, or an estimate. Three types, never mixed up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A certified interval: ``lower <= truth <= upper``.
+
+    ``float(bound)`` is the upper end, the one that is safe to quote.
+
+    Attributes:
+        lower: certified lower end.
+        estimate: the best guess, between the two ends; no guarantee.
+        upper: certified upper end; ``inf`` only where ``reason`` says why.
+        guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
+            (ball arithmetic throughout).
+        accountant: the route by which the numbers came.
+        direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
+        reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
+
+    >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
+    >>> float(b), b.gap
+    (1.5, 0.5)
+    """
+
+    lower: float
+    estimate: float
+    upper: float
+    guarantee: Guarantee = field(default="certified", compare=False)
+    accountant: str = field(default="auto", compare=False)
+    direction: str | None = field(default=None, compare=False)
+    reason: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        assert self.lower <= self.estimate <= self.upper, (self.lower, self.estimate, self.upper)
+
+    def __float__(self) -> float:
+        return self.upper
+
+    @property
+    def gap(self) -> float:
+        """Width of the interval, ``upper - lower``."""
+        return 0.0 if self.lower == self.upper else self.upper - self.lower
+
+    @property
+    def relative_gap(self) -> float:
+        """Width relative to the upper end; 0 where both ends agree, 1 where nothing but the upper end is known."""
+        if self.lower == self.upper:
+            return 0.0
+        return 1.0 if math.isinf(self.upper) else (self.upper - self.lower) / self.upper
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaBound(Bound):
+    """A :class:`Bound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
+
+    log_delta: Bound = field(default=Bound(-math.inf, -math.inf, -math.inf), compare=False)

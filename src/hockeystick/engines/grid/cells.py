@@ -1,0 +1,211 @@
+"""Integrals of one pair over the cells of a loss grid: everything that spreading and merging need, without cancellation.
+
+Grid points ``g_j = offset + j h``. Each cell [l, r] = [g_j, g_j+1] is cut at its middle; over each half the integrals
+
+    left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
+
+are taken by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). ``w`` is the
+share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the likelihood ratio
+kept (Doroshenko et al. 2022, arXiv 2207.04380: the connect-the-dots split, cell by cell). Written as
+
+    1 - w = expm1(l - L) / expm1(-h),      w = e^(l - L) expm1(L - r) / expm1(-h)
+
+every term is positive. All masses are tilted: multiplied by ``e^(t g_j - kappa)``, l of their cell, formed in log space.
+
+Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error of L
+moves a share of at most ``loss_error / h`` of the cell's mass across the cell. Both are returned, in the same units, for the
+constructions to charge to the safe side.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair, SmoothPart
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
+EXPONENT_FLOOR = -745.0  # exp underflows below
+
+
+@dataclass(frozen=True, slots=True)
+class Mesh:
+    """The grid ``offset + j h`` and the tilt of the masses on it."""
+
+    offset: float
+    h: float
+    t: float
+    kappa: float
+
+
+@dataclass(slots=True)
+class Cells:
+    """Tilted integrals over cells ``first .. first + n - 1``; cell j is [g_j, g_j+1], scaled by ``e^(t g_j - kappa)``.
+
+    Attributes:
+        first: index of the first cell.
+        left, right: shape (2, n), the two integrals over the lower and the upper half of each cell.
+        shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
+        mass_error: shape (n,), relative error of the cell's mass.
+        below: tilted mass bound for what lies below the first knot that holds mass, ``first + 1``.
+        worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
+    """
+
+    first: int
+    left: Array
+    right: Array
+    shift: Array
+    mass_error: Array
+    below: float = 0.0
+    worst_slip: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much of a pair the cells must hold.
+
+    Attributes:
+        log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
+        log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
+    """
+
+    log_floor: float
+    log_low: float
+
+    def least_loss(self, mesh: Mesh) -> float:
+        """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
+        return (mesh.kappa + self.log_low) / mesh.t
+
+
+def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bool]:
+    """The outcomes between which the cells are filled, their losses, and whether the low end was cut by its tilt."""
+    x = np.array(smooth.support(reach.log_floor))
+    losses = smooth.loss(x)
+    least = reach.least_loss(mesh)
+    cut = bool(losses[0] < least < losses[1])
+    if cut:
+        x[0] = max(x[0], smooth.outcome(np.array([least]))[0])
+        losses = smooth.loss(x)
+    return x, losses, cut
+
+
+def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
+    """All cells that hold mass, as far as ``reach`` asks."""
+    atoms = pair.atoms.finite()
+    keep = np.isfinite(atoms.log_p) & (atoms.loss >= reach.least_loss(mesh))
+    cut = bool((np.isfinite(atoms.log_p) & ~keep).any())
+    loss, log_p = atoms.loss[keep], atoms.log_p[keep]
+    lows, highs = list(loss), list(loss)
+    if pair.smooth is not None:
+        (x_low, x_high), losses, smooth_cut = ends(pair.smooth, mesh, reach)
+        cut = cut or smooth_cut
+        lows.append(float(losses[0]))
+        highs.append(float(losses[1]))
+    first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
+    count = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) - first + 1
+    cells = Cells(first, np.zeros((2, count)), np.zeros((2, count)), np.zeros(count), np.zeros(count))
+    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss at most g_first+1
+    log_mass = 0.0 if cut else reach.log_floor
+    cells.below = math.exp(min(log_mass + mesh.t * (mesh.offset + (first + 1) * mesh.h) - mesh.kappa, 700.0)) * (1 + 1e-9)
+    if pair.smooth is not None:
+        _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
+    if len(loss):
+        _add_atoms(cells, loss, log_p, mesh)
+    return cells
+
+
+def _shares(down: Array, h: float) -> tuple[Array, Array]:
+    """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of their cell, kept within [0, h].
+
+    Where rounding has put L outside its cell, it is taken at the cell's end; ``shift`` pays for that.
+    """
+    down = np.minimum(np.maximum(down, 0.0), h)
+    width = math.expm1(-h)
+    return np.exp(-down) * np.expm1(down - h) / width, np.expm1(-down) / width
+
+
+def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
+    h = mesh.h
+    at = np.floor((loss - mesh.offset) / h + 1e-9).astype(np.intp)
+    low = mesh.offset + at * h
+    w, rest = _shares(loss - low, h)
+    exponent = log_p + mesh.t * low - mesh.kappa
+    mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR))
+    half = np.where(loss - low > 0.5 * h, 1, 0)
+    cell = at - cells.first
+    np.add.at(cells.left, (half, cell), mass * w)
+    np.add.at(cells.right, (half, cell), mass * rest)
+    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.maximum(low - loss, 0.0)
+    np.add.at(cells.shift, cell, mass * slip / h)
+    cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
+    error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
+    np.maximum.at(cells.mass_error, cell, error)
+
+
+def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float) -> None:
+    count = cells.left.shape[1]
+    halves = mesh.offset + (cells.first + 0.5 * np.arange(2 * count + 1)) * mesh.h
+    edges = smooth.outcome(halves)
+    edges = np.minimum(np.maximum(edges, x_low), x_high)
+    # An outcome at the very end of a flat loss comes back as NaN-free infinity or as a value out of order by rounding.
+    edges = np.maximum.accumulate(edges)
+    half_width = 0.5 * np.diff(edges)
+    reach = 4 + smooth.growth(0.5 * (edges[1:] + edges[:-1])) + half_width
+    narrow = half_width * reach
+    used = half_width > 0
+    for nodes, chosen in (
+        (4, used & (narrow <= HALF_WIDTH[4])),
+        (8, used & (narrow > HALF_WIDTH[4]) & (narrow <= HALF_WIDTH[8])),
+        (16, used & (narrow > HALF_WIDTH[8])),
+    ):
+        where = np.flatnonzero(chosen)
+        panels = np.maximum(1, np.ceil(narrow[where] / HALF_WIDTH[16]).astype(np.intp))
+        for part in _batches(panels * nodes):
+            _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
+
+
+def _batches(sizes: Index) -> list[slice]:
+    """Consecutive slices with about MAX_NODES evaluations each."""
+    if len(sizes) == 0:
+        return []
+    batch = np.cumsum(sizes) // MAX_NODES
+    starts = np.flatnonzero(np.diff(batch, prepend=-1))
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(sizes)], strict=True)]
+
+
+def _add_panels(
+    cells: Cells, smooth: SmoothPart, mesh: Mesh, edges: Array, where: Index, panels: Index, nodes: int
+) -> None:
+    """Add the half-cells ``where``, each cut into its number of panels with a rule of ``nodes`` nodes."""
+    h = mesh.h
+    owner = np.repeat(np.arange(len(where)), panels)
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(panels) - panels, panels)
+    low, high = edges[where], edges[where + 1]
+    half = (0.5 * (high - low) / panels)[owner]
+    centre = low[owner] + half * (2 * rank + 1)
+    xi, weight = rule(nodes)
+    x = (centre[:, None] + half[:, None] * xi).ravel()
+    cell = where // 2
+    g = mesh.offset + (cells.first + cell) * h
+    expand = np.repeat(owner, nodes)
+    loss, log_p, at = smooth.loss(x), smooth.log_p(x), g[expand]
+    w, rest = _shares(loss - at, h)
+    exponent = log_p + mesh.t * at - mesh.kappa
+    mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR)) * (half[:, None] * weight).ravel()
+    starts = (np.cumsum(panels) - panels) * nodes
+    side = where % 2
+    cells.left[side, cell] += np.add.reduceat(mass * w, starts)
+    cells.right[side, cell] += np.add.reduceat(mass * rest, starts)
+    slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * (np.abs(loss) + np.abs(at) + abs(mesh.offset)) + 16 * h)
+    np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / h, starts))
+    cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
+    error = smooth.log_p_error(x) + 4 * (8 + np.abs(log_p) + np.abs(mesh.t * at) + abs(mesh.kappa))
+    np.maximum.at(cells.mass_error, cell, UNIT_ROUNDOFF * np.maximum.reduceat(error, starts))

@@ -1,0 +1,318 @@
+"""From one direction of a plan to a certified interval, mesh, tilt and window chosen by the error law.
+
+Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging takes ``h^2/12``
+away, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t (1+t) h^2 / 8``. The law gives the
+first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side) correct it before anything is composed,
+and the interval obtained corrects it again until it is as narrow as was asked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hockeystick.engines.composition import Composition, Guide, log_peak
+from hockeystick.engines.grid.cells import Cells, Mesh, Reach, ends, integrate
+from hockeystick.engines.grid.laws import GridLaw, excess_at_mode, merge, spread
+from hockeystick.engines.grid.sums import GridSum, Window
+from hockeystick.pairs import DominatingPair
+
+MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
+MAX_CELLS = 1 << 21  # of one round
+MAX_SLIP = 1 / 16  # rounding of a loss, in cells
+ATTEMPTS = 10
+TILTS = (1.0, 0.85, 0.7, 0.55)  # of the saddle point: heavier right tails want less tilt and so a shorter window
+LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
+MAX_AMPLIFICATION = 9.0  # log of how much larger errors weigh at less tilt
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """What one direction gives: certified ends and the best guess between. ``limited`` says what kept it from the asked gap."""
+
+    lower: float
+    estimate: float
+    upper: float
+    limited: str | None = None
+
+    @classmethod
+    def weighted(cls, lower: float, upper: float) -> Interval:
+        """With the estimate in which the leading errors, two to one by the error law, cancel."""
+        return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
+
+    def intersected(self, other: Interval) -> Interval:
+        """Both are certified: so is what they share. The estimate is the other's, moved inside."""
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        return Interval(lower, min(max(other.estimate, lower), upper), upper)
+
+
+class _Query(Protocol):
+    """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
+
+    def epsilon(self, best: Interval | None) -> float: ...
+    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float: ...
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval: ...
+    def width(self, interval: Interval) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _DeltaQuery:
+    """log delta at an epsilon; width absolute in log delta, which is relative in delta."""
+
+    at: float
+
+    def epsilon(self, best: Interval | None) -> float:
+        return self.at
+
+    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float:
+        return gap
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        low, high = lower.log_delta(self.at), min(upper.log_delta(self.at), 0.0)
+        return Interval.weighted(min(low, high), high)
+
+    def width(self, interval: Interval) -> float:
+        return interval.upper - interval.lower
+
+
+@dataclass(frozen=True, slots=True)
+class _EpsilonQuery:
+    """epsilon at a log delta; width relative. ``slope`` is about -d log delta / d eps."""
+
+    log_delta: float
+    guess: float
+    gap: float
+
+    def epsilon(self, best: Interval | None) -> float:
+        return best.estimate if best else self.guess
+
+    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float:
+        return gap * epsilon * tilt
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        high = upper_end(upper.log_delta, self.log_delta, self.guess, slope, self.gap)
+        low = lower_end(lower.log_delta, self.log_delta, high, slope, self.gap)
+        return Interval.weighted(low, high)
+
+    def width(self, interval: Interval) -> float:
+        return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
+
+
+class GridEngine:
+    """Certified epsilon and log delta of one direction with finite losses.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self.composition = composition
+
+    def log_delta(self, epsilon: float, gap: float) -> Interval:
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        floor = -50.0
+        for _ in range(40):  # the nodes must reach as deep as the answer
+            guide = Guide(self.composition, floor)
+            tilt = guide.saddle(epsilon)
+            depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
+            if depth > floor + 45.0:
+                break
+            floor = 1.3 * min(depth, floor) - 50.0
+        return self._refined(guide, tilt, depth, gap, _DeltaQuery(epsilon))
+
+    def epsilon(self, log_delta: float, gap: float) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap."""
+        guide = Guide(self.composition, log_delta - 50.0)
+        tilt = guide.tilt_for_delta(log_delta)
+        guess = guide.epsilon(tilt)
+        if guess <= 0:
+            guess, tilt = 0.0, guide.saddle(0.0)
+        return self._refined(guide, tilt, log_delta, gap, _EpsilonQuery(log_delta, guess, gap))
+
+    def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: _Query) -> Interval:
+        """Build, compose and measure until the interval is narrow enough or a limit binds."""
+        best: Interval | None = None
+        share = 0.6
+        for _ in range(ATTEMPTS):
+            epsilon = query.epsilon(best)
+            if best is not None and epsilon != query.epsilon(None):
+                tilt = guide.saddle(epsilon)
+            asked = max(query.tolerance(gap, epsilon, tilt), LEAST_TOLERANCE)
+            run = _Run(self.composition, guide, tilt, epsilon, depth, share * asked)
+            found = query.measure(*run.sums(), slope=run.slope(tilt))
+            best = found if best is None else best.intersected(found)
+            width = query.width(best)
+            if width <= gap or run.limited:
+                break
+            share *= min(max(0.7 * gap / width, 0.02), 0.7)
+        assert best is not None
+        return replace(best, limited=run.limited if query.width(best) > gap else None)
+
+
+class _Run:
+    """One choice of tilt, window and mesh, and the two sums it gives."""
+
+    def __init__(
+        self, composition: Composition, guide: Guide, saddle: float, epsilon: float, depth: float, asked: float
+    ) -> None:
+        self.composition, self.guide, self.epsilon = composition, guide, epsilon
+        self.limited: str | None = None
+        self.asked = asked
+        log_share = math.log(min(asked, 1e-2)) - 8.0 - math.log(composition.count)
+        self.reach = Reach(log_floor=depth + log_share, log_low=log_share)
+        self.log_lost = self.reach.log_floor + math.log(composition.count)
+        self.t, self.window = self._tilt_and_window(saddle, depth)
+        self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
+        self.h, self.lower, self.upper = self._mesh(saddle)
+
+    def sums(self) -> tuple[GridSum, GridSum]:
+        """Lower and upper sum."""
+        counts = [count for _, count in self.composition.rounds]
+        lower = GridSum(list(zip(self.lower, counts, strict=True)), self.window, -1, self.log_lost)
+        upper = GridSum(list(zip(self.upper, counts, strict=True)), self.window, +1, self.log_lost)
+        return lower, upper
+
+    def slope(self, saddle: float) -> float:
+        """About -d log delta / d eps: the saddle, or where that is tiny what the width of the law allows."""
+        return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
+
+    def _tilt_and_window(self, saddle: float, depth: float) -> tuple[float, Window]:
+        """The tilt with the shortest window among a few, its tails small against the answer."""
+        choices: list[tuple[float, float, Window]] = []
+        best_depth = math.inf
+        for factor in TILTS:
+            t = factor * saddle
+            c = self.guide.cumulants(t)
+            top = c.k0 - t * self.epsilon + log_peak(t)
+            best_depth = min(best_depth, top)
+            if top > best_depth + MAX_AMPLIFICATION:
+                break
+            log_tail = math.log(min(self.asked, 0.1)) + min(depth - top, 0.0) - 4.0
+            high, theta_high = self.guide.tail_tilt(t, log_tail, +1)
+            low, theta_low = self.guide.tail_tilt(t, log_tail, -1)
+            # mass above `high` only matters where f has not faded, and mass that wraps to below epsilon is lost
+            low = min(low, self.epsilon)
+            width = max(high - self.epsilon, self.epsilon - low)
+            faded = self.epsilon + min(high - self.epsilon, (10.0 - math.log(min(self.asked, 0.1))) / t)
+            width = max(width, faded - low)
+            width = max(width, 4 / t) if high - low < 1e-9 * abs(high) else width
+            choices.append((width, t, Window(low, low + width, theta_low, theta_high)))
+        _, t, window = min(choices, key=lambda choice: choice[0])
+        return t, window
+
+    def _mesh(self, saddle: float) -> tuple[float, list[GridLaw], list[GridLaw]]:
+        """The gap h and the laws on it, brought to the asked difference of the two sides' cumulants."""
+        k, t = self.composition.count, self.t
+        spans = [pair.loss_range[1] - pair.loss_range[0] for pair, _ in self.composition.rounds]
+        atomic = [s for s, (pair, _) in zip(spans, self.composition.rounds, strict=True) if len(pair.atoms.loss)]
+        unit = max((s for s in atomic if math.isfinite(s) and s > 0), default=None)
+        asked = self.asked * (t * (1 + t)) / (saddle * (1 + saddle))
+        h = math.sqrt(8 * asked / (k * t * (1 + t)))
+        width = self.window.high - self.window.low
+        if unit is not None and all(pair.smooth is None for pair, _ in self.composition.rounds):
+            h = min(h * 1e3, unit) if len(self.composition.rounds) == 1 else min(h, unit)
+        h = min(h, width / 16) if unit is None else min(h, unit)
+        for attempt in range(8):
+            h = self._allowed(h, width, unit)
+            laws = [self._laws(pair, kappa, h) for (pair, _), kappa in zip(self.composition.rounds, self.kappas, strict=True)]
+            lower, upper = [a for a, _ in laws], [b for _, b in laws]
+            counts = [count for _, count in self.composition.rounds]
+            spread_by = math.fsum(
+                n * (b.log_moment(0.0) - a.log_moment(0.0)) for n, a, b in zip(counts, lower, upper, strict=True)
+            )
+            if self.limited or attempt == 7:
+                break
+            if spread_by > 1.3 * asked:
+                h *= max(math.sqrt(0.8 * asked / spread_by), 0.1) if math.isfinite(spread_by) else 0.1
+            elif spread_by < 0.2 * asked and width / h > 1 << 15 and not self._at_unit(h, unit):
+                h *= min(math.sqrt(0.7 * asked / max(spread_by, 1e-300)), 8.0)
+            else:
+                break
+        return h, lower, upper
+
+    @staticmethod
+    def _at_unit(h: float, unit: float | None) -> bool:
+        return unit is not None and h > 0.999 * unit
+
+    def _allowed(self, h: float, width: float, unit: float | None) -> float:
+        """h within the limits of memory and of rounding, and a whole part of the distance between two atoms."""
+        least = width / MAX_POINTS
+        for (pair, _), kappa in zip(self.composition.rounds, self.kappas, strict=True):
+            if pair.smooth is not None:
+                _, losses, _ = ends(pair.smooth, Mesh(0.0, h, self.t, kappa), self.reach)
+                least = max(least, float(losses[1] - losses[0]) / MAX_CELLS)
+        if h < least:
+            h, self.limited = least, "the mesh is as fine as the memory limit allows"
+        if unit is not None:
+            parts = max(1, math.ceil(unit / h - 1e-9))
+            h = unit / (parts if unit / parts >= least else max(1, parts - 1))
+        return h
+
+    def _laws(self, pair: DominatingPair, kappa: float, h: float) -> tuple[GridLaw, GridLaw]:
+        low, high = pair.loss_range
+        offset = low if math.isfinite(low) else high if math.isfinite(high) else 0.0
+        mesh = Mesh(offset, h, self.t, kappa)
+        cells = self._cells(pair, mesh)
+        upper = spread(cells, mesh)
+        if len(pair.atoms.loss) == 0:
+            mesh = Mesh(offset + excess_at_mode(cells, mesh), h, self.t, kappa)
+            cells = self._cells(pair, mesh)
+        return merge(cells, mesh), upper
+
+    def _cells(self, pair: DominatingPair, mesh: Mesh) -> Cells:
+        cells = integrate(pair, mesh, self.reach)
+        if cells.worst_slip > MAX_SLIP:
+            self.limited = "the mesh is as fine as double precision allows"
+        return cells
+
+
+def upper_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
+    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one."""
+    low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
+    if log_delta(guess) > target:
+        while log_delta(high) > target:
+            low, high, step = high, high + step, 2 * step
+    else:
+        while log_delta(low) <= target:
+            if low == 0.0:
+                return 0.0
+            high, low, step = low, max(low - step, 0.0), 2 * step
+    root = _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while log_delta(root) > target:
+        root, step = min(root + step, high), 2 * step
+    return root
+
+
+def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
+    """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
+
+    Searched downwards from an upper end: far from there a lower bound may be worth nothing.
+    """
+    low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
+    while log_delta(low) <= target:
+        if low == 0.0:
+            return 0.0
+        high, low, step = low, max(low - step, 0.0), 2 * step
+    root = low if low == high else _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while root > low and log_delta(root) <= target:
+        root, step = max(root - step, low), 2 * step
+    return root
+
+
+def _first_step(excess: float, guess: float, slope: float) -> float:
+    """How far the root may be, from the slope; bounded, since the slope only holds nearby."""
+    step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
+    return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
+
+
+def _root(log_delta: Callable[[float], float], target: float, low: float, high: float, gap: float) -> float:
+    from scipy.optimize import brentq
+
+    def above(epsilon: float) -> float:
+        return max(log_delta(epsilon), -1e6) - target
+
+    return float(brentq(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14))

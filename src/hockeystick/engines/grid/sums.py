@@ -1,0 +1,115 @@
+"""The law of a sum of grid losses, near where it matters, with every error charged to one side.
+
+The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S - eps)`` with
+``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S. The window [low, high) holds eps and most of the tilted
+law. Three things are missing or too much in a circular sum, each charged:
+
+- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, f being past its peak there (upper bound only);
+- mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability times the
+  peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``, where f = 0;
+- the Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``): ``error * sum f``.
+
+Probabilities of the tails are Markov's: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the very masses that were convolved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.composition import log_peak
+from hockeystick.engines.grid.laws import GridLaw
+from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+Array = npt.NDArray[np.float64]
+
+FADE = 60.0  # f is summed up to x = FADE / t + peak; beyond, it is below e^-60 and charged whole
+SUM_ERROR = 1e-13  # pairwise summation of up to 2^23 products, each with three elementary functions
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where the sum is looked at: [low, high), and the extra tilts for the tails."""
+
+    low: float
+    high: float
+    theta_low: float
+    theta_high: float
+
+
+class GridSum:
+    """The composed law of one side.
+
+    Args:
+        laws: (law, count), all on the same h and tilt.
+        window: what to keep of the sum.
+        side: ``+1`` for an upper bound, ``-1`` for a lower one.
+        log_lost: log of the P-mass that the laws leave out, over all rounds (an upper bound counts it in full).
+    """
+
+    def __init__(self, laws: Sequence[tuple[GridLaw, int]], window: Window, side: int, log_lost: float) -> None:
+        mesh = laws[0][0].mesh
+        self.t, self.h, self.side, self.log_lost = mesh.t, mesh.h, side, log_lost
+        self._window = window
+        self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
+        self._origin_size = math.fsum(count * abs(law.mesh.offset) for law, count in laws)
+        n = fast_length(max(math.ceil((window.high - window.low) / self.h), 16))
+        power = convolution_power([(law.mass, count) for law, count in laws], n)
+        self.start = math.floor((window.low - self._origin) / self.h)
+        shift = (self.start - sum(count * law.first for law, count in laws)) % n
+        self._values = np.roll(power.values, -shift)
+        self._error = power.error
+        self.log_norm = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
+        self._log_tail_low = self._log_markov(laws, -window.theta_low)
+        self._log_tail_high = self._log_markov(laws, window.theta_high)
+        self._norm_error = 8 * UNIT_ROUNDOFF * math.fsum(
+            count * (4 + abs(law.mesh.kappa) + abs(math.log(law.mass.sum()))) for law, count in laws
+        )
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @staticmethod
+    def _log_markov(laws: Sequence[tuple[GridLaw, int]], theta: float) -> float:
+        """``log E_t e^(theta S)``."""
+        return math.fsum(count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws)
+
+    def log_delta(self, epsilon: float) -> float:
+        """Certified log of ``E (1 - e^(eps - S))_+`` for this side; ``-inf`` where nothing is certified above 0."""
+        t, h, n = self.t, self.h, len(self._values)
+        slip = 8 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
+        epsilon -= self.side * slip
+        first = math.floor((epsilon - self._origin) / h) + 1 - self.start
+        below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
+        first = min(max(first, 0), n)
+        reach = FADE / t + math.log1p(1 / t)
+        last = min(n, first + math.ceil(reach / h) + 1)
+        x = self._origin + (self.start + np.arange(first, last)) * h - epsilon
+        x = np.maximum(x, 0.0)
+        f = np.exp(-t * x) * -np.expm1(-x)
+        total = float((self._values[first:last] * f).sum())
+        noise = self._error * float(f.sum()) + SUM_ERROR * float((np.abs(self._values[first:last]) * f).sum())
+        peak = math.exp(log_peak(t))
+        low, high = self._origin + self.start * h, self._origin + (self.start + n) * h
+        below = math.exp(min(self._log_tail_low + self._window.theta_low * low, 0.0))
+        if self.side > 0:
+            log_above = min(self._log_tail_high - self._window.theta_high * high, 0.0)
+            missing = math.exp(log_above + _log_weight(max(high - epsilon, math.log1p(1 / t)), t))
+            missing += peak * (1.1 * (1 + t) * math.exp(-FADE) + (below if below_window else 0.0))
+            log_value = math.log(total + noise + 1.01 * missing) + self.log_norm - t * epsilon + self._norm_error
+            return float(np.logaddexp(log_value, self.log_lost))
+        wrapped = self._log_tail_high - self._window.theta_high * (max(epsilon, low) + (n - 1) * h)
+        total -= noise + 1.01 * peak * (below + math.exp(min(wrapped, 0.0)))
+        if total <= 0:
+            return -math.inf
+        return math.log(total) + self.log_norm - t * epsilon - self._norm_error
+
+
+def _log_weight(x: float, t: float) -> float:
+    """``log f(x)``."""
+    return -t * x + math.log(-math.expm1(-x))

@@ -1,0 +1,1 @@
+"""Numbers without privacy: log-space, quadrature, Fourier powers, normal tails, directed rounding."""

@@ -1,0 +1,32 @@
+"""The unit round-off, and the stated accuracy of the elementary functions on which every certified number rests.
+
+A bound is *certified* when it is proved given that each function below returns a value within ``ULPS`` units in the last
+place of the true one over the ranges used. ``tests/test_elementary_accuracy.py`` measures this against ball arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+
+UNIT_ROUNDOFF = 2.0**-53
+
+ULPS = 4
+"""Stated accuracy, in units in the last place, of exp, expm1, log, log1p, erfcx and log_ndtr as NumPy and SciPy ship
+them. Measured: below 2 for the NumPy functions, below 4 for the SciPy ones."""
+
+TINY = 5e-324
+"""The smallest positive double: what a positive truth below the range is rounded up to."""
+
+
+def next_up(x: float, steps: int = 1) -> float:
+    """``x`` moved ``steps`` doubles up."""
+    for _ in range(steps):
+        x = math.nextafter(x, math.inf)
+    return x
+
+
+def next_down(x: float, steps: int = 1) -> float:
+    """``x`` moved ``steps`` doubles down."""
+    for _ in range(steps):
+        x = math.nextafter(x, -math.inf)
+    return x

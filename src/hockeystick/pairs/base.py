@@ -1,0 +1,117 @@
+"""The two nouns every engine works on: a dominating pair, and the smooth part of one.
+
+Symbols: ``x`` the outcome (a scalar), ``L = log dP/dQ`` the privacy loss, under P. ``p_inf = P(L = +inf)``.
+All arrays are one-dimensional float64; all masses are natural logarithms.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+NO_MASS = np.empty(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """Point masses of the privacy loss.
+
+    Attributes:
+        loss: shape (n,), the loss of each atom; ``-inf`` where P has no mass, ``+inf`` where Q has none.
+        log_p: shape (n,), log of the mass under P.
+        log_q: shape (n,), log of the mass under Q.
+    """
+
+    loss: Array
+    log_p: Array
+    log_q: Array
+
+    @classmethod
+    def none(cls) -> Atoms:
+        """No atoms."""
+        return cls(NO_MASS, NO_MASS, NO_MASS)
+
+    def finite(self) -> Atoms:
+        """The atoms whose loss is finite."""
+        keep = np.isfinite(self.loss)
+        return Atoms(self.loss[keep], self.log_p[keep], self.log_q[keep])
+
+
+class SmoothPart(Protocol):
+    """The part of a pair with densities p, q over an interval of x on which the loss strictly increases.
+
+    Both densities continue to entire functions of x with ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 / 2)``, likewise
+    q: that is what bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
+    """
+
+    def log_p(self, x: Array) -> Array:
+        """Log-density under P."""
+        ...
+
+    def loss(self, x: Array) -> Array:
+        """Privacy loss, increasing in x."""
+        ...
+
+    def outcome(self, loss: Array) -> Array:
+        """The x at which the loss takes a value; the end of the support where it takes none."""
+        ...
+
+    def loss_error(self, x: Array) -> Array:
+        """Bound on the rounding error of :meth:`loss`, in units of the unit round-off (absolute)."""
+        ...
+
+    def log_p_error(self, x: Array) -> Array:
+        """Bound on the rounding error of :meth:`log_p`, in units of the unit round-off (absolute)."""
+        ...
+
+    def growth(self, x: Array) -> Array:
+        """The growth constant of the densities around x (see the class)."""
+        ...
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """An interval of x with P-mass at most ``exp(log_mass)`` on either side of it."""
+        ...
+
+
+class DominatingPair(ABC):
+    """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
+
+    Pairs are immutable values: equal pairs are interchangeable, and are merged by the composition.
+    """
+
+    @property
+    @abstractmethod
+    def atoms(self) -> Atoms:
+        """Point masses of the loss, those at infinite loss included."""
+
+    @property
+    @abstractmethod
+    def smooth(self) -> SmoothPart | None:
+        """The part with densities, if any."""
+
+    @property
+    @abstractmethod
+    def loss_range(self) -> tuple[float, float]:
+        """Infimum and supremum of the finite losses under P; infinite where unbounded."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """``P(L = +inf)``."""
+        atoms = self.atoms
+        at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
+        return float(np.exp(at_infinity).sum())
+
+    @classmethod
+    def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
+        """An equivalent composition of pairs of this family, given as (pair, count).
+
+        Families closed under composition fold many rounds into one; the others are returned as they are.
+        """
+        return rounds

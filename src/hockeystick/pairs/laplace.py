@@ -1,0 +1,82 @@
+"""The Laplace pair: P = Lap(theta, 1), Q = Lap(0, 1), with theta = distance / scale.
+
+The loss is ``-theta`` for x <= 0, ``theta`` for x >= theta and ``2x - theta`` between: two atoms and a smooth part.
+The pair is its own mirror image. It dominates the Laplace mechanism on vectors whose L1 change is at most theta scales.
+Proof: let A, B, C be the law of iid log-concave noise shifted by 0, by v_1 e_1, and by v_1 e_1 + v_2 e_2. A test of level
+a for A against B has power at most 1 - f_1(a) with f_i the trade-off function of the scalar shift v_i, so against C at
+most 1 - f_2(1 - f_1(a)). For scalar log-concave noise the same half-line is optimal for every shift, hence
+f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). Repeat over the coordinates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+
+LOG_HALF = math.log(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceMiddle:
+    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta."""
+
+    theta: float
+
+    def log_p(self, x: Array) -> Array:
+        """``log(1/2) - (theta - x)``."""
+        return LOG_HALF - (self.theta - x)
+
+    def log_q(self, x: Array) -> Array:
+        """``log(1/2) - x``."""
+        return LOG_HALF - x
+
+    def loss(self, x: Array) -> Array:
+        """``2x - theta``."""
+        return 2 * x - self.theta
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss, kept within [0, theta], where the loss ends."""
+        return np.minimum(np.maximum(0.5 * (loss + self.theta), 0.0), self.theta)
+
+    def loss_error(self, x: Array) -> Array:
+        """Rounding of theta, of x and of the difference."""
+        return np.full_like(x, 8 * self.theta)
+
+    def log_p_error(self, x: Array) -> Array:
+        """Rounding of theta, of x and of the differences."""
+        return np.full_like(x, 8 * self.theta + 8)
+
+    def growth(self, x: Array) -> Array:
+        """``|exp(+-(x + iy))|`` grows by ``exp(|y|)`` at most, in any direction."""
+        return np.ones_like(x)
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """The whole interval: the rest of the law is in the atoms."""
+        return 0.0, self.theta
+
+
+@dataclass(frozen=True, slots=True)
+class LaplacePair(DominatingPair):
+    """Lap(theta, 1) against Lap(0, 1)."""
+
+    theta: float
+
+    @property
+    def atoms(self) -> Atoms:
+        """P(x >= theta) = 1/2 at loss theta; P(x <= 0) = exp(-theta)/2 at loss -theta."""
+        high, low = LOG_HALF, LOG_HALF - self.theta
+        return Atoms(np.array([-self.theta, self.theta]), np.array([low, high]), np.array([high, low]))
+
+    @property
+    def smooth(self) -> SmoothPart:
+        """The part between the two centres."""
+        return LaplaceMiddle(self.theta)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """``[-theta, theta]``."""
+        return -self.theta, self.theta

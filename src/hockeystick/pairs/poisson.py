@@ -1,0 +1,182 @@
+"""Poisson subsampling of any base pair, in the direction that removes a record and in the one that adds it.
+
+Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11: let W dominate the law with the record and O the law without it.
+After including each record independently with probability q the pairs are
+
+- remove: P = (1 - q) O + q W, Q = O, with loss ``psi(l) = log(1 - q + q e^l)``, l the base loss ``log dW/dO``;
+- add: P = O, Q = (1 - q) O + q W, with loss ``-psi(l)``.
+
+Numerics: psi and its inverse are written so that the absolute error stays a few units of ``|psi|`` however small q is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+
+
+class BasePart(SmoothPart, Protocol):
+    """A smooth part that also knows its density under Q."""
+
+    def log_q(self, x: Array) -> Array:
+        """Log-density under Q."""
+        ...
+
+
+class BasePair(Protocol):
+    """What is asked of the base: a record's presence tells P (with) from Q (without)."""
+
+    @property
+    def atoms(self) -> Atoms:
+        """Point masses."""
+        ...
+
+    @property
+    def smooth(self) -> BasePart | None:
+        """Densities."""
+        ...
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Range of the base loss."""
+        ...
+
+
+def mixed_loss(loss: Array, rate: float) -> Array:
+    """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    with np.errstate(over="ignore", divide="ignore"):
+        excess = rate * np.expm1(np.minimum(loss, 500.0))
+        near = np.log1p(np.maximum(excess, -0.5))
+        far = np.logaddexp(math.log1p(-rate), math.log(rate) + loss)
+    return np.where((excess < -0.5) | (loss > 500.0), far, near)
+
+
+def unmixed_loss(psi: Array, rate: float) -> Array:
+    """The base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
+    floor = math.log1p(-rate)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = np.expm1(np.minimum(psi, 500.0)) / rate
+        near = np.log1p(np.maximum(ratio, -0.5))
+        low = np.log(np.expm1(np.maximum(psi - floor, 0.0))) + (floor - math.log(rate))
+        high = psi - math.log(rate) + np.log1p(-np.exp(floor - np.maximum(psi, floor)))
+    return np.where(psi > 500.0, high, np.where(ratio < -0.5, low, near))
+
+
+def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
+    """``d psi / d l = q e^(l - psi)``, at most 1."""
+    return np.minimum(1.0, np.exp(np.minimum(math.log(rate) + loss - psi, 0.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSmooth:
+    """The smooth part after sampling; ``sign`` is +1 for remove and -1 for add (x then runs backwards)."""
+
+    base: BasePart
+    rate: float
+    sign: int
+
+    def log_p(self, x: Array) -> Array:
+        """Remove: log of the mixture. Add: log-density without the record."""
+        x = self.sign * x
+        without = self.base.log_q(x)
+        return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
+
+    def loss(self, x: Array) -> Array:
+        """``+-psi(l)``."""
+        return self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss, through the inverse of psi."""
+        return self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
+
+    def loss_error(self, x: Array) -> Array:
+        """The base error times the slope of psi, and a few roundings of psi."""
+        x = self.sign * x
+        loss = self.base.loss(x)
+        psi = mixed_loss(loss, self.rate)
+        return mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss)) + 16 * np.abs(psi)
+
+    def log_p_error(self, x: Array) -> Array:
+        """The base error (which bounds both densities' errors) and that of psi."""
+        return self.base.log_p_error(self.sign * x) + self.loss_error(x)
+
+    def growth(self, x: Array) -> Array:
+        """Mixtures grow no faster than their components."""
+        return self.base.growth(self.sign * x)
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """The base interval holds all but ``exp(log_mass)`` of both laws on either side."""
+        low, high = self.base.support(log_mass)
+        return (low, high) if self.sign > 0 else (-high, -low)
+
+
+def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:
+    """Loss psi and log-mass of the mixture (1 - q) Q + q P at each atom."""
+    with np.errstate(invalid="ignore"):
+        log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
+    return mixed_loss(atoms.loss, rate), log_mixture
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonRemovePair(DominatingPair):
+    """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
+
+    base: BasePair
+    rate: float
+
+    @property
+    def atoms(self) -> Atoms:
+        """The base atoms at loss psi."""
+        atoms = self.base.atoms
+        loss, log_mixture = _mixed_atoms(atoms, self.rate)
+        return Atoms(loss, log_mixture, atoms.log_q)
+
+    @property
+    def smooth(self) -> SmoothPart | None:
+        """The base densities, mixed."""
+        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, +1)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """psi of the base range; where Q alone has mass the loss is ``log(1 - q)``."""
+        low, high = _psi_range(self.base, self.rate)
+        return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonAddPair(DominatingPair):
+    """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
+
+    base: BasePair
+    rate: float
+
+    @property
+    def atoms(self) -> Atoms:
+        """The base atoms at loss -psi, in increasing order; W's mass at infinite loss is not seen by P."""
+        atoms = self.base.atoms
+        loss, log_mixture = _mixed_atoms(atoms, self.rate)
+        return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1])
+
+    @property
+    def smooth(self) -> SmoothPart | None:
+        """The base densities, x reversed so that the loss increases."""
+        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, -1)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The mirror image of the remove direction."""
+        low, high = _psi_range(self.base, self.rate)
+        return -high, -low
+
+
+def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:
+    low, high = base.loss_range
+    if np.isneginf(base.atoms.loss).any():
+        low = -math.inf
+    psi = mixed_loss(np.array([low, high]), rate)
+    return float(psi[0]), float(psi[1])

@@ -1,0 +1,194 @@
+"""Independent high-precision oracle for delta(eps) and eps(delta) of composed mechanisms, for tests only.
+
+It needs mpmath and shares no code with the library under test.  `delta` and `epsilon` choose, for each direction of a
+plan, the most exact route that applies:
+
+    Gaussian only                        closed form
+    finitely many atoms only             exact enumeration
+    Laplace, with or without atoms       finite sum of residues, up to 300 Laplace rounds
+    one round                            closed form
+    sampled Laplace, alike, few rounds   convolution on panels
+    two rounds of a sampled Gaussian     nested quadrature, where the contour does not settle
+    everything else                      contour integral
+
+A route that does not reach its digits raises `OracleError`; it never returns a guess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import closed_forms, composition, quadrature, realspace
+from .plan import Round, read_plan
+from .real import Mpf, OracleError, Real, mp, solve_decreasing, to_mpf
+
+__all__ = ["OracleError", "delta", "directed_delta", "directed_epsilon", "epsilon"]
+
+FINITE = ("randomized-response", "approximate-dp")
+MAX_LAPLACE = 300
+MAX_MIXTURE = 64
+
+
+def delta(plan: Mapping[str, Any], epsilon: Real, digits: int = 25) -> Mpf:
+    """delta(eps) of a plan; for `add-or-remove` the larger of the two directions after composition."""
+    directions, rounds = read_plan(plan)
+    return max(directed_delta(rounds, direction, epsilon, digits) for direction in directions)
+
+
+def epsilon(plan: Mapping[str, Any], delta: Real, digits: int = 25) -> Mpf:
+    """inf{eps >= 0: delta(eps) <= delta} of a plan; +inf where no finite eps will do."""
+    directions, rounds = read_plan(plan)
+    return max(directed_epsilon(rounds, direction, delta, digits) for direction in directions)
+
+
+def _finite_groups(rounds: Sequence[Round]) -> list[tuple[Real, Real, int]]:
+    return [(e.parameters[0], e.parameters[1] if e.mechanism == "approximate-dp" else 0, e.count) for e in rounds]
+
+
+def _laplace_groups(rounds: Sequence[Round], direction: str) -> list[tuple[Real, int]]:
+    factor = 2 if direction == "replace-one" else 1
+    return [(entry.parameters[0] / factor, entry.count) for entry in rounds]
+
+
+def _closed(rounds: Sequence[Round], direction: str) -> str | None:
+    """Name of the closed form that covers the whole plan, or None."""
+    names = {entry.mechanism for entry in rounds}
+    plain = all(entry.rate == 1 for entry in rounds)
+    if names <= set(FINITE):
+        return "atoms"
+    if plain and names == {"gaussian"}:
+        return "gaussian"
+    if plain and names <= {"laplace", *FINITE}:
+        total = sum(entry.count for entry in rounds if entry.mechanism == "laplace")
+        return "laplace" if total <= MAX_LAPLACE else None
+    if len(rounds) == 1 and rounds[0].count == 1:
+        return "single"
+    return None
+
+
+def _mean_squared(rounds: Sequence[Round], direction: str) -> Real:
+    factor = 4 if direction == "replace-one" else 1
+    return sum(factor * entry.count / entry.parameters[0] ** 2 for entry in rounds)
+
+
+def _atom_table(rounds: Sequence[Round], direction: str) -> closed_forms.AtomTable:
+    return closed_forms.compose_atoms([(composition.atoms_of(entry, direction), entry.count) for entry in rounds])
+
+
+def _split(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:
+    finite = [entry for entry in rounds if entry.mechanism in FINITE]
+    return finite, [entry for entry in rounds if entry.mechanism not in FINITE]
+
+
+def _panels(rounds: Sequence[Round], direction: str, digits: int) -> realspace.LaplacePanels | None:
+    if len(rounds) != 1 or rounds[0].mechanism != "laplace" or rounds[0].count > 300:
+        return None
+    try:
+        return realspace.LaplacePanels(rounds[0], direction, digits)
+    except OracleError:
+        return None
+
+
+def directed_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digits: int = 25) -> Mpf:
+    """delta(eps) in one direction: "add", "remove" or "replace-one"."""
+    if not rounds:
+        with mp.workdps(digits + 10):
+            return max(mp.zero, -mp.expm1(to_mpf(epsilon)))
+    form = _closed(rounds, direction)
+    if form == "gaussian":
+        return closed_forms.gaussian_delta(_mean_squared(rounds, direction), epsilon, digits)
+    if form == "atoms":
+        with mp.workdps(digits + closed_forms.GUARD):
+            return _atom_table(rounds, direction).delta(to_mpf(epsilon))
+    if form == "laplace":
+        finite, rest = _split(rounds)
+        groups = _laplace_groups(rest, direction)
+        return closed_forms.laplace_delta(groups, epsilon, _finite_groups(finite), digits)
+    if form == "single":
+        return quadrature.single_delta(rounds[0], direction, epsilon, digits)
+    return _function(rounds, direction, digits)(epsilon)
+
+
+def _function(rounds: Sequence[Round], direction: str, digits: int) -> Callable[[Real], Mpf]:
+    """delta as a function of eps for plans without a closed form, with what can be prepared once prepared."""
+    panels = _panels(rounds, direction, digits) if rounds[0].rate != 1 and rounds[0].count <= 60 else None
+    if panels is not None:
+        return panels.delta
+
+    def evaluate(eps: Real) -> Mpf:
+        try:
+            return composition.contour_delta(rounds, direction, eps, digits)
+        except OracleError:
+            return fallback(eps)
+
+    def fallback(eps: Real) -> Mpf:
+        if len(rounds) == 1 and rounds[0].mechanism == "laplace":
+            late = _panels(rounds, direction, digits)
+            if late is not None:
+                return late.delta(eps)
+        if len(rounds) == 1 and rounds[0].mechanism == "gaussian" and rounds[0].count == 2:
+            return _nested_pair(rounds[0], direction, eps, digits)
+        finite, rest = _split(rounds)
+        if not finite or not rest:
+            raise OracleError("no route reaches the digits asked for")
+        with mp.workdps(digits + 20):
+            table = _atom_table(finite, direction)
+            if len(table.losses) > MAX_MIXTURE:
+                raise OracleError("no route reaches the digits asked for")
+            value, point = table.infinite, to_mpf(eps)
+            for loss, mass in zip(table.losses, table.masses, strict=True):
+                value += mass * directed_delta(rest, direction, point - loss, digits + 5)
+            return value
+
+    return evaluate
+
+
+def _nested_pair(entry: Round, direction: str, eps: Real, digits: int) -> Mpf:
+    """Two rounds by nested quadrature, the step halved until two values agree to the digits asked for."""
+    fineness = 0.2
+    coarse = realspace.nested_delta(entry, direction, eps, digits + 8, fineness)
+    for _ in range(4):
+        fineness /= 2
+        fine = realspace.nested_delta(entry, direction, eps, digits + 8, fineness)
+        if abs(fine - coarse) <= mp.mpf(10) ** -digits * abs(fine):
+            return fine
+        coarse = fine
+    raise OracleError("no route reaches the digits asked for")
+
+
+def directed_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 25) -> Mpf:
+    """inf{eps >= 0: delta(eps) <= delta} in one direction."""
+    if not rounds:
+        return mp.zero
+    form = _closed(rounds, direction)
+    if form == "gaussian":
+        return closed_forms.gaussian_epsilon(_mean_squared(rounds, direction), delta, digits)
+    if form == "atoms":
+        with mp.workdps(digits + closed_forms.GUARD):
+            return _atom_table(rounds, direction).epsilon(to_mpf(delta))
+    if form == "laplace":
+        finite, rest = _split(rounds)
+        groups = _laplace_groups(rest, direction)
+        return closed_forms.laplace_epsilon(groups, delta, _finite_groups(finite), digits)
+    function: Callable[[Real], Mpf]
+    if form == "single":
+        function = lambda eps: quadrature.single_delta(rounds[0], direction, eps, digits + 10)  # noqa: E731
+    else:
+        use_panels = rounds[0].rate != 1 and rounds[0].count <= 60
+        if not (use_panels and len(rounds) == 1 and rounds[0].mechanism == "laplace"):
+            try:
+                return composition.contour_epsilon(rounds, direction, delta, digits)
+            except OracleError:
+                pass
+        function = _function(rounds, direction, digits + 5)
+    with mp.workdps(digits + 25):
+        infinite = composition.infinite_mass(rounds, direction)
+        target = to_mpf(delta)
+        if target < infinite:
+            return mp.inf
+        ends = [(entry.count, quadrature.loss_ends(entry, direction)[1]) for entry in rounds]
+        end = mp.fsum(count * high for count, high in ends)
+        if target == infinite:
+            return end
+        return solve_decreasing(lambda eps: function(eps) - infinite, target - infinite, end, digits + 3)
