@@ -25,5 +25,4 @@ class UnsupportedError(HockeystickError):
     """A combination for which no dominating pair is proven, or which an accountant cannot treat."""
 
 
-class InfiniteBoundError(HockeystickError):
-    """The truth is infinite, or no finite bound can be certified within the limits of the machine."""
+

@@ -30,13 +30,13 @@ MAX_LAPLACE = 300
 MAX_MIXTURE = 64
 
 
-def delta(plan: Mapping[str, Any], epsilon: Real, digits: int = 25) -> Mpf:
+def delta(plan: Mapping[str, Any], epsilon: Real, digits: int = 20) -> Mpf:
     """delta(eps) of a plan; for `add-or-remove` the larger of the two directions after composition."""
     directions, rounds = read_plan(plan)
     return max(directed_delta(rounds, direction, epsilon, digits) for direction in directions)
 
 
-def epsilon(plan: Mapping[str, Any], delta: Real, digits: int = 25) -> Mpf:
+def epsilon(plan: Mapping[str, Any], delta: Real, digits: int = 20) -> Mpf:
     """inf{eps >= 0: delta(eps) <= delta} of a plan; +inf where no finite eps will do."""
     directions, rounds = read_plan(plan)
     return max(directed_epsilon(rounds, direction, delta, digits) for direction in directions)
@@ -90,7 +90,7 @@ def _panels(rounds: Sequence[Round], direction: str, digits: int) -> realspace.L
         return None
 
 
-def directed_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digits: int = 25) -> Mpf:
+def directed_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digits: int = 20) -> Mpf:
     """delta(eps) in one direction: "add", "remove" or "replace-one"."""
     if not rounds:
         with mp.workdps(digits + 10):
@@ -157,7 +157,7 @@ def _nested_pair(entry: Round, direction: str, eps: Real, digits: int) -> Mpf:
     raise OracleError("no route reaches the digits asked for")
 
 
-def directed_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 25) -> Mpf:
+def directed_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 20) -> Mpf:
     """inf{eps >= 0: delta(eps) <= delta} in one direction."""
     if not rounds:
         return mp.zero

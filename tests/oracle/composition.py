@@ -9,7 +9,7 @@ Gil-Pelaez 1951; the choice of t is the saddle point, Daniels 1954.)  Mass of P 
 composed finite mass, delta = 1 - p + the integral with the finite parts only.
 
 The contour is z(u) = t + d b (sqrt(y^2 + r^2) - r) + i y, y = r sinh u, with d = +1 or -1 the side on which e^{-eps z}
-beats the end of the loss, 0 <= b < 0.3, and r the width of the saddle.  The integrand is analytic around it, so the
+beats the end of the loss, 0 <= b <= 0.35, and r the width of the saddle.  The integrand is analytic around it, so the
 trapezoidal rule in u converges exponentially (Trefethen and Weideman 2014).  The step is halved until two rules agree
 to 60% of the digits asked for; the error roughly squares at each halving.
 
@@ -20,6 +20,7 @@ Poisson-sampled Laplace by its two atoms and Gauss-Legendre quadrature between t
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -38,17 +39,20 @@ from .quadrature import loss_ends
 from .real import Mpf, OracleError, Real, gauss_legendre, mp, solve_decreasing, to_mpf
 
 Mpc = Any
-MAX_NODES = 6000
+MAX_NODES = 4000
+SLOPE = 0.35
 
 
 class ExponentialSum:
     """log sum_j e^{w_j + z L_j} for Im z >= 0, in fixed point with `bits` fractional bits.
 
-    The absolute error of the logarithm is about 2^-bits |z| times the condition of the sum.
+    The absolute error of the logarithm is about 2^-bits |z| times the condition of the sum.  Terms of modulus below
+    e^floor are left out.
     """
 
-    def __init__(self, terms: Sequence[tuple[Mpc, Mpc]], bits: int) -> None:
+    def __init__(self, terms: Sequence[tuple[Mpc, Mpc]], bits: int, floor: float | None = None) -> None:
         self.bits = bits
+        self.floor = -math.inf if floor is None else int(floor * 2**30) << (bits - 30)
         self.ln2 = ln2_fixed(bits)
         self.half_pi = pi_fixed(bits - 1)
         self.terms = [tuple(int(mp.floor(mp.ldexp(part, bits))) for part in (w.real, w.imag, x.real, x.imag))
@@ -59,7 +63,7 @@ class ExponentialSum:
         z_re, z_im = (int(mp.floor(mp.ldexp(part, bits))) for part in (z.real, z.imag))
         reals = [w_re + ((z_re * x_re - z_im * x_im) >> bits) for w_re, _, x_re, x_im in self.terms]
         top = max(reals)
-        floor = top - (bits * 7 << bits) // 10
+        floor = min(top, max(self.floor, top - ((bits * 7 << bits) // 10)))
         total_re = total_im = 0
         for real, (_, w_im, x_re, x_im) in zip(reals, self.terms, strict=True):
             if real < floor:
@@ -103,7 +107,7 @@ class Gaussian:
         return float(self.mean_squared) * (t + t * t) / 2
 
     def prepare(self, t: float, digits: int) -> float:
-        return 0.3
+        return SLOPE
 
     def log_mgf(self, z: Mpc) -> Mpc:
         return to_mpf(self.mean_squared) * (z + z * z) / 2
@@ -185,7 +189,9 @@ class SampledGaussian:
 
     With m(x) = log(1 - q + q e^{(x - 1/2) / s^2}), the loss is m(x) (`remove`), -m(x) (`add`) or m(x) - m(-x)
     (`replace-one`).  m is analytic for |Im x| < pi s^2.  For Im z > 0, e^{zL} is damped on the half of that strip where
-    Im L > 0; the nodes are x = j h +- i c with c = min(1.5 s^2, 2 s), and h = 2 pi c / (digits log 10 + margin).
+    Im L > 0.  The line of integration is x = u +- i v(u): flat, v = c, up to u0 = 1/2 + s^2 log((1-q)/q), then rising
+    with a slope above the contour's, so that e^{zL} stays damped where Re z grows; u runs over multiples of a step set
+    by c and by the cancellation on the line.  The working precision is raised by that cancellation.
     """
 
     def __init__(self, scale: Fraction, rate: Fraction, direction: str, count: int) -> None:
@@ -225,43 +231,79 @@ class SampledGaussian:
         values = [self._exponent(low + step * j, t) for j in range(int((high - low) / step) + 2)]
         return _log_sum(values) + math.log(step / (self.s * math.sqrt(2 * math.pi)))
 
-    def prepare(self, t: float, digits: int) -> float:
-        s, q = to_mpf(self.scale), to_mpf(self.rate)
-        shift = min(1.5 * self.s * self.s, 2 * self.s)
-        strength = (digits + 8) * math.log(10)
-        step = 2 * math.pi * shift / (strength + 4)
-        low, high = self._range(t, strength + 6)
-        half = mp.mpf(1) / 2
-        offset = mp.mpc(0, -shift if self.direction == "add" else shift)
+    def _line(self, slope: float) -> tuple[float, float, float]:
+        """Height c, slope at the right end, and the bend u0 of the line of integration."""
+        square = self.s * self.s
+        height = min((0.75 if self.direction == "add" else 1.35) * square, 2 * self.s)
+        return height, slope / 0.7, 0.5 + square * math.log((1 - self.q) / self.q)
 
-        def mixing(x: Mpc) -> Mpc:
-            return mp.log(1 - q + q * mp.exp((x - half) / (s * s)))
-
-        scale = mp.log(mp.mpf(step) / (s * mp.sqrt(2 * mp.pi)))
-        terms: list[tuple[Mpc, Mpc]] = []
-        slope = 0.3
-        edge = mp.log1p(-q)
+    def _condition(self, t: float, slope: float, low: float, high: float) -> float:
+        """log of the largest term on the line over the sum, at the abscissa t, in double precision."""
+        height, tilt, bend = self._line(slope)
+        square, step = self.s * self.s, self.s / 8
+        top = -math.inf
         for index in range(math.floor(low / step), math.ceil(high / step) + 1):
-            x = index * mp.mpf(step) + offset
-            up = mixing(x)
-            weight = scale - x * x / (2 * s * s)
-            if self.direction == "add":
-                loss, excess = -up, up.real - edge
-            elif self.direction == "remove":
-                loss, excess = up, up.real - edge
-                weight += up
-            else:
-                loss = up - mixing(-x)
-                excess = loss.real
-                weight += up
-            terms.append((weight, loss))
-            if excess > 0:
-                slope = min(slope, 0.8 * float(loss.imag / excess))
-        self.sum = ExponentialSum(terms, mp.prec)
+            u = index * step
+            x = complex(u, height + tilt * square * _softplus((u - bend) / square))
+            up = self._complex_mixing(x)
+            loss = -up if self.direction == "add" else up
+            weight = -x * x / (2 * square) + (0 if self.direction == "add" else up)
+            if self.direction == "replace-one":
+                loss -= self._complex_mixing(-x)
+            top = max(top, (weight + t * loss).real)
+        return max(0.0, top - math.log(self.s * math.sqrt(2 * math.pi)) - self.rough(t))
+
+    def _complex_mixing(self, x: complex) -> complex:
+        a = (x - 0.5) / (self.s * self.s)
+        if a.real > 30:
+            return a + math.log(self.q)
+        return cmath.log(1 - self.q + self.q * cmath.exp(a))
+
+    def prepare(self, t: float, digits: int) -> float:
+        drop = digits * math.log(10) + 4
+        low, high = self._range(t, drop + 6)
+        slope = SLOPE
+        condition = self._condition(t, slope, low, high)
+        while condition > 0.6 * drop and slope > 0.01:
+            slope /= 2
+            condition = self._condition(t, slope, low, high)
+        height, tilt, bend = self._line(slope)
+        step = 2 * math.pi * (0.75 if self.direction == "add" else 0.9) * height / (drop + condition)
+        with mp.workprec(mp.prec + int(1.45 * condition) + 5):
+            s, q = to_mpf(self.scale), to_mpf(self.rate)
+            half, square, exact_step = mp.mpf(1) / 2, s * s, mp.mpf(step)
+            scale = mp.log(exact_step / (s * mp.sqrt(2 * mp.pi)))
+            sign = -1 if self.direction == "add" else 1
+            terms: list[tuple[Mpc, Mpc]] = []
+            edge = mp.log1p(-q)
+            for index in range(math.floor(low / step), math.ceil(high / step) + 1):
+                u = index * exact_step
+                rise = mp.exp((u - bend) / square)
+                x = mp.mpc(u, sign * (height + tilt * square * mp.log1p(rise)))
+                weight = scale - x * x / (2 * square) + mp.log(mp.mpc(1, sign * tilt * rise / (1 + rise)))
+                up = mp.log(1 - q + q * mp.exp((x - half) / square))
+                if u > bend:  # the branch continued from the left, where |Im| < pi
+                    up += mp.mpc(0, 2 * mp.pi * mp.nint((x.imag / square - up.imag) / (2 * mp.pi)))
+                if self.direction == "add":
+                    loss, excess = -up, up.real - edge
+                else:
+                    weight += up
+                    loss, excess = up, up.real - edge
+                    if self.direction == "replace-one":
+                        loss = up - mp.log(1 - q + q * mp.exp((-x - half) / square))
+                        excess = loss.real
+                terms.append((weight, loss))
+                if excess > 0:
+                    slope = min(slope, 0.9 * float(loss.imag / excess))
+            self.sum = ExponentialSum(terms, mp.prec, self.rough(t) - drop)
         return max(slope, 0.0)
 
     def log_mgf(self, z: Mpc) -> Mpc:
         return self.sum(z)
+
+
+def _softplus(x: float) -> float:
+    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _log_sum(values: Sequence[float]) -> float:
@@ -311,7 +353,7 @@ class Composition:
     def __init__(self, rounds: Sequence[Round], direction: str, digits: int) -> None:
         self.rounds, self.direction, self.digits = tuple(rounds), direction, digits
         largest = max(entry.count for entry in rounds)
-        self.inner_digits = digits + 8 + math.ceil(math.log10(largest + 1))
+        self.inner_digits = digits + 6 + math.ceil(math.log10(largest + 1))
         with mp.workdps(self.inner_digits + 10):
             self.components = components_of(rounds, direction)
             ends = [(entry.count, *loss_ends(entry, direction)) for entry in rounds]
@@ -467,7 +509,7 @@ def infinite_mass(rounds: Sequence[Round], direction: str) -> Mpf:
     return 1 - kept
 
 
-def contour_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digits: int = 25) -> Mpf:
+def contour_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digits: int = 20) -> Mpf:
     """delta of a plan in one direction (not a maximum) by the contour integral; any real eps."""
     law = Composition(rounds, direction, digits)
     with mp.workdps(law.inner_digits + 10):
@@ -490,7 +532,7 @@ def _q_mass(entry: Round, direction: str) -> Mpf:
     return mp.fsum(mass * mp.exp(-loss) for loss, mass in atoms_of(entry, direction).losses)
 
 
-def contour_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 25) -> Mpf:
+def contour_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 20) -> Mpf:
     """inf{eps >= 0: delta(eps) <= delta} in one direction, on contours made at successive guesses of eps."""
     law = Composition(rounds, direction, digits)
     with mp.workdps(law.inner_digits + 10):

@@ -11,12 +11,14 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 
 Array = npt.NDArray[np.float64]
@@ -65,17 +67,23 @@ class Composition:
         return sum(count for _, count in self.rounds)
 
     @cached_property
-    def supremum(self) -> float:
-        """Largest finite loss of the composition, rounded up."""
-        return self._extreme(1)
+    def supremum(self) -> tuple[Fraction, Fraction]:
+        """Bounds on the largest finite loss of the composition; equal where every pair knows its own exactly.; only for a bounded loss."""
+        low = high = Fraction(0)
+        for pair, count in self.rounds:
+            exact = pair.exact_supremum
+            if exact is None:
+                value = Fraction(pair.loss_range[1])
+                slack = 16 * Fraction(UNIT_ROUNDOFF) * abs(value)
+                low, high = low + count * (value - slack), high + count * (value + slack)
+            else:
+                low, high = low + count * exact, high + count * exact
+        return low, high
 
-    @cached_property
-    def infimum(self) -> float:
-        """Smallest finite loss of the composition, to a few roundings."""
-        return self._extreme(0)
-
-    def _extreme(self, end: int) -> float:
-        return math.fsum(count * pair.loss_range[end] for pair, count in self.rounds)
+    @property
+    def bounded(self) -> bool:
+        """Whether the finite losses are bounded above."""
+        return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
 
     @cached_property
     def log_finite_mass(self) -> float:

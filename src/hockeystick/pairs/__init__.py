@@ -6,16 +6,16 @@ mechanisms is dominated by the product of their pairs (Theorem 10 there), so all
 its pair in each direction.
 """
 
-from hockeystick.pairs.atomic import AtomicPair, black_box
 from hockeystick.pairs.base import Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.substitution import PoissonSubstitutionPair
 
 __all__ = [
-    "AtomicPair",
     "Atoms",
+    "BlackBoxPair",
     "DominatingPair",
     "GaussianPair",
     "LaplacePair",
@@ -23,5 +23,4 @@ __all__ = [
     "PoissonRemovePair",
     "PoissonSubstitutionPair",
     "SmoothPart",
-    "black_box",
 ]

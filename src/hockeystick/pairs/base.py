@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol, Self
 
 import numpy as np
@@ -107,6 +108,12 @@ class DominatingPair(ABC):
         atoms = self.atoms
         at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
         return float(np.exp(at_infinity).sum())
+
+    @property
+    def exact_supremum(self) -> Fraction | None:
+        """The largest finite loss as an exact number, where the pair's parameters give one; they are read as the decimals
+        they print as."""
+        return None
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -70,7 +70,7 @@ class GaussianPair(DominatingPair):
         return Atoms.none()
 
     @property
-    def smooth(self) -> SmoothPart:
+    def smooth(self) -> GaussianLocation:
         """The whole pair."""
         return GaussianLocation(self.mu)
 

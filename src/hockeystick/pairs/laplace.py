@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
 
 LOG_HALF = math.log(0.5)
 
@@ -61,9 +62,15 @@ class LaplaceMiddle:
 
 @dataclass(frozen=True, slots=True)
 class LaplacePair(DominatingPair):
-    """Lap(theta, 1) against Lap(0, 1)."""
+    """Lap(distance, scale) against Lap(0, scale)."""
 
-    theta: float
+    distance: float
+    scale: float
+
+    @property
+    def theta(self) -> float:
+        """Distance in scales."""
+        return self.distance / self.scale
 
     @property
     def atoms(self) -> Atoms:
@@ -72,7 +79,7 @@ class LaplacePair(DominatingPair):
         return Atoms(np.array([-self.theta, self.theta]), np.array([low, high]), np.array([high, low]))
 
     @property
-    def smooth(self) -> SmoothPart:
+    def smooth(self) -> LaplaceMiddle:
         """The part between the two centres."""
         return LaplaceMiddle(self.theta)
 
@@ -80,3 +87,8 @@ class LaplacePair(DominatingPair):
     def loss_range(self) -> tuple[float, float]:
         """``[-theta, theta]``."""
         return -self.theta, self.theta
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """``distance / scale``, both as written."""
+        return Fraction(repr(self.distance)) / Fraction(repr(self.scale))

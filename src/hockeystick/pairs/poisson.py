@@ -69,7 +69,8 @@ def unmixed_loss(psi: Array, rate: float) -> Array:
 
 def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
     """``d psi / d l = q e^(l - psi)``, at most 1."""
-    return np.minimum(1.0, np.exp(np.minimum(math.log(rate) + loss - psi, 0.0)))
+    slope: Array = np.exp(np.minimum(math.log(rate) + loss - psi, 0.0))
+    return slope
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Poisson-subsampled Gaussian under replacement of one record.
 
 P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
-Dominating by Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769). The pair is its own mirror image (x -> -x).
+Dominating by Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769), Proposition 13. The pair is its own mirror image (x -> -x).
 
 Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing; its
 inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
 
 def _log_sinh(x: Array) -> Array:
     """``log(sinh x)`` for x > 0 without overflow."""
-    return x + np.log(-0.5 * np.expm1(-2 * x))
+    out: Array = x + np.log(-0.5 * np.expm1(-2 * x))
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ class PoissonSubstitutionPair(DominatingPair):
         return Atoms.none()
 
     @property
-    def smooth(self) -> SmoothPart:
+    def smooth(self) -> SubstitutionSmooth:
         """The whole pair."""
         return SubstitutionSmooth(self.mu, self.rate)
 

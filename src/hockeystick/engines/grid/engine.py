@@ -17,6 +17,7 @@ from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.grid.cells import Cells, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, excess_at_mode, merge, spread
 from hockeystick.engines.grid.sums import GridSum, Window
+from hockeystick.engines.interval import Interval
 from hockeystick.pairs import DominatingPair
 
 MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
@@ -26,26 +27,6 @@ ATTEMPTS = 10
 TILTS = (1.0, 0.85, 0.7, 0.55)  # of the saddle point: heavier right tails want less tilt and so a shorter window
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 MAX_AMPLIFICATION = 9.0  # log of how much larger errors weigh at less tilt
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """What one direction gives: certified ends and the best guess between. ``limited`` says what kept it from the asked gap."""
-
-    lower: float
-    estimate: float
-    upper: float
-    limited: str | None = None
-
-    @classmethod
-    def weighted(cls, lower: float, upper: float) -> Interval:
-        """With the estimate in which the leading errors, two to one by the error law, cancel."""
-        return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
-
-    def intersected(self, other: Interval) -> Interval:
-        """Both are certified: so is what they share. The estimate is the other's, moved inside."""
-        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
-        return Interval(lower, min(max(other.estimate, lower), upper), upper)
 
 
 class _Query(Protocol):
@@ -79,9 +60,9 @@ class _DeltaQuery:
 
 @dataclass(frozen=True, slots=True)
 class _EpsilonQuery:
-    """epsilon at a log delta; width relative. ``slope`` is about -d log delta / d eps."""
+    """epsilon at a log delta known up to an interval; width relative. ``slope`` is about -d log delta / d eps."""
 
-    log_delta: float
+    log_delta: tuple[float, float]
     guess: float
     gap: float
 
@@ -92,8 +73,8 @@ class _EpsilonQuery:
         return gap * epsilon * tilt
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        high = upper_end(upper.log_delta, self.log_delta, self.guess, slope, self.gap)
-        low = lower_end(lower.log_delta, self.log_delta, high, slope, self.gap)
+        high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap)
+        low = lower_end(lower.log_delta, self.log_delta[1], high, slope, self.gap)
         return Interval.weighted(low, high)
 
     def width(self, interval: Interval) -> float:
@@ -122,14 +103,18 @@ class GridEngine:
             floor = 1.3 * min(depth, floor) - 50.0
         return self._refined(guide, tilt, depth, gap, _DeltaQuery(epsilon))
 
-    def epsilon(self, log_delta: float, gap: float) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap."""
-        guide = Guide(self.composition, log_delta - 50.0)
-        tilt = guide.tilt_for_delta(log_delta)
+    def epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
+
+        The target may itself be known up to an interval only: each end is met on its safe side.
+        """
+        target = log_delta[0]
+        guide = Guide(self.composition, target - 50.0)
+        tilt = guide.tilt_for_delta(target)
         guess = guide.epsilon(tilt)
         if guess <= 0:
             guess, tilt = 0.0, guide.saddle(0.0)
-        return self._refined(guide, tilt, log_delta, gap, _EpsilonQuery(log_delta, guess, gap))
+        return self._refined(guide, tilt, target, gap, _EpsilonQuery(log_delta, guess, gap))
 
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: _Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""

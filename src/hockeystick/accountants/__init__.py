@@ -1,0 +1,24 @@
+"""Named ways to get from a plan to a number; each says what kind of number it gives and what it costs."""
+
+from hockeystick.accountants.auto import AutoAccountant
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.grid import GridAccountant
+from hockeystick.errors import InvalidInputError
+
+ACCOUNTANTS: dict[str, Accountant] = {a.name: a for a in (AutoAccountant(), GridAccountant())}
+"""All accountants by name."""
+
+
+def accountant_named(name: str) -> Accountant:
+    """The accountant of that name.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    if name not in ACCOUNTANTS:
+        known = ", ".join(repr(known) for known in ACCOUNTANTS)
+        raise InvalidInputError(f"accountant must be one of {known}; received {name!r}", "accountant")
+    return ACCOUNTANTS[name]
+
+
+__all__ = ["ACCOUNTANTS", "Accountant", "accountant_named"]

@@ -1,0 +1,185 @@
+"""From a plan to a certified bound by an engine: directions apart, mass at infinity apart, the maximum last.
+
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over the finite losses only
+(their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its supremum on.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Protocol
+
+from hockeystick import domains
+from hockeystick.adjacency import Direction
+from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.engines.composition import Composition
+from hockeystick.engines.interval import Interval
+from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.plan import Plan
+
+RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
+
+
+class Engine(Protocol):
+    """Certified intervals for one direction with finite losses."""
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
+        """Epsilon where log delta_finite meets a target that is itself known up to an interval."""
+        ...
+
+    def log_delta(self, epsilon: float, gap: float) -> Interval:
+        """log delta_finite at an epsilon below the supremum."""
+        ...
+
+
+class EngineFactory(Protocol):
+    """An engine's class."""
+
+    def __call__(self, composition: Composition) -> Engine:
+        """The engine for one direction."""
+        ...
+
+
+def certified_epsilon(plan: Plan, delta: float, gap: float, engine: EngineFactory, name: str) -> Bound:
+    """Epsilon at delta: the worst direction's interval."""
+    gap = checked_gap(gap)
+    found: list[tuple[Direction, Interval]] = []
+    for direction, composition in _directions(plan):
+        found.append((direction, _epsilon(composition, delta, gap, engine)))
+    worst, interval = _worst(found)
+    return Bound(
+        interval.lower, interval.estimate, interval.upper, accountant=name, direction=worst.value, reason=interval.limited
+    )
+
+
+def certified_delta(plan: Plan, epsilon: float, gap: float, engine: EngineFactory, name: str) -> DeltaBound:
+    """Delta at epsilon: the worst direction's interval, with its logarithm."""
+    gap = checked_gap(gap)
+    found: list[tuple[Direction, Interval]] = []
+    for direction, composition in _directions(plan):
+        found.append((direction, _log_delta(composition, epsilon, gap, engine)))
+    worst, log = _worst(found)
+    ends = (log.lower, log.estimate, log.upper)
+    log_bound = Bound(*ends, accountant=name, direction=worst.value, reason=log.limited)
+    lower, estimate, upper = (math.exp(end) for end in ends)
+    lower = next_down(lower, 2) if lower > 0 else 0.0
+    if log.upper > -math.inf:
+        upper = min(next_up(max(upper, TINY), 2) if upper > TINY else TINY, 1.0)
+    return DeltaBound(
+        min(lower, upper),
+        min(max(estimate, lower), upper),
+        upper,
+        accountant=name,
+        direction=worst.value,
+        reason=log.limited,
+        log_delta=log_bound,
+    )
+
+
+def checked_gap(gap: float) -> float:
+    """A relative width in (0, 1).
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    return domains.rate(gap, "gap", "widest relative width wanted of the interval")
+
+
+def _directions(plan: Plan) -> list[tuple[Direction, Composition]]:
+    """The directions to compose; one stands for both where they are mirror images."""
+    out: list[tuple[Direction, Composition]] = []
+    for direction in plan.adjacency.directions:
+        composition = Composition(plan.pairs(direction))
+        if all(composition != other for _, other in out):
+            out.append((direction, composition))
+    return out
+
+
+def _worst(found: list[tuple[Direction, Interval]]) -> tuple[Direction, Interval]:
+    """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
+    direction, leader = max(found, key=lambda item: item[1].upper)
+    lower = max(interval.lower for _, interval in found)
+    estimate = max(interval.estimate for _, interval in found)
+    return direction, Interval(lower, min(max(estimate, lower), leader.upper), leader.upper, leader.limited)
+
+
+def _epsilon(composition: Composition, delta: float, gap: float, engine: EngineFactory) -> Interval:
+    if not composition.rounds:
+        return Interval(0.0, 0.0, 0.0)
+    infinite = composition.infinite_mass
+    if delta < infinite * (1 - RELATIVE) or (delta == 0 and infinite > 0):
+        return Interval(math.inf, math.inf, math.inf, f"the black boxes fail with probability {infinite:.6g} > delta")
+    supremum = _supremum(composition)
+    if delta <= infinite * (1 + RELATIVE):
+        if supremum is None:
+            reason = (
+                f"delta equals the black boxes' failure probability {infinite:.6g}"
+                if infinite
+                else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+            )
+            return Interval(math.inf if delta == 0 else 0.0, math.inf, math.inf, reason)
+        exact = delta == 0
+        low, high = supremum
+        if exact:
+            return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
+        reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
+        return Interval(0.0, math.inf, math.inf, reason)
+    targets = (_log(delta - infinite * (1 + RELATIVE)), _log(delta - infinite * (1 - RELATIVE)))
+    interval = engine(composition).epsilon(targets, gap)
+    if supremum is not None and interval.upper > supremum[1]:
+        upper = supremum[1]
+        lower = min(interval.lower, upper)
+        return Interval(lower, min(max(interval.estimate, lower), upper), upper, interval.limited)
+    return interval
+
+
+def _log_delta(composition: Composition, epsilon: float, gap: float, engine: EngineFactory) -> Interval:
+    if not composition.rounds:
+        return Interval(-math.inf, -math.inf, -math.inf)
+    infinite = composition.infinite_mass
+    finite = _finite_log_delta(composition, epsilon, gap, engine)
+    if infinite == 0:
+        return finite
+    low, high = math.log(infinite) - RELATIVE, math.log(infinite) + RELATIVE
+    return Interval(
+        min(_log_sum(finite.lower, low), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
+        min(_log_sum(finite.upper, high), 0.0),
+        finite.limited,
+    )
+
+
+def _finite_log_delta(composition: Composition, epsilon: float, gap: float, engine: EngineFactory) -> Interval:
+    if composition.bounded:
+        low, high = composition.supremum
+        at = Fraction(repr(epsilon))
+        if at >= high:
+            return Interval(-math.inf, -math.inf, -math.inf)
+        if at >= low * (1 - Fraction(1, 2**50)):
+            # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
+            return Interval(-math.inf, -math.inf, math.log(-math.expm1(-float(high - at))) + 1e-12)
+    return engine(composition).log_delta(epsilon, gap)
+
+
+def _supremum(composition: Composition) -> tuple[float, float] | None:
+    """The largest finite loss as doubles on either side, or ``None`` where it is unbounded."""
+    if not composition.bounded:
+        return None
+    low, high = composition.supremum
+    below, above = float(low), float(high)
+    if Fraction(repr(below)) > low:
+        below = next_down(below)
+    if Fraction(repr(above)) < high:
+        above = next_up(above)
+    return max(below, 0.0), max(above, 0.0)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+def _log_sum(a: float, b: float) -> float:
+    """``log(e^a + e^b)``."""
+    top = max(a, b)
+    return top if top == -math.inf else top + math.log1p(math.exp(min(a, b) - top))

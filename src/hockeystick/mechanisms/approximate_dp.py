@@ -1,0 +1,56 @@
+"""A black box: some mechanism of which only its (epsilon, delta) guarantee is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hockeystick.adjacency import Direction
+from hockeystick.domains import at_least_zero, open_probability
+from hockeystick.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.pairs import BlackBoxPair
+
+_TIGHT = Claim(
+    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.4: the worst mechanism with that guarantee"
+)
+
+
+@dataclass(frozen=True)
+class ApproximateDP(Mechanism):
+    """Any mechanism that satisfies (epsilon, delta), accounted as the worst one that does.
+
+    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2.
+
+    Args:
+        epsilon: 0 or greater.
+        delta: probability of unbounded loss, 0 <= delta < 1.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> ApproximateDP(epsilon=0.1, delta=1e-8).pair(Direction.ADD).infinite_mass
+    1e-08
+    """
+
+    epsilon: float
+    delta: float
+
+    name: ClassVar[str] = "approximate-dp"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    sampled_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED,
+        "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", at_least_zero(self.epsilon, "epsilon", "the guarantee's epsilon"))
+        object.__setattr__(self, "delta", open_probability(self.delta, "delta", "the guarantee's delta"))
+
+    def pair(self, direction: Direction) -> BlackBoxPair:
+        """The worst pair with that guarantee."""
+        return BlackBoxPair(self.epsilon, self.delta)
+
+    def with_against_without(self) -> BlackBoxPair:
+        """The same pair."""
+        return BlackBoxPair(self.epsilon, self.delta)

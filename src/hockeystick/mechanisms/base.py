@@ -1,0 +1,70 @@
+"""What a mechanism has to say for itself: its parameters, its dominating pair in each direction, and who proved it.
+
+To add a mechanism: a frozen dataclass in a file of its own, with ``name``, ``claims`` and ``pair``; if its law is new, a pair
+in ``pairs/``; its class in ``MECHANISMS``. The plan-file keys, the JSON Schema, the table of what is supported and the error
+messages follow from the dataclass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from hockeystick.adjacency import Direction
+from hockeystick.pairs import DominatingPair
+from hockeystick.pairs.poisson import BasePair
+
+
+class Status(StrEnum):
+    """How good a dominating pair is."""
+
+    TIGHT = "tight"
+    UPPER = "upper"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Whether a combination is supported, and by which theorem, or why it is not."""
+
+    status: Status
+    source: str
+
+
+class Mechanism(ABC):
+    """A randomised mechanism that answers one round.
+
+    Attributes:
+        name: the plan file's name for it.
+        claims: what is proven of its pair in each direction, unsampled.
+        sampled_replacement: what is proven of its pair under Poisson sampling when one record is replaced.
+    """
+
+    name: ClassVar[str]
+    claims: ClassVar[Mapping[Direction, Claim]]
+    sampled_replacement: ClassVar[Claim]
+
+    @abstractmethod
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The dominating pair of one unsampled round."""
+
+    @abstractmethod
+    def with_against_without(self) -> BasePair:
+        """The pair (law with the record, law without it), from which sampling builds its own."""
+
+    def sampled_replacement_pair(self, rate: float) -> DominatingPair:
+        """The pair under Poisson sampling when one record is replaced; only where ``sampled_replacement`` says so."""
+        raise AssertionError(f"{self.name} claims no pair under sampled replacement ({rate=})")
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """Why this instance may not be sampled, or ``None``."""
+        return None
+
+    @property
+    def replacement_only(self) -> str | None:
+        """Why this instance only has a meaning under ``replace-one``, or ``None``."""
+        return None

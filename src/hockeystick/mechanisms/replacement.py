@@ -1,0 +1,47 @@
+"""The key ``replace_one_distance``, shared by the mechanisms that add noise.
+
+Noise is relative to the bound C on one record's contribution. Replacing a record moves the sum by up to 2C, unless C was
+computed for replacement already.
+"""
+
+from __future__ import annotations
+
+from hockeystick.errors import InvalidInputError
+
+FULL_DISTANCE = 2.0
+OWN_DISTANCE = 1.0
+
+
+def checked_distance(value: float) -> float:
+    """1.0 or 2.0.
+
+    Raises:
+        InvalidInputError: any other value.
+    """
+    if isinstance(value, bool) or value not in (OWN_DISTANCE, FULL_DISTANCE):
+        raise InvalidInputError(
+            "replace_one_distance must be 2 (the default: two contributions of norm C may point in opposite directions) or "
+            f"1 (C was computed for replacement); received {value!r}",
+            "replace_one_distance",
+        )
+    return float(value)
+
+
+def sampling_reason(distance: float) -> str | None:
+    """Why a round with this distance may not be sampled."""
+    if distance == FULL_DISTANCE:
+        return None
+    return (
+        "replace_one_distance = 1 cannot be combined with sampling: a bound on the distance alone does not give the mixture pair; "
+        "leave the key out and give noise_multiplier relative to the norm bound of one record"
+    )
+
+
+def replacement_reason(distance: float) -> str | None:
+    """Why a round with this distance only has a meaning under replace-one."""
+    if distance == FULL_DISTANCE:
+        return None
+    return (
+        "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record is replaced, "
+        "not the contribution of one record"
+    )

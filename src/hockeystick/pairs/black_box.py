@@ -1,0 +1,49 @@
+"""The pair of a black box: the worst case of an (epsilon, delta) guarantee.
+
+Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776, Theorem 3.4 and its proof): any mechanism that satisfies (epsilon, delta)
+is dominated by the pair with P-masses delta at +inf, (1 - delta) e^eps/(1 + e^eps) at +eps, (1 - delta)/(1 + e^eps) at -eps,
+Q its mirror image. With delta = 0 it is binary randomised response.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hockeystick.pairs.base import Atoms, DominatingPair
+
+
+@dataclass(frozen=True, slots=True)
+class BlackBoxPair(DominatingPair):
+    """The worst pair among all that satisfy (epsilon, delta); epsilon >= 0, 0 <= delta < 1."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    @property
+    def atoms(self) -> Atoms:
+        """Losses -inf, -epsilon, epsilon, +inf; the outer two only where delta > 0."""
+        log_high = math.log1p(-self.delta) - math.log1p(math.exp(-self.epsilon))
+        log_low = log_high - self.epsilon
+        loss, log_p = [-self.epsilon, self.epsilon], [log_low, log_high]
+        if self.delta > 0:
+            loss = [-math.inf, *loss, math.inf]
+            log_p = [-math.inf, *log_p, math.log(self.delta)]
+        return Atoms(np.array(loss), np.array(log_p), np.array(log_p[::-1]))
+
+    @property
+    def smooth(self) -> None:
+        """None."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """``[-epsilon, epsilon]``."""
+        return -self.epsilon, self.epsilon
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """epsilon, as written."""
+        return Fraction(repr(self.epsilon))

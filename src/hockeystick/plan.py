@@ -1,0 +1,318 @@
+"""A plan: what was run on the data, as data. Rounds, how often each, and for which neighbouring relation.
+
+Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the way
+they were folded give bit-identical answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hockeystick import domains
+from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.errors import InvalidInputError, UnsupportedError
+from hockeystick.mechanisms import Gaussian, Mechanism, Status
+from hockeystick.pairs import DominatingPair
+from hockeystick.sampling import NoSampling, Poisson, Sampling
+
+if TYPE_CHECKING:
+    from hockeystick.bounds import Bound, DeltaBound
+
+
+@dataclass(frozen=True)
+class Round:
+    """One mechanism, how its records are sampled, and how often it is run.
+
+    Args:
+        mechanism: what answers the round.
+        sampling: which records it sees; all of them by default.
+        count: number of times, 0 to 10^12; 0 costs nothing.
+
+    Raises:
+        InvalidInputError: a count outside its domain, or a mechanism that may not be sampled.
+
+    >>> 5 * Round(Gaussian(noise_multiplier=2.0))
+    Round(mechanism=Gaussian(noise_multiplier=2.0, replace_one_distance=2.0), sampling=NoSampling(), count=5)
+    """
+
+    mechanism: Mechanism
+    sampling: Sampling = NoSampling()
+    count: int = 1
+
+    def __post_init__(self) -> None:
+        for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
+            if not isinstance(value, kind):
+                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {value!r}", key)
+        object.__setattr__(self, "count", domains.whole(self.count, "count", "number of rounds"))
+        reason = self.mechanism.unsampled_only
+        if reason is not None and not isinstance(self.sampling, NoSampling):
+            raise InvalidInputError(reason, "replace_one_distance")
+
+    def __mul__(self, times: int) -> Round:
+        return replace(self, count=self.count * domains.whole(times, "count", "number of rounds"))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Round | Plan) -> Plan:
+        return Plan((self,)) + other
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The dominating pair of one round in one direction.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven for the combination.
+        """
+        claim = self.sampling.claim(type(self.mechanism), direction)
+        if claim.status is Status.REFUSED:
+            raise UnsupportedError(
+                f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: {claim.source}; "
+                "`hockeystick supported` lists what is"
+            )
+        if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
+            raise UnsupportedError(self.mechanism.replacement_only)
+        return self.sampling.pair(self.mechanism, direction)
+
+    def _sort_key(self) -> tuple[Any, ...]:
+        def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
+            values = asdict(part).values()  # type: ignore[call-overload]
+            return part.name, tuple((v is None, v or 0) for v in values)
+
+        return key(self.mechanism), key(self.sampling)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rounds under one neighbouring relation, in canonical order.
+
+    Args:
+        rounds: any iterable of rounds; equal ones are merged.
+        adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
+        delta: default target of :meth:`epsilon`, in (0, 1).
+        published: what a source says of the plan (``source``, ``epsilon``, ``delta``, ...); never used in a computation.
+
+    Raises:
+        InvalidInputError: an unknown adjacency, or delta outside (0, 1).
+
+    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000) + 5 * Round(Gaussian(noise_multiplier=20.0))
+    >>> [round_.count for round_ in plan.rounds]
+    [1000, 5]
+    """
+
+    rounds: tuple[Round, ...]
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+    delta_target: float | None = None
+    published: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        rounds: Iterable[Round],
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+        delta: float | None = None,
+        published: Mapping[str, Any] | None = None,
+    ) -> None:
+        merged: dict[tuple[Mechanism, Sampling], int] = {}
+        for item in rounds:
+            if not isinstance(item, Round):
+                raise InvalidInputError(f"a plan is made of rounds; received {item!r}", "round")
+            key = (item.mechanism, item.sampling)
+            merged[key] = merged.get(key, 0) + item.count
+        kept = {key: count for key, count in merged.items() if count} or merged
+        canonical = sorted((Round(m, s, count) for (m, s), count in kept.items()), key=Round._sort_key)
+        object.__setattr__(self, "rounds", tuple(canonical))
+        object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
+        object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
+        object.__setattr__(self, "published", published)
+
+    def __add__(self, other: Plan | Round) -> Plan:
+        if isinstance(other, Round):
+            other = Plan((other,), self.adjacency)
+        if not isinstance(other, Plan):
+            return NotImplemented
+        if other.adjacency is not self.adjacency:
+            raise InvalidInputError(
+                f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and {other.adjacency.value!r}",
+                "adjacency",
+            )
+        delta = self.delta_target if self.delta_target is not None else other.delta_target
+        return Plan(self.rounds + other.rounds, self.adjacency, delta, self.published or other.published)
+
+    def __radd__(self, other: Round) -> Plan:
+        return self + other
+
+    def __mul__(self, times: int) -> Plan:
+        return Plan([times * item for item in self.rounds], self.adjacency, self.delta_target, self.published)
+
+    __rmul__ = __mul__
+
+    @property
+    def steps(self) -> int:
+        """Total number of rounds."""
+        return sum(item.count for item in self.rounds)
+
+    @property
+    def dataset_size(self) -> int | None:
+        """The smallest dataset size that a round names, if any does."""
+        sizes = [size for item in self.rounds if (size := item.sampling.dataset_records) is not None]
+        return min(sizes, default=None)
+
+    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+        """The dominating pair and count of every round in one direction.
+
+        Raises:
+            UnsupportedError: a round for which none is proven.
+        """
+        return [(item.pair(direction), item.count) for item in self.rounds]
+
+    # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
+
+    def epsilon(self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None) -> Bound:
+        """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
+
+        Args:
+            delta: in [0, 1); 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
+            accountant: a name that ``hockeystick accountants`` lists.
+            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+
+        Returns:
+            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite.
+
+        Raises:
+            InvalidInputError: no delta anywhere, or a value outside its domain.
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
+        2.1...
+        """
+        from hockeystick.accountants import accountant_named
+
+        if delta is None and self.delta_target is None:
+            raise InvalidInputError(
+                "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
+            )
+        target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
+        assert target is not None
+        return accountant_named(accountant).epsilon(self, target, gap)
+
+    def delta(self, epsilon: float, *, accountant: str = "auto", gap: float | None = None) -> DeltaBound:
+        """The least delta such that the plan is (epsilon, delta)-differentially private.
+
+        Args:
+            epsilon: 0 or greater.
+            accountant: a name that ``hockeystick accountants`` lists.
+            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+
+        Returns:
+            A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range of a
+            double (the upper end is then 5e-324).
+
+        Raises:
+            InvalidInputError: a value outside its domain.
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
+        3.2...e-06
+        """
+        from hockeystick.accountants import accountant_named
+
+        epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
+        return accountant_named(accountant).delta(self, epsilon, gap)
+
+    def log_delta(self, epsilon: float, *, accountant: str = "auto", gap: float | None = None) -> Bound:
+        """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
+        return self.delta(epsilon, accountant=accountant, gap=gap).log_delta
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan with the keys of the plan file.
+
+        Raises:
+            InvalidInputError: an unknown key, a wrong type, a value outside its domain; the message names the key.
+
+        >>> Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10, "count": 5}]}).steps
+        5
+        """
+        from hockeystick.planfile import plan_from_dict
+
+        return plan_from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the plan file; ``Plan.from_dict(plan.to_dict()) == plan``."""
+        from hockeystick.planfile import plan_to_dict
+
+        return plan_to_dict(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a ``.toml`` or ``.json`` file, whole or not at all.
+
+        Raises:
+            InvalidInputError: any other file name ending.
+        """
+        from hockeystick.planfile import save_plan
+
+        save_plan(self, path)
+
+
+def target_delta(delta: float) -> float:
+    """delta as a float, if it lies in (0, 1).
+
+    Raises:
+        InvalidInputError: it does not.
+    """
+    delta = domains.open_probability(delta, "delta", "the target delta")
+    if delta == 0:
+        raise InvalidInputError("delta must be greater than 0 in a plan; received 0", "delta")
+    return delta
+
+
+def dp_sgd(
+    noise_multiplier: float,
+    sample_rate: float | None = None,
+    steps: int | None = None,
+    *,
+    batch_size: int | None = None,
+    dataset_size: int | None = None,
+    epochs: float | None = None,
+    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    delta: float | None = None,
+) -> Plan:
+    """The plan of DP-SGD: Poisson-sampled Gaussian rounds.
+
+    Args:
+        noise_multiplier: standard deviation of the noise / clipping norm.
+        sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
+        steps: number of optimiser steps; or give ``epochs``.
+        batch_size: expected batch size.
+        dataset_size: number of records.
+        epochs: passes over the data; ``steps = epochs * ceil(dataset_size / batch_size)``.
+        adjacency: neighbouring relation.
+        delta: default target.
+
+    Raises:
+        InvalidInputError: a missing, superfluous or invalid argument.
+
+    >>> dp_sgd(noise_multiplier=1.1, batch_size=256, dataset_size=60_000, epochs=60).steps
+    14100
+    """
+    sampling = Poisson(sample_rate, batch_size, dataset_size)
+    if (steps is None) == (epochs is None):
+        raise InvalidInputError("give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps")
+    if epochs is not None:
+        steps = steps_of_epochs(epochs, sampling.batch_size, sampling.dataset_size)
+    assert steps is not None
+    count = domains.whole(steps, "steps", "number of optimiser steps")
+    return Plan([Round(Gaussian(noise_multiplier), sampling, count)], adjacency, delta)
+
+
+def steps_of_epochs(epochs: float, batch_size: int | None, dataset_size: int | None) -> int:
+    """``epochs * ceil(dataset_size / batch_size)``.
+
+    Raises:
+        InvalidInputError: the sizes are missing, or epochs is not a whole number.
+    """
+    if batch_size is None or dataset_size is None:
+        raise InvalidInputError("epochs needs batch_size and dataset_size, which say how many steps one takes", "epochs")
+    return domains.whole(epochs, "epochs", "passes over the data") * math.ceil(dataset_size / batch_size)

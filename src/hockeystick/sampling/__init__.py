@@ -1,0 +1,10 @@
+"""Which records a round sees: one frozen dataclass a scheme, one scheme a file."""
+
+from hockeystick.sampling.base import Sampling
+from hockeystick.sampling.none import NoSampling
+from hockeystick.sampling.poisson import Poisson
+
+SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson)
+"""All schemes, in the order in which they are listed to people."""
+
+__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "Sampling"]

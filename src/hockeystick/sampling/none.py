@@ -1,0 +1,28 @@
+"""Every round sees every record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hockeystick.adjacency import Direction
+from hockeystick.mechanisms.base import Claim, Mechanism
+from hockeystick.pairs import DominatingPair
+from hockeystick.sampling.base import Sampling
+
+
+@dataclass(frozen=True)
+class NoSampling(Sampling):
+    """No sampling: the mechanism's own pair."""
+
+    name: ClassVar[str] = "none"
+    assumption: ClassVar[str] = "every round sees the whole dataset; no amplification is claimed"
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """The mechanism's own claim."""
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The mechanism's own pair."""
+        return mechanism.pair(direction)

@@ -1,0 +1,100 @@
+"""Poisson sampling: each round includes each record on its own with the same probability."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hockeystick import domains
+from hockeystick.adjacency import Direction
+from hockeystick.errors import InvalidInputError
+from hockeystick.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.sampling.base import Sampling
+
+_THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11")
+
+
+@dataclass(frozen=True)
+class Poisson(Sampling):
+    """Each record is included independently of all others, anew in every round.
+
+    Args:
+        sample_rate: inclusion probability, in (0, 1]; or give both of the following.
+        batch_size: expected number of records in a round.
+        dataset_size: number of records; ``sample_rate = batch_size / dataset_size``.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or both ways of giving the rate at odds.
+
+    >>> Poisson(batch_size=600, dataset_size=60_000).sample_rate
+    0.01
+    """
+
+    sample_rate: float | None = None
+    batch_size: int | None = None
+    dataset_size: int | None = None
+
+    name: ClassVar[str] = "poisson"
+    assumption: ClassVar[str] = (
+        "each record enters each batch independently with the sample rate (Poisson sampling); "
+        "the number is not valid for shuffled or fixed-size batches"
+    )
+
+    def __post_init__(self) -> None:
+        if self.batch_size is None and self.dataset_size is None:
+            if self.sample_rate is None:
+                raise InvalidInputError(
+                    "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them", "sample_rate"
+                )
+        else:
+            self._check_sizes()
+        value = domains.rate(_given(self.sample_rate), "sample_rate", "probability that a record enters a batch")
+        object.__setattr__(self, "sample_rate", value)
+
+    def _check_sizes(self) -> None:
+        for key in ("batch_size", "dataset_size"):
+            if getattr(self, key) is None:
+                raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
+            object.__setattr__(self, key, domains.whole(getattr(self, key), key, "number of records", least=1))
+        batch, records = _given(self.batch_size), _given(self.dataset_size)
+        if batch > records:
+            raise InvalidInputError(
+                f"batch_size must be at most dataset_size; received {batch} and {records}", "batch_size"
+            )
+        rate = batch / records
+        if self.sample_rate is not None and not math.isclose(self.sample_rate, rate, rel_tol=1e-9):
+            raise InvalidInputError(
+                f"sample_rate {self.sample_rate!r} contradicts batch_size / dataset_size = {rate!r}; give one of them",
+                "sample_rate",
+            )
+        object.__setattr__(self, "sample_rate", rate)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Adding and removing: for every mechanism. Replacing: where the mechanism has a theorem of its own."""
+        if direction is Direction.REPLACE_ONE:
+            return mechanism.sampled_replacement
+        base = mechanism.claims[direction]
+        return base if base.status is Status.REFUSED else _THEOREM
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The mixture pair; at rate 1 the mechanism's own."""
+        rate = _given(self.sample_rate)
+        if rate == 1:
+            return mechanism.pair(direction)
+        if direction is Direction.REPLACE_ONE:
+            return mechanism.sampled_replacement_pair(rate)
+        base = mechanism.with_against_without()
+        return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
+
+    @property
+    def dataset_records(self) -> int | None:
+        """``dataset_size``."""
+        return self.dataset_size
+
+
+def _given(value: Any) -> Any:
+    assert value is not None
+    return value
