@@ -1,14 +1,98 @@
-"""The domains of parameters: each check returns the value in its own type or raises one line that can be shown to a person."""
+"""The domains of parameters: a check returns the value in its own type or raises one line to be shown to a person.
+
+A parameter of a mechanism or sampling scheme carries its :class:`Domain` in its annotation. The check in
+``__post_init__``, the reader of plan files and the JSON Schema all use that one object.
+"""
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, get_type_hints
 
 from hockeystick.errors import InvalidInputError
 
 MAX_COUNT = 10**12
+
+SHOWN_LENGTH = 60
+"""Longest form, in characters, in which a received value is repeated to a person."""
+
+_COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
+    "minimum": operator.ge,
+    "exclusiveMinimum": operator.gt,
+    "maximum": operator.le,
+    "exclusiveMaximum": operator.lt,
+    "enum": lambda number, allowed: number in allowed,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """A set of finite numbers, in words and as JSON Schema.
+
+    Attributes:
+        accepted: the words after "must be".
+        keywords: JSON Schema keywords; the comparisons among them are what :meth:`check` applies.
+        meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
+        whole: whether values are integers; 1e4 counts as one.
+    """
+
+    accepted: str
+    keywords: Mapping[str, Any]
+    meaning: str = ""
+    whole: bool = False
+
+    def of(self, meaning: str) -> Domain:
+        """The same domain for a number with a meaning."""
+        return replace(self, meaning=meaning)
+
+    def check(self, value: object, key: str) -> float:
+        """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
+
+        Raises:
+            InvalidInputError: it is not; the message names key, value and what is accepted.
+        """
+        number = _finite(value)
+        if number is None or not all(
+            _COMPARISONS[word](number, bound) for word, bound in self.keywords.items() if word in _COMPARISONS
+        ):
+            raise self._refusal(value, key)
+        if not self.whole:
+            return number
+        if not number.is_integer():
+            raise self._refusal(value, key)
+        return int(value)  # type: ignore[call-overload, no-any-return]  # from the value itself: exact beyond 2^53
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the domain."""
+        described = {"description": self.meaning} if self.meaning else {}
+        return {"type": "integer" if self.whole else "number", **self.keywords, **described}
+
+    def _refusal(self, value: object, key: str) -> InvalidInputError:
+        meaning = f" ({self.meaning})" if self.meaning else ""
+        return InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+
+
+def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
+    """The integers from ``least`` to ``most``."""
+    words = f"a whole number from {least} to {most:.0e}".replace("e+", "e")
+    return Domain(words, {"minimum": least, "maximum": most}, whole=True)
+
+
+POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
+AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
+RATE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
+PROBABILITY_BELOW_ONE = Domain("a number, at least 0 and less than 1", {"minimum": 0, "exclusiveMaximum": 1})
+TARGET_DELTA = Domain(
+    "a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "the target delta"
+)
+COUNT = whole_numbers().of("number of rounds")
+RECORDS = whole_numbers(least=1).of("number of records")
 
 
 def positive(value: float, key: str, hint: str) -> float:
@@ -17,7 +101,7 @@ def positive(value: float, key: str, hint: str) -> float:
     Raises:
         InvalidInputError: it is not; the message names key, value and what is accepted.
     """
-    return _number(value, key, hint, lambda x: x > 0, "a finite number greater than 0")
+    return POSITIVE.of(hint).check(value, key)
 
 
 def at_least_zero(value: float, key: str, hint: str) -> float:
@@ -26,7 +110,7 @@ def at_least_zero(value: float, key: str, hint: str) -> float:
     Raises:
         InvalidInputError: it is not.
     """
-    return _number(value, key, hint, lambda x: x >= 0, "a finite number, 0 or greater")
+    return AT_LEAST_ZERO.of(hint).check(value, key)
 
 
 def rate(value: float, key: str, hint: str) -> float:
@@ -35,7 +119,7 @@ def rate(value: float, key: str, hint: str) -> float:
     Raises:
         InvalidInputError: it does not.
     """
-    return _number(value, key, hint, lambda x: 0 < x <= 1, "a number greater than 0 and at most 1")
+    return RATE.of(hint).check(value, key)
 
 
 def open_probability(value: float, key: str, hint: str) -> float:
@@ -44,7 +128,7 @@ def open_probability(value: float, key: str, hint: str) -> float:
     Raises:
         InvalidInputError: it does not.
     """
-    return _number(value, key, hint, lambda x: 0 <= x < 1, "a number between 0 and 1")
+    return PROBABILITY_BELOW_ONE.of(hint).check(value, key)
 
 
 def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COUNT) -> int:
@@ -53,15 +137,64 @@ def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COU
     Raises:
         InvalidInputError: it is not.
     """
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not (valid and math.isfinite(value) and value == int(value) and least <= value <= most):
-        raise InvalidInputError(f"{key} must be a whole number from {least} to {most:.0e} ({hint}); received {value!r}", key)
-    return int(value)
+    return int(whole_numbers(least, most).of(hint).check(value, key))
 
 
-def _number(value: object, key: str, hint: str, accept: Callable[[float], bool], accepted: str) -> float:
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if valid else math.nan  # type: ignore[arg-type]
-    if not (math.isfinite(number) and accept(number)):
-        raise InvalidInputError(f"{key} must be {accepted} ({hint}); received {value!r}", key)
-    return number
+@cache
+def domains_of(kind: type) -> Mapping[str, Domain]:
+    """The domain of each field of a dataclass, in the order of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: dict[str, Domain] = {}
+    for item in fields(kind):
+        extras = getattr(hints[item.name], "__metadata__", ())
+        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain))
+    return found
+
+
+def check_fields(instance: object) -> None:
+    """Check the fields of a frozen dataclass against their domains, and keep each in its own type; ``None`` if default.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+    """
+    optional = {item.name for item in fields(instance) if item.default is None}  # type: ignore[arg-type]
+    for key, domain in domains_of(type(instance)).items():  # type: ignore[arg-type]  # a class, hashable as any
+        value = getattr(instance, key)
+        if value is not None or key not in optional:
+            object.__setattr__(instance, key, domain.check(value, key))
+
+
+def choice(key: str, value: object, known: Sequence[str]) -> str:
+    """The line that refuses a value that is none of the known names, with the nearest of them."""
+    close = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names in quotation marks, with commas between them."""
+    return ", ".join(repr(name) for name in names)
+
+
+def shown(value: object) -> str:
+    """A value as it is repeated to a person: its ``repr`` on one line, cut in the middle if it is long."""
+    try:
+        text = one_line(repr(value))
+    except Exception:  # a repr may fail in any way, and integers of thousands of digits have none
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 20]}...{text[-17:]}"
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space and of characters that do not print made a single space."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+def _finite(value: object) -> float | None:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

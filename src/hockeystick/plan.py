@@ -46,14 +46,14 @@ class Round:
     def __post_init__(self) -> None:
         for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
             if not isinstance(value, kind):
-                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {value!r}", key)
-        object.__setattr__(self, "count", domains.whole(self.count, "count", "number of rounds"))
+                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
+        object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
         reason = self.mechanism.unsampled_only
         if reason is not None and not isinstance(self.sampling, NoSampling):
             raise InvalidInputError(reason, "replace_one_distance")
 
     def __mul__(self, times: int) -> Round:
-        return replace(self, count=self.count * domains.whole(times, "count", "number of rounds"))
+        return replace(self, count=self.count * domains.whole(times, "count", domains.COUNT.meaning))
 
     __rmul__ = __mul__
 
@@ -117,7 +117,7 @@ class Plan:
         merged: dict[tuple[Mechanism, Sampling], int] = {}
         for item in rounds:
             if not isinstance(item, Round):
-                raise InvalidInputError(f"a plan is made of rounds; received {item!r}", "round")
+                raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
             key = (item.mechanism, item.sampling)
             merged[key] = merged.get(key, 0) + item.count
         kept = {key: count for key, count in merged.items() if count} or merged
@@ -262,10 +262,7 @@ def target_delta(delta: float) -> float:
     Raises:
         InvalidInputError: it does not.
     """
-    delta = domains.open_probability(delta, "delta", "the target delta")
-    if delta == 0:
-        raise InvalidInputError("delta must be greater than 0 in a plan; received 0", "delta")
-    return delta
+    return domains.TARGET_DELTA.check(delta, "delta")
 
 
 def dp_sgd(

@@ -1,5 +1,260 @@
-"""Placeholder."""
-def load_plan(path): ...
-def plan_from_dict(d): ...
-def plan_to_dict(d): ...
-def save_plan(p, path): ...
+"""Plan files: TOML, or JSON with the same keys, read whole and refused in one line that names file, round and key.
+
+The keys themselves are in ``schema.py``, made from the dataclasses. A plan written and read again is the same plan:
+floats are written with the shortest digits that give back the same double.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hockeystick.adjacency import Adjacency
+from hockeystick.domains import one_line, shown
+from hockeystick.errors import InvalidInputError
+from hockeystick.plan import Plan, Round, steps_of_epochs
+from hockeystick.sampling import NoSampling
+from hockeystick.schema import json_schema, mechanism_named, sampling_named, validated, within
+
+MAX_BYTES = 10_000_000
+"""Longest plan that is read, in bytes. Rounds that repeat take one table with a count, so real plans are far below."""
+
+MAX_DOTS = 200
+"""Most dots on a line of TOML: the parser's time grows with the square of the parts of a dotted key."""
+
+TOML, JSON = "TOML", "JSON"
+_ENDINGS = {".toml": TOML, ".json": JSON}
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a plan file.
+
+    Args:
+        path: a ``.toml`` or ``.json`` file of at most 10 MB, in UTF-8.
+
+    Raises:
+        InvalidInputError: the file cannot be read or is not a plan; one line that names the file and the key.
+    """
+    syntax = _syntax_of(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{one_line(str(path))}: cannot be read: {_cause(error)}") from None
+    return parse_plan(content, str(path), syntax)
+
+
+def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:
+    """Read a plan from text.
+
+    Args:
+        content: the text, or its bytes in UTF-8; at most 10 MB.
+        source: what to call it in messages: a file name, ``<stdin>``.
+        syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
+
+    Raises:
+        InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
+    """
+    try:
+        text = _decoded(content)
+        syntax = syntax or (JSON if text.lstrip().startswith("{") else TOML)
+        data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
+        if not isinstance(data, dict):
+            raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
+        return plan_from_dict(data)
+    except InvalidInputError as error:
+        raise within(one_line(source), error) from None
+
+
+def plan_from_dict(data: Mapping[str, Any]) -> Plan:
+    """The plan with the keys of the plan file.
+
+    Raises:
+        InvalidInputError: a key or value that the file may not have; one line that names round and key.
+
+    >>> plan_from_dict({"delta": 1e-6, "round": [{"mechanism": "gaussian", "noise_multiplier": 2, "count": 1e3}]}).steps
+    1000
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidInputError(f"a plan must be a table of keys; received {shown(data)}")
+    keys = validated(dict(data))
+    rounds = []
+    for number, item in enumerate(keys["round"], start=1):
+        try:
+            rounds.append(_round(item))
+        except InvalidInputError as error:
+            raise within(f"round {number}", error) from None
+    adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
+    return Plan(rounds, adjacency, keys.get("delta"), keys.get("published"))
+
+
+def plan_to_dict(plan: Plan) -> dict[str, Any]:
+    """The keys of the plan file: counts, never epochs; keys that have their default are left out, ``count`` apart.
+
+    >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
+    {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
+    """
+    keys: dict[str, Any] = {"adjacency": plan.adjacency.value}
+    if plan.delta_target is not None:
+        keys["delta"] = plan.delta_target
+    if plan.published is not None:
+        keys["published"] = dict(plan.published)
+    keys["round"] = [_round_keys(item) for item in plan.rounds]
+    return keys
+
+
+def save_plan(plan: Plan, path: str | Path) -> None:
+    """Write a plan to a ``.toml`` or ``.json`` file, whole or not at all: an existing file is replaced in one step.
+
+    Raises:
+        InvalidInputError: another file name ending, a plan that could not be read again (no rounds, or ``published``
+            with keys that files do not have), or a place that cannot be written.
+    """
+    syntax = _syntax_of(path)
+    keys = plan_to_dict(plan)
+    plan_from_dict(keys)
+    text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys)
+    try:
+        _write_whole(Path(path), text.encode())
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{one_line(str(path))}: cannot be written: {_cause(error)}") from None
+
+
+def _round(item: dict[str, Any]) -> Round:
+    keys = dict(item)
+    mechanism = mechanism_named(keys.pop("mechanism"))
+    sampling = sampling_named(keys.pop("sampling", NoSampling.name))
+    if "count" in keys and "epochs" in keys:
+        raise InvalidInputError("give either count or epochs; received both", "epochs")
+    count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
+    own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
+    chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
+    if epochs is not None:
+        count = steps_of_epochs(epochs, keys.get("batch_size"), keys.get("dataset_size"))
+    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count)
+
+
+def _round_keys(item: Round) -> dict[str, Any]:
+    keys: dict[str, Any] = {"mechanism": item.mechanism.name}
+    for field in fields(item.mechanism):  # type: ignore[arg-type]
+        value = getattr(item.mechanism, field.name)
+        if value != field.default:
+            keys[field.name] = value
+    if not isinstance(item.sampling, NoSampling):
+        keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
+    return {**keys, "count": item.count}
+
+
+def _syntax_of(path: str | Path) -> str:
+    try:
+        ending = Path(path).suffix.lower()
+    except TypeError:
+        raise InvalidInputError(f"a plan file is named by a path; received {shown(path)}") from None
+    if ending not in _ENDINGS:
+        what = "is a directory; a plan is a file whose name" if Path(path).is_dir() else "the name of a plan file"
+        raise InvalidInputError(f"{one_line(str(path))}: {what} ends in .toml or .json")
+    return _ENDINGS[ending]
+
+
+def _cause(error: OSError | ValueError) -> str:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return one_line(reason[:1].lower() + reason[1:])
+
+
+def _decoded(content: str | bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise InvalidInputError(f"longer than {MAX_BYTES // 10**6} MB; give rounds that repeat once, with a count")
+    if isinstance(content, str):
+        return content
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = f"byte 0x{content[error.start]:02x} at position {error.start}"
+        raise InvalidInputError(f"not UTF-8 text ({where}); save it as UTF-8") from None
+
+
+def _parsed_toml(text: str) -> Any:
+    import tomllib  # late: most programs that import the library read no file
+
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise InvalidInputError(
+                f"line {number} has more than {MAX_DOTS} dots, for which a plan has no use; break it up"
+            )
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInputError("not a plan: tables or lists nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        raise InvalidInputError(f"not valid TOML: {one_line(str(error))}") from None
+
+
+def _parsed_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+    except RecursionError:
+        raise InvalidInputError("not a plan: objects or lists nested too deeply") from None
+    except json.JSONDecodeError as error:
+        place = f"(at line {error.lineno}, column {error.colno})"
+        raise InvalidInputError(f"not valid JSON: {one_line(error.msg)} {place}") from None
+    except InvalidInputError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise InvalidInputError(f"not valid JSON: {one_line(str(error))}") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInputError(f"key {shown(key)} is given twice in one object; give it once", key)
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number in a plan is finite")
+
+
+def _write_whole(path: Path, content: bytes) -> None:
+    path = path.resolve()  # through a link: the file it points to is replaced, not the link
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _toml(keys: Mapping[str, Any]) -> str:
+    """TOML for the few shapes that a plan has: scalars, one table, one list of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", "published")]
+    tables = [("[published]", keys["published"])] if "published" in keys else []
+    tables += [("[[round]]", item) for item in keys["round"]]
+    for header, table in tables:
+        lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: str | float) -> str:
+    if isinstance(value, str):
+        return '"' + "".join(_toml_character(character) for character in value) + '"'
+    return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)  # not NumPy's, which names the type
+
+
+def _toml_character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if 0xD800 <= ord(character) < 0xE000:
+        raise InvalidInputError(f"published: a string holds half a character, {character!r}, which TOML cannot hold")
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+__all__ = ["MAX_BYTES", "json_schema", "load_plan", "parse_plan", "plan_from_dict", "plan_to_dict", "save_plan"]

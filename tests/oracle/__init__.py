@@ -8,7 +8,6 @@ plan, the most exact route that applies:
     Laplace, with or without atoms       finite sum of residues, up to 300 Laplace rounds
     one round                            closed form
     sampled Laplace, alike, few rounds   convolution on panels
-    two rounds of a sampled Gaussian     nested quadrature, where the contour does not settle
     everything else                      contour integral
 
 A route that does not reach its digits raises `OracleError`; it never returns a guess.
@@ -16,6 +15,7 @@ A route that does not reach its digits raises `OracleError`; it never returns a 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +28,7 @@ __all__ = ["OracleError", "delta", "directed_delta", "directed_epsilon", "epsilo
 FINITE = ("randomized-response", "approximate-dp")
 MAX_LAPLACE = 300
 MAX_MIXTURE = 64
+MAX_PANELS = 60
 
 
 def delta(plan: Mapping[str, Any], epsilon: Real, digits: int = 20) -> Mpf:
@@ -39,7 +40,22 @@ def delta(plan: Mapping[str, Any], epsilon: Real, digits: int = 20) -> Mpf:
 def epsilon(plan: Mapping[str, Any], delta: Real, digits: int = 20) -> Mpf:
     """inf{eps >= 0: delta(eps) <= delta} of a plan; +inf where no finite eps will do."""
     directions, rounds = read_plan(plan)
-    return max(directed_epsilon(rounds, direction, delta, digits) for direction in directions)
+    largest = directed_epsilon(rounds, directions[0], delta, digits)
+    for direction in directions[1:]:
+        if mp.isinf(largest):
+            break
+        if to_mpf(delta) > 0 and _clearly_below(rounds, direction, largest, delta):
+            continue
+        largest = max(largest, directed_epsilon(rounds, direction, delta, digits))
+    return largest
+
+
+def _clearly_below(rounds: Sequence[Round], direction: str, eps: Mpf, delta: Real) -> bool:
+    """Whether delta(eps) in this direction is below `delta` by so much that six digits settle it."""
+    try:
+        return bool(directed_delta(rounds, direction, eps, 6) < to_mpf(delta) * (1 - mp.mpf(10) ** -4))
+    except OracleError:
+        return False
 
 
 def _finite_groups(rounds: Sequence[Round]) -> list[tuple[Real, Real, int]]:
@@ -81,11 +97,15 @@ def _split(rounds: Sequence[Round]) -> tuple[list[Round], list[Round]]:
     return finite, [entry for entry in rounds if entry.mechanism not in FINITE]
 
 
-def _panels(rounds: Sequence[Round], direction: str, digits: int) -> realspace.LaplacePanels | None:
-    if len(rounds) != 1 or rounds[0].mechanism != "laplace" or rounds[0].count > 300:
-        return None
+def _few_sampled_laplace(rounds: Sequence[Round]) -> bool:
+    first = rounds[0]
+    return len(rounds) == 1 and first.mechanism == "laplace" and first.rate != 1 and first.count <= MAX_PANELS
+
+
+@functools.lru_cache(maxsize=32)
+def _panels(entry: Round, direction: str, digits: int) -> realspace.LaplacePanels | None:
     try:
-        return realspace.LaplacePanels(rounds[0], direction, digits)
+        return realspace.LaplacePanels(entry, direction, digits)
     except OracleError:
         return None
 
@@ -112,7 +132,9 @@ def directed_delta(rounds: Sequence[Round], direction: str, epsilon: Real, digit
 
 def _function(rounds: Sequence[Round], direction: str, digits: int) -> Callable[[Real], Mpf]:
     """delta as a function of eps for plans without a closed form, with what can be prepared once prepared."""
-    panels = _panels(rounds, direction, digits) if rounds[0].rate != 1 and rounds[0].count <= 60 else None
+    if _closed(rounds, direction) == "single":
+        return lambda eps: quadrature.single_delta(rounds[0], direction, eps, digits)
+    panels = _panels(rounds[0], direction, digits) if _few_sampled_laplace(rounds) else None
     if panels is not None:
         return panels.delta
 
@@ -123,12 +145,12 @@ def _function(rounds: Sequence[Round], direction: str, digits: int) -> Callable[
             return fallback(eps)
 
     def fallback(eps: Real) -> Mpf:
+        if all(entry.mechanism == "laplace" and entry.rate == 1 for entry in rounds):
+            return closed_forms.laplace_delta(_laplace_groups(rounds, direction), eps, digits=digits)
         if len(rounds) == 1 and rounds[0].mechanism == "laplace":
-            late = _panels(rounds, direction, digits)
+            late = _panels(rounds[0], direction, digits)
             if late is not None:
                 return late.delta(eps)
-        if len(rounds) == 1 and rounds[0].mechanism == "gaussian" and rounds[0].count == 2:
-            return _nested_pair(rounds[0], direction, eps, digits)
         finite, rest = _split(rounds)
         if not finite or not rest:
             raise OracleError("no route reaches the digits asked for")
@@ -142,19 +164,6 @@ def _function(rounds: Sequence[Round], direction: str, digits: int) -> Callable[
             return value
 
     return evaluate
-
-
-def _nested_pair(entry: Round, direction: str, eps: Real, digits: int) -> Mpf:
-    """Two rounds by nested quadrature, the step halved until two values agree to the digits asked for."""
-    fineness = 0.2
-    coarse = realspace.nested_delta(entry, direction, eps, digits + 8, fineness)
-    for _ in range(4):
-        fineness /= 2
-        fine = realspace.nested_delta(entry, direction, eps, digits + 8, fineness)
-        if abs(fine - coarse) <= mp.mpf(10) ** -digits * abs(fine):
-            return fine
-        coarse = fine
-    raise OracleError("no route reaches the digits asked for")
 
 
 def directed_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits: int = 20) -> Mpf:
@@ -171,17 +180,12 @@ def directed_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digit
         finite, rest = _split(rounds)
         groups = _laplace_groups(rest, direction)
         return closed_forms.laplace_epsilon(groups, delta, _finite_groups(finite), digits)
-    function: Callable[[Real], Mpf]
-    if form == "single":
-        function = lambda eps: quadrature.single_delta(rounds[0], direction, eps, digits + 10)  # noqa: E731
-    else:
-        use_panels = rounds[0].rate != 1 and rounds[0].count <= 60
-        if not (use_panels and len(rounds) == 1 and rounds[0].mechanism == "laplace"):
-            try:
-                return composition.contour_epsilon(rounds, direction, delta, digits)
-            except OracleError:
-                pass
-        function = _function(rounds, direction, digits + 5)
+    if form != "single" and not _few_sampled_laplace(rounds):
+        try:
+            return composition.contour_epsilon(rounds, direction, delta, digits)
+        except OracleError:
+            pass
+    function = _function(rounds, direction, digits + 5)
     with mp.workdps(digits + 25):
         infinite = composition.infinite_mass(rounds, direction)
         target = to_mpf(delta)

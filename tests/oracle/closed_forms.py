@@ -189,7 +189,8 @@ def approximate_dp_epsilon(groups: Sequence[tuple[Real, Real, int]], delta: Real
 def kairouz_oh_viswanath(epsilon0: Real, delta0: Real, count: int, index: int, digits: int = 30) -> tuple[Mpf, Mpf]:
     """The point (eps_i, delta_i) of optimal k-fold composition: arXiv 1311.0776, Theorem 3.3.
 
-    eps_i = (k - 2i) e0 and delta_i = 1 - (1 - d0)^k (1 - sum_{l<i} C(k, l) (e^{(k-l)e0} - e^{(k-2i+l)e0}) / (1+e^e0)^k).
+    eps_i = (k - 2i) e0 and delta_i = 1 - (1 - d0)^k (1 - S_i), where
+    S_i = sum_{l<i} C(k, l) (e^{(k-l) e0} - e^{(k-2i+l) e0}) / (1 + e^e0)^k.
     """
     with mp.workdps(digits + GUARD):
         e0, d0 = to_mpf(epsilon0), to_mpf(delta0)
@@ -222,9 +223,9 @@ def laplace_delta(
     """delta of k_i runs of Lap(1, b_i) against Lap(0, b_i), with k_j runs of (e_j, d_j) pairs, as a finite sum.
 
     With c = 1/b, E_P e^{zL} = (e^{zc} (1+z) + e^{-c-zc} z) / (1+2z).  Multiplied out, every term of the inversion
-    integral (1 / 2 pi i) int E_P e^{zL} e^{-eps z} / (z (1+z)) dz is an exponential e^{tau z} times a rational function:
-    zero where tau <= 0, otherwise the residues at 0, -1 and -1/2.  The integral: Zhu, Dong and Wang 2022 (arXiv
-    2106.08567), with Fourier inversion as in Gil-Pelaez 1951.
+    integral (1 / 2 pi i) int E_P e^{zL} e^{-eps z} / (z (1+z)) dz is an exponential e^{tau z} times a rational
+    function: zero where tau <= 0, otherwise the residues at 0, -1 and -1/2.  The integral: Zhu, Dong and Wang 2022
+    (arXiv 2106.08567), with Fourier inversion as in Gil-Pelaez 1951.
     """
     extra = GUARD
     for _ in range(8):
@@ -248,7 +249,7 @@ def _laplace_sum(
     eps = to_mpf(epsilon)
     finite = compose_atoms([(approximate_dp(e0, d0), count) for e0, d0, count in atoms])
     total = sum(count for _, count in groups)
-    terms: list[tuple[Mpf, Mpf, int]] = [(eps_j, mass, 0) for eps_j, mass in zip(finite.losses, finite.masses, strict=True)]
+    terms: list[tuple[Mpf, Mpf, int]] = [(a, b, 0) for a, b in zip(finite.losses, finite.masses, strict=True)]
     for scale, count in groups:
         c = 1 / to_mpf(scale)
         block = [((2 * j - count) * c, math.comb(count, j) * mp.exp(-c * (count - j)), j) for j in range(count + 1)]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import mpmath  # type: ignore[import-untyped]
-from mpmath.libmp import to_rational  # type: ignore[import-untyped]
+import mpmath
+from mpmath.libmp import to_rational
 
 Mpf: TypeAlias = Any
 """An `mpmath.mpf` (mpmath carries no type annotations)."""

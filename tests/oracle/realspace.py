@@ -1,10 +1,12 @@
 """Real-space routes, free of transforms: nested quadrature for two and three rounds, and panels for sampled Laplace.
 
-For independent rounds delta_{i+j}(eps) = E_{P_i}[delta_j(eps - L_i)], with delta_j extended to negative eps.
+For independent rounds delta_{i+j}(eps) = E_{P_i}[delta_j(eps - L_i)], with delta_j extended to negative eps (delta is
+the hockey-stick divergence; conditioning on the first i outputs).
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -15,53 +17,85 @@ from .quadrature import loss_ends, single_delta
 from .real import Mpf, OracleError, Real, gauss_legendre, mp, to_mpf
 
 
-def _sampled_gaussian_nodes(entry: Round, direction: str, digits: int, fineness: float) -> list[tuple[Mpf, Mpf]]:
-    """P-mass and loss at the nodes of a trapezoidal rule in x."""
-    s, q = to_mpf(entry.parameters[0]), to_mpf(entry.rate)
-    step = s * mp.mpf(fineness)
-    reach = s * math.sqrt(2 * math.log(10) * (digits + 2))
-    half = mp.mpf(1) / 2
-
-    def mixing(x: Mpf) -> Mpf:
-        return mp.log(1 - q + q * mp.exp((x - half) / (s * s)))
-
-    nodes = []
-    for index in range(int(mp.floor(-reach / step)), int(mp.ceil((1 + reach) / step)) + 1):
-        x = index * step
-        base = step * mp.exp(-x * x / (2 * s * s)) / (s * mp.sqrt(2 * mp.pi))
-        up = mixing(x)
-        if direction == "add":
-            nodes.append((base, -up))
-        elif direction == "remove":
-            nodes.append((base * mp.exp(up), up))
-        else:
-            nodes.append((base * mp.exp(up), up - mixing(-x)))
-    return nodes
+@functools.lru_cache(maxsize=16)
+def _tanh_sinh(level: int, precision: int) -> tuple[tuple[Mpf, Mpf], ...]:
+    """Nodes in (-1, 1) and weights of the tanh-sinh rule with step 2^-level (Takahasi and Mori 1974)."""
+    with mp.workprec(precision):
+        step, small = mp.ldexp(1, -level), mp.ldexp(1, -precision)
+        nodes: list[tuple[Mpf, Mpf]] = []
+        index = 0
+        while True:
+            t = index * step
+            inner = mp.pi / 2 * mp.sinh(t)
+            weight = step * mp.pi / 2 * mp.cosh(t) / mp.cosh(inner) ** 2
+            if weight < small:
+                return tuple(nodes)
+            node = mp.tanh(inner)
+            nodes += [(node, weight)] if index == 0 else [(node, weight), (-node, weight)]
+            index += 1
 
 
-def nested_delta(entry: Round, direction: str, epsilon: Real, digits: int = 15, fineness: float = 0.2) -> Mpf:
-    """delta of one, two or three rounds of a sampled Gaussian (`entry.count`), by a trapezoidal rule in each output.
+class NestedGaussian:
+    """delta of k rounds of a sampled Gaussian by k - 1 nested integrals over the outputs, for k = 1, 2, 3.
 
-    The innermost round is in closed form.  `fineness` is the step in units of s.  The integrand is smooth but, at the
-    end of the loss, not analytic: halve `fineness` to see the accuracy.
+    The innermost round is in closed form.  For `remove` and `add` the integrand has an essential singularity where the
+    rest of the budget meets the end of the loss, and an exact form (`remove`) or zero (`add`) past it: the tanh-sinh
+    rule on the half-line up to there.  `replace-one` is entire enough for the trapezoidal rule on the whole line.
     """
-    if entry.mechanism != "gaussian" or entry.rate == 1 or not 1 <= entry.count <= 3:
-        raise OracleError("nested quadrature is for one to three rounds of a sampled Gaussian")
-    with mp.workdps(digits + 10):
-        eps = to_mpf(epsilon)
-        nodes = _sampled_gaussian_nodes(entry, direction, digits, fineness)
-        if entry.count == 1:
-            return single_delta(entry, direction, eps, digits)
-        if entry.count == 2:
-            return mp.fsum(p * single_delta(entry, direction, eps - loss, digits) for p, loss in nodes)
-        total = mp.zero
-        small = mp.mpf(10) ** -(digits + 6)
-        for i, (p, loss) in enumerate(nodes):
-            for j, (other, shift) in enumerate(nodes[: i + 1]):
-                weight = p * other * (1 if i == j else 2)
-                if weight > small:
-                    total += weight * single_delta(entry, direction, eps - loss - shift, digits)
-        return total
+
+    def __init__(self, entry: Round, direction: str, digits: int = 15, level: int = 4) -> None:
+        if entry.mechanism != "gaussian" or entry.rate == 1:
+            raise OracleError("nested quadrature is for sampled Gaussians")
+        self.entry, self.direction, self.digits, self.level = entry, direction, digits, level
+
+    def delta(self, epsilon: Real) -> Mpf:
+        """delta for `entry.count` rounds at any real eps."""
+        with mp.workdps(self.digits + 12):
+            self.s, self.q = to_mpf(self.entry.parameters[0]), to_mpf(self.entry.rate)
+            self.edge = mp.log1p(-self.q)
+            self.reach = self.s * math.sqrt(2 * math.log(10) * (self.digits + 4))
+            return self._rounds(self.entry.count, to_mpf(epsilon))
+
+    def _base(self, x: Mpf) -> Mpf:
+        return mp.exp(-x * x / (2 * self.s * self.s)) / (self.s * mp.sqrt(2 * mp.pi))
+
+    def _mixing(self, x: Mpf) -> Mpf:
+        return mp.log(1 - self.q + self.q * mp.exp((x - mp.mpf(1) / 2) / (self.s * self.s)))
+
+    def _rounds(self, count: int, eps: Mpf) -> Mpf:
+        if count == 1:
+            return single_delta(self.entry, self.direction, eps, self.digits)
+        sign = {"remove": 1, "add": -1, "replace-one": 0}[self.direction]
+        low, high = -self.reach, 1 + self.reach
+
+        def integrand(x: Mpf) -> Mpf:
+            up = self._mixing(x)
+            if sign < 0:
+                return self._base(x) * self._rounds(count - 1, eps + up)
+            loss = up if sign else up - self._mixing(-x)
+            return self._base(x) * mp.exp(up) * self._rounds(count - 1, eps - loss)
+
+        if sign == 0:
+            step = self.s * mp.ldexp(2, -self.level)
+            indices = range(int(mp.floor(low / step)), int(mp.ceil(high / step)) + 1)
+            return step * mp.fsum(integrand(index * step) for index in indices)
+        # m(x) = cut is where eps - L(x) meets the end of the loss of the other rounds
+        cut = sign * eps - (count - 1) * self.edge
+        beyond = mp.zero
+        if cut <= self.edge:
+            return max(mp.zero, -mp.expm1(eps)) if sign > 0 else mp.zero
+        x_cut = self.s * self.s * mp.log((mp.expm1(cut) + self.q) / self.q) + mp.mpf(1) / 2
+        if sign > 0:
+            root = self.s * mp.sqrt(2)
+            base = mp.erfc(x_cut / root) / 2
+            shifted = mp.erfc((x_cut - 1) / root) / 2
+            beyond = (1 - self.q) * base + self.q * shifted - mp.exp(eps) * base
+        high = min(high, x_cut)
+        if high <= low:
+            return beyond
+        half, middle = (high - low) / 2, (high + low) / 2
+        nodes = _tanh_sinh(self.level, mp.prec)
+        return beyond + half * mp.fsum(weight * integrand(middle + half * node) for node, weight in nodes)
 
 
 class LaplacePanels:
@@ -76,7 +110,7 @@ class LaplacePanels:
     def __init__(self, entry: Round, direction: str, digits: int = 25) -> None:
         self.count = entry.count
         self.digits = digits
-        self.bits = int(3.33 * digits) + 120
+        self.bits = int(3.33 * digits) + 100
         with mp.workprec(self.bits):
             factor = 2 if direction == "replace-one" else 1
             if factor == 2 and entry.rate != 1:
@@ -117,22 +151,27 @@ class LaplacePanels:
         pairs = gauss_legendre(n, self.bits)
         self.theta = [(1 + node) / 2 for node, _ in pairs]
         self.bary = [(-1) ** j * mp.sqrt((1 - node * node) * weight) for j, (node, weight) in enumerate(pairs)]
+        one = 1 << self.bits
+        theta = [int(mp.ldexp(value, self.bits)) for value in self.theta]
+        bary = [int(mp.ldexp(value, 2 * self.bits)) for value in self.bary]
         same, previous = [], []
-        for theta in self.theta:
-            row, other = [mp.zero] * n, [mp.zero] * n
+        for index, place in enumerate(self.theta):
+            row, other = [0] * n, [0] * n
             for node, weight in pairs:
                 part = (1 + node) / 2
-                for start, length, target in ((mp.zero, theta, row), (theta, 1 - theta, other)):
+                for start, length, target in ((mp.zero, place, row), (place, 1 - place, other)):
                     lam = start + length * part
-                    mass = weight / 2 * length * self.width * density(self.low + lam * self.width)
-                    where = theta - lam if target is row else 1 + theta - lam
-                    for j, basis in enumerate(self._basis(where)):
-                        target[j] += mass * basis
-            index = len(same)
-            row[index] += bottom
-            other[index] += top
-            same.append([int(mp.ldexp(value, self.bits)) for value in row])
-            previous.append([int(mp.ldexp(value, self.bits)) for value in other])
+                    share = weight / 2 * length * self.width * density(self.low + lam * self.width)
+                    mass = int(mp.ldexp(share, self.bits))
+                    where = int(mp.ldexp(place - lam, self.bits)) + (0 if target is row else one)
+                    weights = [top_j // (where - theta_j or 1) for top_j, theta_j in zip(bary, theta, strict=True)]
+                    scale = (mass << self.bits) // sum(weights)
+                    for j, value in enumerate(weights):
+                        target[j] += scale * value
+            same.append([(value >> self.bits) + (int(mp.ldexp(bottom, self.bits)) if j == index else 0)
+                         for j, value in enumerate(row)])  # fmt: skip
+            previous.append([(value >> self.bits) + (int(mp.ldexp(top, self.bits)) if j == index else 0)
+                             for j, value in enumerate(other)])  # fmt: skip
         self.same, self.previous = same, previous
 
     def _basis(self, where: Mpf) -> list[Mpf]:

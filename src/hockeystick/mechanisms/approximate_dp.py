@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import at_least_zero, open_probability
+from hockeystick.domains import AT_LEAST_ZERO, PROBABILITY_BELOW_ONE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
@@ -33,8 +33,8 @@ class ApproximateDP(Mechanism):
     1e-08
     """
 
-    epsilon: float
-    delta: float
+    epsilon: Annotated[float, AT_LEAST_ZERO.of("the guarantee's epsilon")]
+    delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the guarantee's delta")]
 
     name: ClassVar[str] = "approximate-dp"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
@@ -44,8 +44,7 @@ class ApproximateDP(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", at_least_zero(self.epsilon, "epsilon", "the guarantee's epsilon"))
-        object.__setattr__(self, "delta", open_probability(self.delta, "delta", "the guarantee's delta"))
+        check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
         """The worst pair with that guarantee."""

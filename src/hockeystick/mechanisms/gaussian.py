@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import positive
+from hockeystick.domains import POSITIVE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.mechanisms.replacement import FULL_DISTANCE, checked_distance, replacement_reason, sampling_reason
+from hockeystick.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonSubstitutionPair
 
 _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 (arXiv 1905.02383), Theorem 2.7")
@@ -34,8 +34,8 @@ class Gaussian(Mechanism):
     GaussianPair(mu=1.0)
     """
 
-    noise_multiplier: float
-    replace_one_distance: float = FULL_DISTANCE
+    noise_multiplier: Annotated[float, POSITIVE.of("standard deviation of the noise / norm bound C of one record")]
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
@@ -44,9 +44,7 @@ class Gaussian(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        hint = "standard deviation of the noise / norm bound C of one record"
-        object.__setattr__(self, "noise_multiplier", positive(self.noise_multiplier, "noise_multiplier", hint))
-        object.__setattr__(self, "replace_one_distance", checked_distance(self.replace_one_distance))
+        check_fields(self)
 
     def pair(self, direction: Direction) -> DominatingPair:
         """N(mu, 1) against N(0, 1)."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import positive
+from hockeystick.domains import POSITIVE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.mechanisms.replacement import FULL_DISTANCE, checked_distance, replacement_reason, sampling_reason
+from hockeystick.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.pairs import LaplacePair
 
 _TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")
@@ -30,8 +30,8 @@ class Laplace(Mechanism):
     LaplacePair(distance=1.0, scale=10.0)
     """
 
-    scale: float
-    replace_one_distance: float = FULL_DISTANCE
+    scale: Annotated[float, POSITIVE.of("noise scale b / L1 bound of one record")]
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "laplace"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
@@ -40,8 +40,7 @@ class Laplace(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", positive(self.scale, "scale", "noise scale b / L1 bound of one record"))
-        object.__setattr__(self, "replace_one_distance", checked_distance(self.replace_one_distance))
+        check_fields(self)
 
     def pair(self, direction: Direction) -> LaplacePair:
         """Lap(distance, scale) against Lap(0, scale)."""

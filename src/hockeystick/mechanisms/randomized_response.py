@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import at_least_zero
+from hockeystick.domains import AT_LEAST_ZERO, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
@@ -30,7 +30,7 @@ class RandomizedResponse(Mechanism):
     (-0.5, 0.5)
     """
 
-    epsilon: float
+    epsilon: Annotated[float, AT_LEAST_ZERO.of("log-odds of the true answer")]
 
     name: ClassVar[str] = "randomized-response"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
@@ -40,7 +40,7 @@ class RandomizedResponse(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", at_least_zero(self.epsilon, "epsilon", "log-odds of the true answer"))
+        check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
         """Two outcomes, of loss epsilon and -epsilon."""

@@ -6,25 +6,15 @@ computed for replacement already.
 
 from __future__ import annotations
 
-from hockeystick.errors import InvalidInputError
+from hockeystick.domains import Domain
 
 FULL_DISTANCE = 2.0
-OWN_DISTANCE = 1.0
 
-
-def checked_distance(value: float) -> float:
-    """1.0 or 2.0.
-
-    Raises:
-        InvalidInputError: any other value.
-    """
-    if isinstance(value, bool) or value not in (OWN_DISTANCE, FULL_DISTANCE):
-        raise InvalidInputError(
-            "replace_one_distance must be 2 (the default: two contributions of norm C may point in opposite directions) or "
-            f"1 (C was computed for replacement); received {value!r}",
-            "replace_one_distance",
-        )
-    return float(value)
+DISTANCE = Domain(
+    "2 (the default: two contributions of norm C may point in opposite directions) or 1 (C was computed for "
+    "replacement)",
+    {"enum": [1, 2]},
+)
 
 
 def sampling_reason(distance: float) -> str | None:

@@ -53,7 +53,8 @@ def mixed_loss(loss: Array, rate: float) -> Array:
         excess = rate * np.expm1(np.minimum(loss, 500.0))
         near = np.log1p(np.maximum(excess, -0.5))
         far = np.logaddexp(math.log1p(-rate), math.log(rate) + loss)
-    return np.where((excess < -0.5) | (loss > 500.0), far, near)
+    mixed: Array = np.where((excess < -0.5) | (loss > 500.0), far, near)
+    return mixed
 
 
 def unmixed_loss(psi: Array, rate: float) -> Array:
@@ -64,7 +65,8 @@ def unmixed_loss(psi: Array, rate: float) -> Array:
         near = np.log1p(np.maximum(ratio, -0.5))
         low = np.log(np.expm1(np.maximum(psi - floor, 0.0))) + (floor - math.log(rate))
         high = psi - math.log(rate) + np.log1p(-np.exp(floor - np.maximum(psi, floor)))
-    return np.where(psi > 500.0, high, np.where(ratio < -0.5, low, near))
+    base: Array = np.where(psi > 500.0, high, np.where(ratio < -0.5, low, near))
+    return base
 
 
 def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 from hockeystick.adjacency import Direction
 from hockeystick.mechanisms.base import Claim, Mechanism
@@ -16,10 +18,12 @@ class Sampling(ABC):
     Attributes:
         name: the plan file's name for it.
         assumption: one line for people: what the loader must do for the number to be valid.
+        key_rules: JSON Schema keywords that say which of its keys go together.
     """
 
     name: ClassVar[str]
     assumption: ClassVar[str]
+    key_rules: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     @abstractmethod
@@ -29,6 +33,10 @@ class Sampling(ABC):
     @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The dominating pair of one round; only where :meth:`claim` does not refuse."""
+
+    def keys(self) -> dict[str, Any]:
+        """The plan-file keys that give this instance back, ``sampling`` itself apart."""
+        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
 
     @property
     def dataset_records(self) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from hockeystick import domains
 from hockeystick.adjacency import Direction
@@ -32,9 +33,9 @@ class Poisson(Sampling):
     0.01
     """
 
-    sample_rate: float | None = None
-    batch_size: int | None = None
-    dataset_size: int | None = None
+    sample_rate: Annotated[float | None, domains.RATE.of("probability that a record enters a batch")] = None
+    batch_size: Annotated[int | None, domains.RECORDS] = None
+    dataset_size: Annotated[int | None, domains.RECORDS] = None
 
     name: ClassVar[str] = "poisson"
     assumption: ClassVar[str] = (
@@ -42,22 +43,26 @@ class Poisson(Sampling):
         "the number is not valid for shuffled or fixed-size batches"
     )
 
+    key_rules: ClassVar[Mapping[str, Any]] = {
+        "anyOf": [{"required": ["sample_rate"]}, {"required": ["batch_size", "dataset_size"]}],
+        "dependentRequired": {"batch_size": ["dataset_size"], "dataset_size": ["batch_size"]},
+    }
+
     def __post_init__(self) -> None:
+        domains.check_fields(self)
         if self.batch_size is None and self.dataset_size is None:
             if self.sample_rate is None:
                 raise InvalidInputError(
-                    "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them", "sample_rate"
+                    "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
+                    "sample_rate",
                 )
         else:
             self._check_sizes()
-        value = domains.rate(_given(self.sample_rate), "sample_rate", "probability that a record enters a batch")
-        object.__setattr__(self, "sample_rate", value)
 
     def _check_sizes(self) -> None:
         for key in ("batch_size", "dataset_size"):
             if getattr(self, key) is None:
                 raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
-            object.__setattr__(self, key, domains.whole(getattr(self, key), key, "number of records", least=1))
         batch, records = _given(self.batch_size), _given(self.dataset_size)
         if batch > records:
             raise InvalidInputError(
@@ -88,6 +93,11 @@ class Poisson(Sampling):
             return mechanism.sampled_replacement_pair(rate)
         base = mechanism.with_against_without()
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
+
+    def keys(self) -> dict[str, Any]:
+        """Both sizes, which imply the rate, or the rate alone."""
+        keys = super().keys()
+        return keys if self.dataset_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     @property
     def dataset_records(self) -> int | None:

@@ -1,6 +1,6 @@
 """Integrals of one pair over the cells of a loss grid: everything that spreading and merging need, without cancellation.
 
-Grid points ``g_j = offset + j h``. Each cell [l, r] = [g_j, g_j+1] is cut at its middle; over each half the integrals
+Grid points ``g_j = offset + j h``. Each cell [l, r] = [g_j, g_j+1] is cut in two (see :func:`_cuts`); over each part
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
@@ -33,6 +33,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
+ON_GRID = 1e-6  # of a cell: how far an atom may be from a grid point and still count as on it (and be charged for it)
 EXPONENT_FLOOR = -745.0  # exp underflows below
 
 
@@ -46,15 +47,33 @@ class Mesh:
     kappa: float
 
 
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Atoms that lie on the grid: knot indices (relative to the first cell), tilted masses, and the errors of both.
+
+    Attributes:
+        knot: shape (m,).
+        mass: shape (m,), scaled by ``e^(t g - kappa)``.
+        shift: shape (m,), mass that the rounding of the loss may have put on the wrong knot.
+        mass_error: shape (m,), relative error.
+    """
+
+    knot: Index
+    mass: Array
+    shift: Array
+    mass_error: Array
+
+
 @dataclass(slots=True)
 class Cells:
     """Tilted integrals over cells ``first .. first + n - 1``; cell j is [g_j, g_j+1], scaled by ``e^(t g_j - kappa)``.
 
     Attributes:
         first: index of the first cell.
-        left, right: shape (2, n), the two integrals over the lower and the upper half of each cell.
+        left, right: shape (2, n), the two integrals over the lower and the upper part of each cell.
         shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
         mass_error: shape (n,), relative error of the cell's mass.
+        points: atoms on grid points, which need neither spreading nor merging.
         below: tilted mass bound for what lies below the first knot that holds mass, ``first + 1``.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
@@ -64,6 +83,7 @@ class Cells:
     right: Array
     shift: Array
     mass_error: Array
+    points: Points
     below: float = 0.0
     worst_slip: float = 0.0
 
@@ -111,7 +131,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         highs.append(float(losses[1]))
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
     count = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) - first + 1
-    cells = Cells(first, np.zeros((2, count)), np.zeros((2, count)), np.zeros(count), np.zeros(count))
+    cells = _empty(first, count)
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss at most g_first+1
     log_mass = 0.0 if cut else reach.log_floor
     cells.below = math.exp(min(log_mass + mesh.t * (mesh.offset + (first + 1) * mesh.h) - mesh.kappa, 700.0)) * (1 + 1e-9)
@@ -132,31 +152,44 @@ def _shares(down: Array, h: float) -> tuple[Array, Array]:
     return np.exp(-down) * np.expm1(down - h) / width, np.expm1(-down) / width
 
 
+def _empty(first: int, count: int) -> Cells:
+    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
+    return Cells(first, np.zeros((2, count)), np.zeros((2, count)), np.zeros(count), np.zeros(count), none)
+
+
 def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     h = mesh.h
-    at = np.floor((loss - mesh.offset) / h + 1e-9).astype(np.intp)
+    nearest = np.rint((loss - mesh.offset) / h)
+    on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * h
+    at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
-    w, rest = _shares(loss - low, h)
     exponent = log_p + mesh.t * low - mesh.kappa
     mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR))
-    half = np.where(loss - low > 0.5 * h, 1, 0)
-    cell = at - cells.first
-    np.add.at(cells.left, (half, cell), mass * w)
-    np.add.at(cells.right, (half, cell), mass * rest)
-    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.maximum(low - loss, 0.0)
-    np.add.at(cells.shift, cell, mass * slip / h)
-    cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
+    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.where(on_grid, np.abs(loss - low), 0.0)
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
-    np.maximum.at(cells.mass_error, cell, error)
+    cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
+    cell = at - cells.first
+    cells.points = Points(cell[on_grid], mass[on_grid], (mass * slip / h)[on_grid], error[on_grid])
+    for i in np.flatnonzero(~on_grid):
+        w, rest = _shares(loss[i : i + 1] - low[i], h)
+        half = int(loss[i] - low[i] > 0.5 * h)
+        cells.left[half, cell[i]] += mass[i] * w[0]
+        cells.right[half, cell[i]] += mass[i] * rest[0]
+        cells.shift[cell[i]] += mass[i] * slip[i] / h
+        cells.mass_error[cell[i]] = max(cells.mass_error[cell[i]], error[i])
 
 
 def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float) -> None:
     count = cells.left.shape[1]
     halves = mesh.offset + (cells.first + 0.5 * np.arange(2 * count + 1)) * mesh.h
-    edges = smooth.outcome(halves)
-    edges = np.minimum(np.maximum(edges, x_low), x_high)
-    # An outcome at the very end of a flat loss comes back as NaN-free infinity or as a value out of order by rounding.
-    edges = np.maximum.accumulate(edges)
+
+    def outcomes(losses: Array) -> Array:
+        return np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+
+    edges = outcomes(halves)
+    halves[1::2] = _cuts(smooth, edges, halves[::2], mesh.h)
+    edges[1::2] = outcomes(halves[1::2])
+    edges = np.maximum.accumulate(edges)  # rounding may have put two of them out of order
     half_width = 0.5 * np.diff(edges)
     reach = 4 + smooth.growth(0.5 * (edges[1:] + edges[:-1])) + half_width
     narrow = half_width * reach
@@ -170,6 +203,22 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_hi
         panels = np.maximum(1, np.ceil(narrow[where] / HALF_WIDTH[16]).astype(np.intp))
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
+
+
+def _cuts(smooth: SmoothPart, edges: Array, grid: Array, h: float) -> Array:
+    """Where to cut each cell so that merging finds its conditional means near the grid points.
+
+    Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has its mean on
+    the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s is read off the masses of the two half-cells
+    between ``edges``; the mean is of ``1 - e^(g - L)``, about ``(L - g) e^(-(L - g)/2)``, which takes 1/2 from s.
+    """
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_mass = smooth.log_p(middle) + np.log(np.diff(edges))
+        half = log_mass[1::2] - log_mass[::2] - 0.25 * h  # s h / 2
+        half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
+        langevin = np.where(np.abs(half) < 1e-3, half / 3, 1 / np.tanh(half) - 1 / half)
+    return grid[:-1] + 0.5 * h * (1 - langevin)
 
 
 def _batches(sizes: Index) -> list[slice]:

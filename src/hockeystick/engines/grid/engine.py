@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Protocol
 
 from hockeystick.engines.composition import Composition, Guide, log_peak
@@ -20,11 +21,13 @@ from hockeystick.engines.grid.sums import GridSum, Window
 from hockeystick.engines.interval import Interval
 from hockeystick.pairs import DominatingPair
 
+MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
+LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
 MAX_CELLS = 1 << 21  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 ATTEMPTS = 10
-TILTS = (1.0, 0.85, 0.7, 0.55)  # of the saddle point: heavier right tails want less tilt and so a shorter window
+TILTS = (1.0, 0.85, 0.7, 0.55)  # of the saddle: less tilt may shorten the window
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 MAX_AMPLIFICATION = 9.0  # log of how much larger errors weigh at less tilt
 
@@ -33,7 +36,8 @@ class _Query(Protocol):
     """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
 
     def epsilon(self, best: Interval | None) -> float: ...
-    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float: ...
+    def depth(self, depth: float, best: Interval) -> float: ...
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float: ...
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval: ...
     def width(self, interval: Interval) -> float: ...
 
@@ -47,7 +51,10 @@ class _DeltaQuery:
     def epsilon(self, best: Interval | None) -> float:
         return self.at
 
-    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float:
+    def depth(self, depth: float, best: Interval) -> float:
+        return min(depth, best.upper)
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
         return gap
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
@@ -69,8 +76,11 @@ class _EpsilonQuery:
     def epsilon(self, best: Interval | None) -> float:
         return best.estimate if best else self.guess
 
-    def tolerance(self, gap: float, epsilon: float, tilt: float) -> float:
-        return gap * epsilon * tilt
+    def depth(self, depth: float, best: Interval) -> float:
+        return depth
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        return gap * epsilon * slope
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
         high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap)
@@ -119,28 +129,52 @@ class GridEngine:
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: _Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share = 0.6
+        share, slope = 0.6, tilt
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
                 tilt = guide.saddle(epsilon)
-            asked = max(query.tolerance(gap, epsilon, tilt), LEAST_TOLERANCE)
-            run = _Run(self.composition, guide, tilt, epsilon, depth, share * asked)
-            found = query.measure(*run.sums(), slope=run.slope(tilt))
+            # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within one
+            asked = max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE)
+            bend = tilt / max(asked, 1.0)
+            run = _Run(self.composition, guide, tilt, bend, epsilon, depth, share * min(asked, 1.0))
+            lower, upper = run.sums()
+            found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
             if width <= gap or run.limited:
                 break
-            share *= min(max(0.7 * gap / width, 0.02), 0.7)
+            at = query.epsilon(best)
+            deeper, slope = query.depth(depth, best), upper.slope(at) or slope
+            if deeper > depth - 1.0 and abs(at - epsilon) < 0.05 * at:  # else the guess was to blame, not the mesh
+                share *= min(max(0.7 * gap / width, 0.02), 0.7)
+            depth = deeper
         assert best is not None
         return replace(best, limited=run.limited if query.width(best) > gap else None)
 
 
 class _Run:
-    """One choice of tilt, window and mesh, and the two sums it gives."""
+    """One choice of tilt, window and mesh, and the two sums it gives.
+
+    Args:
+        composition: one direction.
+        guide: its approximate cumulants.
+        saddle: saddle point of epsilon.
+        bend: the tilt at which the error law is read: how fast delta falls over what is asked.
+        epsilon: where to look.
+        depth: about log delta there.
+        asked: difference wanted of the two sides' log delta.
+    """
 
     def __init__(
-        self, composition: Composition, guide: Guide, saddle: float, epsilon: float, depth: float, asked: float
+        self,
+        composition: Composition,
+        guide: Guide,
+        saddle: float,
+        bend: float,
+        epsilon: float,
+        depth: float,
+        asked: float,
     ) -> None:
         self.composition, self.guide, self.epsilon = composition, guide, epsilon
         self.limited: str | None = None
@@ -148,9 +182,10 @@ class _Run:
         log_share = math.log(min(asked, 1e-2)) - 8.0 - math.log(composition.count)
         self.reach = Reach(log_floor=depth + log_share, log_low=log_share)
         self.log_lost = self.reach.log_floor + math.log(composition.count)
+        self.unit, self.lattice = _atom_distance(composition)
         self.t, self.window = self._tilt_and_window(saddle, depth)
         self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
-        self.h, self.lower, self.upper = self._mesh(saddle)
+        self.h, self.lower, self.upper = self._mesh(bend)
 
     def sums(self) -> tuple[GridSum, GridSum]:
         """Lower and upper sum."""
@@ -169,6 +204,8 @@ class _Run:
         best_depth = math.inf
         for factor in TILTS:
             t = factor * saddle
+            if self.lattice:  # more tilt than this puts all mass on one atom
+                t = min(t, LATTICE_TILT / self.unit)
             c = self.guide.cumulants(t)
             top = c.k0 - t * self.epsilon + log_peak(t)
             best_depth = min(best_depth, top)
@@ -187,18 +224,14 @@ class _Run:
         _, t, window = min(choices, key=lambda choice: choice[0])
         return t, window
 
-    def _mesh(self, saddle: float) -> tuple[float, list[GridLaw], list[GridLaw]]:
+    def _mesh(self, bend: float) -> tuple[float, list[GridLaw], list[GridLaw]]:
         """The gap h and the laws on it, brought to the asked difference of the two sides' cumulants."""
         k, t = self.composition.count, self.t
-        spans = [pair.loss_range[1] - pair.loss_range[0] for pair, _ in self.composition.rounds]
-        atomic = [s for s, (pair, _) in zip(spans, self.composition.rounds, strict=True) if len(pair.atoms.loss)]
-        unit = max((s for s in atomic if math.isfinite(s) and s > 0), default=None)
-        asked = self.asked * (t * (1 + t)) / (saddle * (1 + saddle))
+        unit = self.unit if self.unit > 0 else None
+        asked = self.asked * (t * (1 + t)) / (bend * (1 + bend))
         h = math.sqrt(8 * asked / (k * t * (1 + t)))
         width = self.window.high - self.window.low
-        if unit is not None and all(pair.smooth is None for pair, _ in self.composition.rounds):
-            h = min(h * 1e3, unit) if len(self.composition.rounds) == 1 else min(h, unit)
-        h = min(h, width / 16) if unit is None else min(h, unit)
+        h = self.unit if self.lattice else min(h, unit or width / 16)
         for attempt in range(8):
             h = self._allowed(h, width, unit)
             laws = [self._laws(pair, kappa, h) for (pair, _), kappa in zip(self.composition.rounds, self.kappas, strict=True)]
@@ -207,19 +240,15 @@ class _Run:
             spread_by = math.fsum(
                 n * (b.log_moment(0.0) - a.log_moment(0.0)) for n, a, b in zip(counts, lower, upper, strict=True)
             )
-            if self.limited or attempt == 7:
+            if self.limited or self.lattice or attempt == 7:
                 break
             if spread_by > 1.3 * asked:
                 h *= max(math.sqrt(0.8 * asked / spread_by), 0.1) if math.isfinite(spread_by) else 0.1
-            elif spread_by < 0.2 * asked and width / h > 1 << 15 and not self._at_unit(h, unit):
+            elif spread_by < 0.2 * asked and width / h > 1 << 15 and (unit is None or h < 0.999 * unit):
                 h *= min(math.sqrt(0.7 * asked / max(spread_by, 1e-300)), 8.0)
             else:
                 break
         return h, lower, upper
-
-    @staticmethod
-    def _at_unit(h: float, unit: float | None) -> bool:
-        return unit is not None and h > 0.999 * unit
 
     def _allowed(self, h: float, width: float, unit: float | None) -> float:
         """h within the limits of memory and of rounding, and a whole part of the distance between two atoms."""
@@ -230,14 +259,14 @@ class _Run:
                 least = max(least, float(losses[1] - losses[0]) / MAX_CELLS)
         if h < least:
             h, self.limited = least, "the mesh is as fine as the memory limit allows"
-        if unit is not None:
+        if unit is not None and not self.lattice:
             parts = max(1, math.ceil(unit / h - 1e-9))
             h = unit / (parts if unit / parts >= least else max(1, parts - 1))
         return h
 
     def _laws(self, pair: DominatingPair, kappa: float, h: float) -> tuple[GridLaw, GridLaw]:
         low, high = pair.loss_range
-        offset = low if math.isfinite(low) else high if math.isfinite(high) else 0.0
+        offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         mesh = Mesh(offset, h, self.t, kappa)
         cells = self._cells(pair, mesh)
         upper = spread(cells, mesh)
@@ -251,6 +280,34 @@ class _Run:
         if cells.worst_slip > MAX_SLIP:
             self.limited = "the mesh is as fine as double precision allows"
         return cells
+
+
+def _atom_distance(composition: Composition) -> tuple[float, bool]:
+    """A gap on whose multiples the atoms of the pairs lie (0 if there are none), and whether nothing else is there.
+
+    Two atoms lie on any lattice that divides their distance; its offset is free. Where the distances have no common
+    divisor worth the name, the widest is taken: the others' lower atoms then lie off the grid.
+    """
+    atomic = [pair for pair, _ in composition.rounds if len(pair.atoms.finite().loss) > 0]
+    spans = [pair.loss_range[1] - pair.loss_range[0] for pair in atomic]
+    spans = [span for span in spans if math.isfinite(span) and span > 0]
+    if not spans:
+        return 0.0, False
+    exact = [2 * pair.exact_supremum for pair in atomic if pair.exact_supremum]
+    unit = max(spans)
+    common = len(exact) == len(spans)
+    if common:
+        divisor = exact[0]
+        for span in exact[1:]:
+            divisor = Fraction(
+                math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
+                divisor.denominator * span.denominator,
+            )
+        common = unit / float(divisor) <= MAX_PARTS
+        unit = float(divisor) if common else unit
+    common = common or min(spans) == unit
+    alone = all(pair.smooth is None and len(pair.atoms.finite().loss) == 2 for pair, _ in composition.rounds)
+    return unit, alone and common
 
 
 def upper_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:

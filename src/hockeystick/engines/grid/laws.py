@@ -23,6 +23,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 
+MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 20_000  # knots that the hull may drop one by one before merging gives up for plain rounding
 
 
@@ -41,7 +42,7 @@ class GridLaw:
     @property
     def losses(self) -> Array:
         """The grid points."""
-        return self.mesh.offset + (self.first + np.arange(len(self.mass))) * self.mesh.h
+        return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:
         """``log sum mass e^(theta g)``: the extra cumulant generating function of the tilted masses."""
@@ -71,6 +72,10 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass[:-1] += (left - doubt) * inflate
     mass[1:] += np.where(right + doubt > 0, (right + doubt) * inflate * step, 0.0)
     mass[1] += cells.below
+    points = cells.points
+    doubt = 2 * np.minimum(points.shift, points.mass)
+    np.add.at(mass, points.knot, np.maximum(points.mass - doubt, 0.0) * (1 + 2 * points.mass_error))
+    np.add.at(mass, points.knot + 1, _scaled(doubt, step) * (1 + 2 * points.mass_error))
     return _trimmed(GridLaw(mesh, cells.first, mass * (1 + 8 * UNIT_ROUNDOFF)))
 
 
@@ -79,7 +84,8 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
     With p_j the mass around g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ / expm1(h)`` of
     P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(-h)`` from g_j+1 down to it. Rounding: d_j is lowered by its error,
-    masses are scaled down by theirs. What was left out below stays out.
+    masses are scaled down by theirs. What was left out below stays out. Where the hull fails (a coarse grid with empty
+    stretches), every outcome is rounded down instead.
     """
     t, h = mesh.t, mesh.h
     down, up = -math.expm1(-h), math.expm1(min(h, 700.0))
@@ -101,13 +107,24 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     mass[1:-1] = p + rise + fall
     mass[:-2] -= rise / step
     mass[2:] -= _scaled(fall, step)
-    mass = _convex(mass, mesh)
+    hull = _convex(mass, mesh)
+    if hull is None:
+        held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
+        doubtful = np.minimum(cells.shift, held)
+        hull = np.zeros(n + 2)
+        hull[1:-2] = held - doubtful
+        hull[:-3] += doubtful / step
     error = np.zeros(n)
     error[:-1] = cells.mass_error
     error[1:] = np.maximum(error[1:], cells.mass_error)
     error = np.concatenate([error[:1], error, error[-1:]])
     error[1:-1] = np.maximum(error[2:], error[:-2])
-    return _trimmed(GridLaw(mesh, cells.first - 1, mass * (1 - 2 * error - 16 * UNIT_ROUNDOFF)))
+    hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
+    points = cells.points
+    doubt = np.minimum(2 * points.shift, points.mass)
+    np.add.at(hull, points.knot + 1, (points.mass - doubt) * (1 - 2 * points.mass_error))
+    np.add.at(hull, points.knot, doubt * (1 - 2 * points.mass_error) / step)
+    return _trimmed(GridLaw(mesh, cells.first - 1, hull))
 
 
 def excess_at_mode(cells: Cells, mesh: Mesh) -> float:
@@ -128,44 +145,41 @@ def _scaled(mass: Array, factor: float) -> Array:
     return np.where(mass > 0, mass * factor, 0.0)
 
 
-def _convex(mass: Array, mesh: Mesh) -> Array:
-    """The lower convex hull of the polygon with these kinks: no negative mass is left.
+def _convex(mass: Array, mesh: Mesh) -> Array | None:
+    """The lower convex hull of the polygon with these kinks: no negative mass is left; ``None`` if that takes too long.
 
-    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At an end,
-    where there is no second neighbour, the polygon has dipped below the straight line beyond it (1 - alpha, or 0), which
-    is itself a lower bound: the next knot is raised onto that line.
+    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At either end
+    it is merged with as many as it takes, and the one outcome that results is brought onto the grid.
     """
-    negative = list(np.flatnonzero(mass < 0))
+    held = np.flatnonzero(mass)
+    negative = [int(i) for i in np.flatnonzero(mass < 0)]
     if not negative:
         return mass
     mass = mass.copy()
-    n = len(mass)
-    before, after = np.arange(-1, n - 1), np.arange(1, n + 1)
-    alive = np.ones(n, dtype=bool)
-    repairs = 0
-    while negative:
-        i = negative.pop()
-        if not alive[i] or mass[i] >= 0:
-            continue
-        repairs += 1
-        if repairs > MAX_REPAIRS:
-            return np.zeros(n)
-        low, high = int(before[i]), int(after[i])
-        if low >= 0 and high < n:
+    lowest, highest = int(held[0]), int(held[-1])
+    before, after = np.arange(-1, len(mass) - 1), np.arange(1, len(mass) + 1)
+    for _ in range(MAX_REPAIRS):
+        if mass[highest] < 0:
+            highest = _settle_top(mass, highest, lowest, mesh)
+        elif mass[lowest] < 0:
+            lowest = _settle_bottom(mass, lowest, highest, mesh)
+        elif negative:
+            i = negative.pop()
+            if mass[i] >= 0 or not lowest < i < highest:
+                continue
+            low, high = int(before[i]), int(after[i])
+            if (high - low) * mesh.h * (mesh.t + 1) > MAX_REACH:
+                return None
             _share(mass, i, low, high, mesh)
-        elif low < 0 and high < n:
-            _raise(mass, i, high, int(after[high]), mesh, n)
-        elif low >= 0:
-            _raise(mass, i, low, int(before[low]), mesh, n)
-        alive[i] = False
-        mass[i] = 0.0
-        if low >= 0:
-            after[low] = high
-        if high < n:
-            before[high] = low
-        touched = [low, high, int(after[high]) if high < n else n, int(before[low]) if low >= 0 else -1]
-        negative += [j for j in touched if 0 <= j < n and mass[j] < 0]
-    return mass
+            after[low], before[high] = high, low
+            negative += [j for j in (low, high) if mass[j] < 0]
+        elif (mass >= 0).all():
+            return mass
+        else:
+            negative = [int(i) for i in np.flatnonzero(mass < 0)]
+        if lowest < 0 or highest < 0:
+            return None
+    return None
 
 
 def _share(mass: Array, i: int, low: int, high: int, mesh: Mesh) -> None:
@@ -177,20 +191,56 @@ def _share(mass: Array, i: int, low: int, high: int, mesh: Mesh) -> None:
     mass[high] += mass[i] * to_high * math.exp((high - i) * h * t)
 
 
-def _raise(mass: Array, i: int, knot: int, beyond: int, mesh: Mesh, n: int) -> None:
-    """Drop the end knot i (negative mass) by adding a tent at its neighbour ``knot`` that cancels it.
+def _settle_top(mass: Array, top: int, bottom: int, mesh: Mesh) -> int:
+    """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
 
-    A tent of Q-weight: +a at i, +b at ``beyond``, -(a + b) at ``knot``, with mean kept: b (alpha_beyond - alpha_knot) =
-    a (alpha_knot - alpha_i).
+    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies above is a
+    line down to its crossing of 0, that is one outcome. It is merged with enough of knot m - 1 to have loss g_m, or rounded
+    down to g_m if there is not enough.
+
+    Returns:
+        The new highest knot, -1 if there is none.
     """
     h, t = mesh.h, mesh.t
-    a = -mass[i] * math.exp((knot - i) * h * (t + 1))  # Q-weight of the tent at i, in units of the knot's masses
-    if not 0 <= beyond < n:
-        mass[knot] = 0.0  # nothing is left to raise: no mass at all is a lower bound
-        return
-    b = a * math.expm1((i - knot) * h) / -math.expm1((beyond - knot) * h)
-    mass[knot] -= a + b
-    mass[beyond] += b * math.exp((beyond - knot) * h * (t + 1))
+    p = q = 0.0  # masses above m, in units of knot m
+    for m in range(top - 1, bottom - 1, -1):
+        p = (p + mass[m + 1]) * math.exp(-h * t)
+        q = (q + mass[m + 1]) * math.exp(-h * (t + 1))
+        if p > 0 and p >= q:
+            mass[m + 1 : top + 1] = 0.0
+            rise = (p - q) / math.expm1(min(h, 700.0))
+            if m > bottom and mass[m - 1] >= rise * math.exp(-h * t):
+                mass[m - 1] -= rise * math.exp(-h * t)
+                p += rise
+            mass[m] += p * (1 - 1e-12)
+            return m
+    return -1
+
+
+def _settle_bottom(mass: Array, bottom: int, top: int, mesh: Mesh) -> int:
+    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
+
+    It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
+
+    Returns:
+        The new lowest knot, -1 if there is none.
+    """
+    h, t = mesh.h, mesh.t
+    p = q = 0.0  # masses up to m, in units of knot m
+    for m in range(bottom, top + 1):
+        p = p * math.exp(min(h * t, 700.0)) + mass[m]
+        q = q * math.exp(min(h * (t + 1), 700.0)) + mass[m]
+        if p > 0 and p >= q and (p < q * math.exp(min(h, 700.0)) or m == top):
+            mass[bottom : m + 1] = 0.0
+            step = math.exp(min(h * t, 700.0))
+            fall = (q * math.exp(min(h, 700.0)) - p) * step / -math.expm1(-h)  # in units of knot m + 1
+            if m + 2 <= top and 0 <= fall * step <= mass[m + 2]:
+                mass[m + 2] -= fall * step
+                mass[m + 1] += (p * step + fall) * (1 - 1e-12)
+                return m + 1
+            mass[m] = p * (1 - 1e-12)
+            return m
+    return -1
 
 
 def _trimmed(law: GridLaw) -> GridLaw:

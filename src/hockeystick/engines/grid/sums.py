@@ -61,15 +61,14 @@ class GridSum:
         n = fast_length(max(math.ceil((window.high - window.low) / self.h), 16))
         power = convolution_power([(law.mass, count) for law, count in laws], n)
         self.start = math.floor((window.low - self._origin) / self.h)
-        shift = (self.start - sum(count * law.first for law, count in laws)) % n
+        shift = (self.start - power.origin - sum(count * law.first for law, count in laws)) % n
         self._values = np.roll(power.values, -shift)
         self._error = power.error
         self.log_norm = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
         self._log_tail_low = self._log_markov(laws, -window.theta_low)
         self._log_tail_high = self._log_markov(laws, window.theta_high)
-        self._norm_error = 8 * UNIT_ROUNDOFF * math.fsum(
-            count * (4 + abs(law.mesh.kappa) + abs(math.log(law.mass.sum()))) for law, count in laws
-        )
+        kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
+        self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
 
     def __len__(self) -> int:
         return len(self._values)
@@ -108,6 +107,12 @@ class GridSum:
         if total <= 0:
             return -math.inf
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error
+
+    def slope(self, epsilon: float) -> float:
+        """``-d log delta / d eps`` by a difference; 0 where there is nothing to see."""
+        step = max(2 * self.h, 1e-4 * epsilon)
+        high, low = self.log_delta(epsilon), self.log_delta(epsilon + step)
+        return (high - low) / step if low > -math.inf else 0.0
 
 
 def _log_weight(x: float, t: float) -> float:

@@ -1,0 +1,6 @@
+"""``python -m hockeystick``: the same as the command ``hockeystick``."""
+
+from hockeystick.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""The commands. Each reads its arguments, asks the library, and prints a table for people or one JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hockeystick import __version__, domains
+from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.cli.group import PROGRAM, OneLineGroup
+from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.progress import progress
+from hockeystick.errors import InvalidInputError
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
+
+
+@click.group(cls=OneLineGroup, context_settings=_SETTINGS, invoke_without_command=True)
+@click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """What your differential privacy really costs: certified bounds on epsilon and delta."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def _question(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
+    command = _as_json(command)
+    command = click.option(
+        "--gap",
+        type=float,
+        metavar="NUMBER",
+        help="Widest relative width wanted of the interval; smaller takes longer.",
+    )(command)
+    command = click.option(
+        "--accountant", default="auto", metavar="NAME", show_default=True, help="Route; see `hockeystick accountants`."
+    )(command)
+    return plan_source(command)
+
+
+@main.command()
+@_question
+@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+def epsilon(
+    plan: str | None, delta: float | None, accountant: str, gap: float | None, as_json: bool, **flags: Any
+) -> None:
+    """Certified bounds on epsilon at a delta.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.report import epsilon_answer, epsilon_json, print_answer
+
+    chosen = chosen_plan(plan, flags)
+    target = chosen.delta_target if delta is None else delta
+    if target is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    with flag_names(), progress("computing epsilon"):
+        _check_gap(gap)
+        bound = chosen.epsilon(delta, accountant=accountant, gap=gap)
+    if as_json:
+        _print_json(epsilon_json(chosen, target, bound))
+    else:
+        print_answer(epsilon_answer(chosen, target, bound))
+
+
+@main.command()
+@_question
+@click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
+def delta(plan: str | None, epsilon: float, accountant: str, gap: float | None, as_json: bool, **flags: Any) -> None:
+    """Certified bounds on delta at an epsilon.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.report import delta_answer, delta_json, print_answer
+
+    chosen = chosen_plan(plan, flags)
+    with flag_names(), progress("computing delta"):
+        _check_gap(gap)
+        bound = chosen.delta(epsilon, accountant=accountant, gap=gap)
+    if as_json:
+        _print_json(delta_json(chosen, epsilon, bound))
+    else:
+        print_answer(delta_answer(chosen, epsilon, bound))
+
+
+@main.command()
+def accountants() -> None:
+    """The accountants, and what kind of number each gives."""
+    from hockeystick.report import print_accountants
+
+    print_accountants((name, accountant.summary) for name, accountant in ACCOUNTANTS.items())
+
+
+@main.command()
+@_as_json
+def supported(as_json: bool) -> None:
+    """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem."""
+    from hockeystick.report import print_supported, supported_json
+
+    if as_json:
+        _print_json(supported_json())
+    else:
+        print_supported()
+
+
+@main.command()
+def schema() -> None:
+    """The JSON Schema of plan files."""
+    from hockeystick.planfile import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
+
+
+def _check_gap(gap: float | None) -> None:
+    if gap is not None:
+        domains.rate(gap, "gap", "widest relative width wanted of the interval")
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, allow_nan=False))

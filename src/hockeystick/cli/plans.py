@@ -1,0 +1,91 @@
+"""Where a command takes its plan from: a file, standard input, or the flags of DP-SGD."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from hockeystick.adjacency import Adjacency
+from hockeystick.errors import InvalidInputError
+from hockeystick.plan import Plan, dp_sgd
+
+STANDARD_INPUT = "-"
+
+FLAGS = {
+    "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",
+    "sample_rate": "DP-SGD: probability that a record enters a batch (Poisson sampling).",
+    "steps": "DP-SGD: number of optimiser steps.",
+    "batch_size": "DP-SGD: expected batch size, in place of the sample rate.",
+    "dataset_size": "DP-SGD: number of records, with the batch size.",
+    "epochs": "DP-SGD: passes over the data, in place of the steps.",
+}
+"""The numbers that can stand in place of a file. All are read as floats, so that 1e4 is a whole number too."""
+
+_OTHERS = ("adjacency", "delta", "epsilon", "gap", "accountant")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def plan_source(command: Command) -> Command:
+    """The argument and the flags that describe a plan, for a click command."""
+    adjacency = ", ".join(kind.value for kind in Adjacency)
+    command = click.option("--adjacency", metavar="NAME", help=f"With the flags above: {adjacency}.")(command)
+    for key, text in reversed(FLAGS.items()):
+        command = click.option(_flag(key), key, type=float, metavar="NUMBER", help=text)(command)
+    return click.argument("plan", required=False)(command)
+
+
+def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
+    """The plan that the command line describes.
+
+    Args:
+        plan: the argument: a file, ``-`` for standard input, or ``None``.
+        given: values of the flags of :func:`plan_source`; ``None`` where absent.
+
+    Raises:
+        InvalidInputError: a bad plan, a plan together with flags, or neither.
+    """
+    flags = {key: value for key, value in given.items() if value is not None}
+    if plan is not None:
+        if flags:
+            names = ", ".join(_flag(key) for key in flags)
+            raise InvalidInputError(
+                f"give a PLAN or the flags that stand in place of it; received {plan!r} and {names}"
+            )
+        return _read(plan)
+    if not flags:
+        raise InvalidInputError(
+            "no plan: give a PLAN file, or - to read one from standard input, or flags such as --noise-multiplier"
+        )
+    if "noise_multiplier" not in flags:
+        raise InvalidInputError("--noise-multiplier is missing: the flags describe DP-SGD, which needs it")
+    with flag_names():
+        return dp_sgd(**flags)
+
+
+@contextmanager
+def flag_names() -> Iterator[None]:
+    """Call a key by its flag in the errors of the block."""
+    try:
+        yield
+    except InvalidInputError as error:
+        key, message = error.field, str(error)
+        if key is not None and (key in FLAGS or key in _OTHERS) and message.startswith(key):
+            raise InvalidInputError(_flag(key) + message.removeprefix(key), key) from None
+        raise
+
+
+def _read(plan: str) -> Plan:
+    from hockeystick.planfile import MAX_BYTES, load_plan, parse_plan
+
+    if plan == STANDARD_INPUT:
+        return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
+    return load_plan(plan)
+
+
+def _flag(key: str) -> str:
+    return "--" + key.replace("_", "-")

@@ -1,0 +1,102 @@
+"""Numbers as people see them, rounded outward: an upper end up, a lower end down, in exact decimal arithmetic.
+
+A value that has a decimal of the wanted length is shown as it is; otherwise all the wanted digits are shown.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+
+QUOTED_DIGITS = 3
+SHOWN_DIGITS = 6
+
+PLAIN = (-3, 7)
+"""Decimal exponents (of the leading digit) between which numbers are written without a power of ten."""
+
+_GUARD = 50  # digits kept beyond those of the integer part when a logarithm is turned into a number
+
+
+def round_up(x: float, digits: int = QUOTED_DIGITS) -> str:
+    """The least decimal of ``digits`` significant digits that is at least ``x``.
+
+    >>> round_up(6.90738), round_up(6.9), round_up(0.5)
+    ('6.91', '6.91', '0.5')
+    """
+    return _written(_rounded(x, digits, ROUND_CEILING))
+
+
+def round_down(x: float, digits: int = QUOTED_DIGITS) -> str:
+    """The greatest decimal of ``digits`` significant digits that is at most ``x``.
+
+    >>> round_down(6.90738), round_down(1.2e-7)
+    ('6.90', '1.19e-7')
+    """
+    return _written(_rounded(x, digits, ROUND_FLOOR))
+
+
+def exact(x: float) -> str:
+    """A parameter as it was given: the shortest decimal that reads as the same double.
+
+    >>> exact(1e-06), exact(10000), exact(0.01)
+    ('1e-6', '10000', '0.01')
+    """
+    if not math.isfinite(x):
+        return _written(x)
+    value = Decimal(repr(float(x))).normalize()
+    return f"{value:f}" if x == int(x) and abs(x) < 10**15 else _written(value)
+
+
+def exp_up(log_x: float, digits: int = QUOTED_DIGITS) -> str:
+    """The least decimal of ``digits`` significant digits that is at least ``e**log_x``; it may be below any double.
+
+    >>> exp_up(-3222.4)
+    '3.39e-1400'
+    """
+    return _exp(log_x, digits, ROUND_CEILING)
+
+
+def exp_down(log_x: float, digits: int = QUOTED_DIGITS) -> str:
+    """The greatest decimal of ``digits`` significant digits that is at most ``e**log_x``.
+
+    >>> exp_down(-3222.4)
+    '3.38e-1400'
+    """
+    return _exp(log_x, digits, ROUND_FLOOR)
+
+
+def _rounded(x: float, digits: int, rounding: str) -> Decimal | float:
+    if not math.isfinite(x):
+        return x
+    return Context(prec=digits, rounding=rounding).create_decimal(Decimal(x))
+
+
+def _exp(log_x: float, digits: int, rounding: str) -> str:
+    if log_x == -math.inf:
+        return "0"
+    if log_x > 0 and math.isinf(log_x):
+        return _written(math.inf)
+    log = Decimal(log_x)
+    context = Context(prec=max(log.adjusted(), 0) + _GUARD + digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    power = context.divide(log, context.ln(Decimal(10)))
+    whole = math.floor(power)
+    mantissa = context.power(Decimal(10), context.subtract(power, Decimal(whole)))
+    # Every operation above is right to about the last digit; the guard digits leave room for a slack far beyond that.
+    slack = Decimal((0, (1,), -_GUARD + 5))
+    moved = context.add(mantissa, slack if rounding == ROUND_CEILING else -slack) if log_x else Decimal(1)
+    shown = Context(prec=digits, rounding=rounding).create_decimal(moved)
+    return _written(shown, whole)
+
+
+def _written(value: Decimal | float, shift: int = 0) -> str:
+    """``value * 10**shift`` with the digits that ``value`` has."""
+    if isinstance(value, float):
+        return "infinite" if value > 0 else "-infinite"
+    if not value:
+        return "0"
+    lead = value.adjusted() + shift
+    if PLAIN[0] <= lead < PLAIN[1]:
+        return f"{value.scaleb(shift):f}"
+    sign, digits, _ = value.as_tuple()
+    text = "".join(map(str, digits))
+    return f"{'-' * sign}{text[0]}{'.' * (len(text) > 1)}{text[1:]}e{lead}"

@@ -1,0 +1,80 @@
+"""The table of what is supported: mechanism, sampling and direction, each with its theorem or the reason it is refused.
+
+Nothing here knows the answer: it asks ``Sampling.claim`` for every combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hockeystick.adjacency import Direction
+from hockeystick.mechanisms import MECHANISMS, Claim
+from hockeystick.sampling import SAMPLINGS
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One combination of mechanism and sampling, and the directions in which the same claim holds of it."""
+
+    mechanism: str
+    sampling: str
+    directions: tuple[Direction, ...]
+    claim: Claim
+
+    @property
+    def where(self) -> str:
+        """The directions, for people."""
+        return ", ".join(direction.value for direction in self.directions)
+
+
+COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
+
+
+def supported_rows() -> list[Row]:
+    """Every combination, directions with the same claim together, in the order of ``MECHANISMS`` and ``SAMPLINGS``."""
+    rows = []
+    for mechanism, sampling, claims in _claims():
+        for claim in dict.fromkeys(claims.values()):
+            directions = tuple(direction for direction, other in claims.items() if other == claim)
+            rows.append(Row(mechanism, sampling, directions, claim))
+    return rows
+
+
+def supported_json() -> list[dict[str, str]]:
+    """One object for each mechanism, sampling and direction, with ``status`` and ``source``."""
+    return [
+        {
+            "mechanism": mechanism,
+            "sampling": sampling,
+            "direction": direction.value,
+            "status": claim.status.value,
+            "source": claim.source,
+        }
+        for mechanism, sampling, claims in _claims()
+        for direction, claim in claims.items()
+    ]
+
+
+def supported_markdown() -> str:
+    """The table as Markdown, for the documentation.
+
+    >>> print(supported_markdown().splitlines()[0])
+    | mechanism | sampling | direction | pair | source or reason |
+    """
+    lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
+    for row in supported_rows():
+        cells = (f"`{row.mechanism}`", f"`{row.sampling}`", row.where, row.claim.status.value, row.claim.source)
+        lines.append(_line(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _claims() -> Iterator[tuple[str, str, dict[Direction, Claim]]]:
+    for mechanism in MECHANISMS:
+        for sampling in SAMPLINGS:
+            claims = {direction: sampling.claim(mechanism, direction) for direction in Direction}
+            yield mechanism.name, sampling.name, claims
+
+
+def _line(cells: tuple[str, ...] | list[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

@@ -1,0 +1,68 @@
+"""Text on the terminal, by rich: short tables that wrap their words and never cut a number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hockeystick.report.answer import Answer
+from hockeystick.report.supported import COLUMNS, supported_rows
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LEAST_WIDTH = 80
+_WHOLE = ("mechanism", "sampling", "pair")
+_WIDTHS = {"direction": 12}  # room for the sources
+
+
+def print_answer(answer: Answer) -> None:
+    """The sentence to quote, then a line for each thing to know about it, on standard output."""
+    from rich.text import Text
+
+    console = _console()
+    console.print(Text(answer.headline, style="bold"))
+    console.print()
+    _print_pairs(console, answer.lines)
+
+
+def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
+    """Names and summaries of accountants on standard output."""
+    _print_pairs(_console(), summaries)
+
+
+def print_supported() -> None:
+    """The table of what is supported on standard output."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in COLUMNS:
+        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, max_width=_WIDTHS.get(column))
+    for row in supported_rows():
+        cells = (row.mechanism, row.sampling, row.where, row.claim.status.value, row.claim.source)
+        table.add_row(*map(Text, cells))
+    _console().print(table)
+
+
+def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, text in lines:
+        style = "bold yellow" if label == "warning" else ""
+        table.add_row(Text(label, style=style or "dim"), Text(text, style=style))
+    console.print(table)
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
+    if console.width < LEAST_WIDTH:
+        console.width = LEAST_WIDTH
+    return console

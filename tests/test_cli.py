@@ -1,0 +1,307 @@
+"""The command line: what it prints, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+import hockeystick as hs
+from hockeystick.cli import main
+from hockeystick.cli import progress as progress_module
+from hockeystick.cli.progress import progress
+
+PURE = '[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
+FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
+
+
+def run(*args: str | Path, stdin: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+
+
+def refused(*args: str | Path, stdin: str | bytes | None = None) -> str:
+    result = run(*args, stdin=stdin)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("error: ").removesuffix("\n")
+
+
+@pytest.fixture
+def pure(tmp_path: Path) -> Path:
+    path = tmp_path / "pure.toml"
+    path.write_text("delta = 1e-6\n" + PURE)
+    return path
+
+
+def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
+    result = run("epsilon", pure, "--json")
+    bound = hs.load_plan(pure).epsilon()
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == {
+        "epsilon": {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper},
+        "delta": 1e-6,
+        "adjacency": "add-or-remove",
+        "accountant": bound.accountant,
+        "guarantee": "certified",
+        "direction": bound.direction,
+        **({} if bound.reason is None else {"reason": bound.reason}),
+    }
+    assert repr(bound.upper) in result.stdout
+
+
+def test_delta_as_json_is_what_the_library_says(pure: Path) -> None:
+    keys = json.loads(run("delta", pure, "--epsilon", "1", "--json").stdout)
+    bound = hs.load_plan(pure).delta(1.0)
+    assert keys["delta"] == {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper}
+    assert keys["log_delta"]["upper"] == bound.log_delta.upper
+    assert (keys["epsilon"], keys["guarantee"], keys["adjacency"]) == (1.0, "certified", "add-or-remove")
+
+
+def test_delta_that_is_exactly_zero(pure: Path) -> None:
+    keys = json.loads(run("delta", pure, "--epsilon", "1.5", "--json").stdout)
+    assert keys["delta"]["upper"] == 0
+    assert keys["log_delta"] == {"lower": None, "estimate": None, "upper": None}
+
+
+def test_infinity_is_null_with_a_reason() -> None:
+    result = run("epsilon", *FLAGS, "--delta", "0", "--json")
+    keys = json.loads(result.stdout, parse_constant=lambda name: pytest.fail(name))
+    assert keys["epsilon"]["upper"] is None
+    assert keys["reason"]
+    assert "epsilon is infinite at delta = 0" in run("epsilon", *FLAGS, "--delta", "0").stdout
+
+
+def test_pure_epsilon_is_answered_at_delta_zero(pure: Path) -> None:
+    assert json.loads(run("epsilon", pure, "--delta", "0", "--json").stdout)["epsilon"]["upper"] == pytest.approx(1.5)
+
+
+def test_for_people(pure: Path) -> None:
+    result = run("epsilon", pure)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert result.stdout.startswith("epsilon <= 1.50 at delta = 1e-6\n")
+    for words in ("certified interval", "rounds", "accountant", "every round sees the whole dataset"):
+        assert words in result.stdout
+    assert "\x1b" not in result.stdout
+    assert run("delta", pure, "--epsilon", "1").stdout.startswith("delta <= 0.")
+
+
+def test_flags_describe_dp_sgd() -> None:
+    keys = json.loads(run("epsilon", *FLAGS, "--delta", "1e-5", "--adjacency", "remove", "--json").stdout)
+    plan = hs.dp_sgd(2.0, 0.01, 10, adjacency="remove")
+    assert keys["epsilon"]["upper"] == plan.epsilon(1e-5).upper
+    assert keys["adjacency"] == "remove"
+
+
+def test_epochs_and_their_steps_are_shown() -> None:
+    sizes = ("--batch-size", "300", "--dataset-size", "1e3", "--epochs", "2")
+    shown = run("epsilon", "--noise-multiplier", "4", *sizes, "--delta", "1e-2").stdout
+    assert "rounds              8\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())
+    assert "warning" in shown
+
+
+def test_standard_input_in_both_syntaxes() -> None:
+    as_json = '{"delta": 0.1, "round": [{"mechanism": "randomized-response", "epsilon": 0.5, "count": 3}]}'
+    first, second = (run("epsilon", "-", "--json", stdin=text) for text in (as_json, "delta = 0.1\n" + PURE))
+    assert first.exit_code == 0
+    assert first.stdout == second.stdout
+
+
+def test_the_flag_delta_beats_the_file(pure: Path) -> None:
+    assert json.loads(run("epsilon", pure, "--delta", "0.1", "--json").stdout)["delta"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["epsilon"], "no plan: give a PLAN file, or - to read one from standard input"),
+        (["epsilon", "none.toml"], "none.toml: cannot be read: no such file or directory"),
+        (["epsilon", "plan.txt"], "plan.txt: the name of a plan file ends in .toml or .json"),
+        (["epsilon", *FLAGS], "no delta: give --delta, or set the key delta in the plan"),
+        (
+            ["epsilon", "a.toml", *FLAGS],
+            "give a PLAN or the flags that stand in place of it; received 'a.toml' and --noise",
+        ),
+        (["epsilon", "a.toml", "--adjacency", "add"], "give a PLAN or the flags that stand in place of it; received"),
+        (["epsilon", "--steps", "3"], "--noise-multiplier is missing"),
+        (
+            ["epsilon", "--noise-multiplier", "-1", *FLAGS[2:]],
+            "--noise-multiplier must be a finite number greater than 0",
+        ),
+        (
+            ["epsilon", "--noise-multiplier", "nan", *FLAGS[2:]],
+            "--noise-multiplier must be a finite number greater than 0",
+        ),
+        (["epsilon", *FLAGS, "--sample-rate", "2"], "--sample-rate must be a number greater than 0 and at most 1"),
+        (["epsilon", *FLAGS, "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
+        (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
+        (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
+        (["epsilon", *FLAGS[:4], "--epochs", "3"], "--epochs needs batch_size and dataset_size"),
+        (["epsilon", *FLAGS[:2], "--steps", "3"], "poisson sampling needs sample_rate, or batch_size and dataset_size"),
+        (["epsilon", *FLAGS, "--delta", "1"], "--delta must be a number, at least 0 and less than 1"),
+        (["epsilon", *FLAGS, "--delta", "-1"], "--delta must be a number, at least 0 and less than 1"),
+        (["epsilon", *FLAGS, "--delta", "0.1", "--gap", "0"], "--gap must be a number greater than 0 and at most 1"),
+        (["epsilon", *FLAGS, "--delta", "0.1", "--accountant", "x"], "--accountant must be one of 'auto'"),
+        (["epsilon", *FLAGS, "--delta", "0.1", "--adjacency", "x"], "--adjacency must be one of 'add-or-remove'"),
+        (["delta", *FLAGS], "Missing option '--epsilon'."),
+        (["delta", *FLAGS, "--epsilon", "-1"], "--epsilon must be a finite number, 0 or greater"),
+        (["delta", *FLAGS, "--epsilon", "inf"], "--epsilon must be a finite number, 0 or greater"),
+        (["delta", *FLAGS, "--epsilon", "x"], "Invalid value for '--epsilon': 'x' is not a valid float."),
+        (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
+        (["epsilon", "a", "b"], "Got unexpected extra argument"),
+        (
+            ["epsilom"],
+            "command must be one of 'accountants', 'delta', 'epsilon', 'schema', 'supported'; received 'epsilom'",
+        ),
+        (["--frobnicate"], "No such option"),
+        (["supported", "--jso"], "No such option"),
+    ],
+)
+def test_bad_arguments_take_one_line(args: list[str], message: str) -> None:
+    assert refused(*args).startswith(message)
+
+
+def test_the_nearest_command_and_option_are_named() -> None:
+    assert refused("epsilom").endswith("did you mean 'epsilon'?")
+    assert "--delta" in refused("epsilon", *FLAGS, "--delt", "1")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the plan has no rounds"),
+        (b"\xff", "not UTF-8 text"),
+        (b"{", "not valid JSON"),
+        (b"delta = 2\n" + PURE.encode(), "delta must be a number greater than 0 and less than 1"),
+        (b"#" * 10_000_001, "longer than 10 MB"),
+        (PURE.replace("0.5", "-0.5").encode(), "round 1: epsilon must be a finite number, 0 or greater (log-odds"),
+    ],
+)
+def test_bad_plans_on_standard_input(content: bytes, message: str) -> None:
+    assert refused("epsilon", "-", stdin=content).startswith(f"<stdin>: {message}")
+
+
+def test_what_is_not_proven_is_refused() -> None:
+    keys = {"mechanism": "laplace", "scale": 10, "sampling": "poisson", "sample_rate": 0.1}
+    plan = json.dumps({"adjacency": "replace-one", "delta": 1e-5, "round": [keys]})
+    assert "no dominating pair is proven" in refused("epsilon", "-", stdin=plan)
+
+
+def test_help_and_version() -> None:
+    bare = run()
+    assert (bare.exit_code, run("--help").exit_code, run("-h").exit_code) == (0, 0, 0)
+    assert bare.stdout == run("--help").stdout
+    for command in ("epsilon", "delta", "accountants", "supported", "schema"):
+        assert command in bare.stdout
+        assert run(command, "--help").exit_code == 0
+    assert run("--version").stdout == f"hockeystick {hs.__version__}\n"
+
+
+def test_lists() -> None:
+    for name in hs.ACCOUNTANTS:
+        assert name in run("accountants").stdout
+    assert "randomized-response" in run("supported").stdout
+    assert {row["status"] for row in json.loads(run("supported", "--json").stdout)} <= {"tight", "upper", "refused"}
+    jsonschema.Draft202012Validator.check_schema(json.loads(run("schema").stdout))
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (RuntimeError("two\nlines"), 1, "error: unexpected RuntimeError: two lines: please report\n"),
+        (MemoryError(), 1, "error: out of memory\n"),
+        (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device\n"),
+        (BrokenPipeError(32, "Broken pipe"), 1, ""),
+        (KeyboardInterrupt(), 130, "\n"),
+    ],
+)
+def test_whatever_else_goes_wrong_takes_one_line(
+    error: BaseException, status: int, words: str, pure: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(hs.Plan, "epsilon", fail)
+    monkeypatch.setattr("hockeystick.cli.group._abandon_output", lambda: None)
+    result = run("epsilon", pure)
+    assert (result.exit_code, result.stderr.lstrip("\n") if status == 130 else result.stderr) == (
+        status,
+        "" if status == 130 else words,
+    )
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_shows_a_sign_of_life_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_module, "PATIENCE", 0.01)
+    monkeypatch.setenv("TERM", "xterm")
+    for screen, expected in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr(sys, "stderr", screen)
+        with progress("computing epsilon"):
+            time.sleep(0.4)
+        assert ("computing epsilon" in screen.getvalue()) is expected
+
+
+def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress("computing epsilon"):
+        pass
+    assert screen.getvalue() == ""
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_importing_the_library_is_light() -> None:
+    heavy = ["pydantic", "rich", "click", "scipy.stats", "torch", "pandas", "matplotlib"]
+    assert python(f"import hockeystick, sys; print([m for m in {heavy} if m in sys.modules])") == "[]\n"
+
+
+def test_a_call_imports_neither_scipy_stats_nor_torch(pure: Path) -> None:
+    code = f"""
+import sys
+from hockeystick.cli import main
+try:
+    main(["epsilon", {str(pure)!r}, "--json"])
+except SystemExit as end:
+    print(end.code, [m for m in ("scipy.stats", "torch", "rich.console") if m in sys.modules])
+"""
+    # rich: for people only
+    lines = python(code).splitlines()
+    assert json.loads(lines[0])["delta"] == 1e-6
+    assert lines[1] == "0 ['rich.console']" or lines[1] == "0 []"
+
+
+def test_the_module_runs_and_its_status_is_the_shell_s(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hockeystick", "epsilon", "-", "--delta", "0"]
+    bad = subprocess.run(command, input="x", capture_output=True, text=True, cwd=tmp_path)
+    assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (2, "", 1)
+    good = subprocess.run(command, input=PURE, capture_output=True, text=True, cwd=tmp_path)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith("epsilon <= 1.5 at delta = 0\n")
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([sys.executable, "-m", "hockeystick", "schema"], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert done.stderr == b""
+    assert done.returncode in (0, 1)

@@ -1,0 +1,83 @@
+"""Hold the certified bounds against a file of true values: ``make validate VALUES=path/to/values.json``.
+
+The file holds ``{"records": [{"plan": {...}, "quantity": "epsilon" | "delta", "delta" | "epsilon": "..", "value": ".."}]}`` with decimal
+strings. A record fails where the truth lies outside the interval, where the interval is wider than the asked gap, or where
+it took too long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import hockeystick as hs
+
+KNOWN = {mechanism.name for mechanism in (hs.Gaussian, hs.Laplace, hs.RandomizedResponse, hs.ApproximateDP)}
+
+
+def check(record: dict[str, Any], gap: float, seconds: float, accountant: str) -> tuple[str | None, float, float]:
+    """``(what is wrong or None, relative gap, seconds taken)`` of one record."""
+    plan = hs.Plan.from_dict(record["plan"])
+    started = time.perf_counter()
+    if record["quantity"] == "epsilon":
+        bound: hs.Bound = plan.epsilon(float(record["delta"]), accountant=accountant, gap=gap)
+    else:
+        bound = plan.delta(float(record["epsilon"]), accountant=accountant, gap=gap)
+    taken = time.perf_counter() - started
+    truth = record["value"]
+    if truth == "inf":
+        return (None if math.isinf(bound.upper) else "finite where the truth is infinite"), 0.0, taken
+    if math.isinf(bound.upper):
+        return f"infinite: {bound.reason}", 1.0, taken
+    exact = Fraction(Decimal(truth))
+    problem = None
+    if exact == 0:
+        if bound.upper != 0:
+            problem = f"not 0: {bound.lower!r} .. {bound.upper!r}"
+    elif not Fraction(bound.lower) <= exact <= Fraction(bound.upper):
+        problem = f"misses the truth: {bound.lower!r} .. {bound.upper!r}"
+    width = bound.relative_gap if exact else 0.0
+    if problem is None and width > gap:
+        problem = f"relative gap {width:.2e}: {bound.lower!r} .. {bound.upper!r} ({bound.reason})"
+    if problem is None and taken > seconds:
+        problem = f"took {taken:.1f} s"
+    return problem, width, taken
+
+
+def main() -> int:
+    """Run all records; 0 if none fails."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("values", type=Path)
+    parser.add_argument("--gap", type=float, default=1e-3)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--least-delta", type=float, default=1e-10)
+    parser.add_argument("--accountant", default="auto")
+    options = parser.parse_args()
+    failed = checked = 0
+    worst_gap = worst_time = 0.0
+    for record in json.loads(options.values.read_text())["records"]:
+        if any(part["mechanism"] not in KNOWN for part in record["plan"]["round"]):
+            continue
+        depth = Decimal(record["delta"] if record["quantity"] == "epsilon" else record["value"])
+        if 0 < depth < Decimal(options.least_delta):
+            continue
+        checked += 1
+        problem, gap, taken = check(record, options.gap, options.seconds, options.accountant)
+        worst_gap, worst_time = max(worst_gap, gap), max(worst_time, taken)
+        if problem:
+            failed += 1
+            at = record.get("delta") or record.get("epsilon")
+            print(f"FAIL {record['quantity']} at {at} = {record['value']}: {problem}\n     {json.dumps(record['plan'])}")
+    print(f"{checked} checked, {failed} failed; widest relative gap {worst_gap:.2e}, slowest {worst_time:.2f} s")
+    return 1 if failed or not checked else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
