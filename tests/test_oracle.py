@@ -87,7 +87,9 @@ def test_reference(adjacency: str, rounds: list[dict[str, Any]], quantity: str, 
 
 
 @pytest.mark.parametrize("direction", ["remove", "add", "replace-one"])
-@pytest.mark.parametrize(("scale", "rate", "eps"), [("1", "0.01", "0.005"), ("0.5", "0.3", "0.2"), ("2", "0.1", "0.05")])
+@pytest.mark.parametrize(
+    ("scale", "rate", "eps"), [("1", "0.01", "0.005"), ("0.5", "0.3", "0.2"), ("2", "0.1", "0.05")]
+)
 def test_one_round_three_ways(direction: str, scale: str, rate: str, eps: str) -> None:
     entry = one_round("gaussian", scale, rate)
     exact = quadrature.single_delta(entry, direction, eps)
@@ -118,7 +120,9 @@ def test_two_rounds_at_a_small_rate() -> None:
     assert close(composition.contour_delta([entry], "remove", "0.5"), nested, 19)
 
 
-@pytest.mark.parametrize(("direction", "scale", "rate", "level"), [("add", "1", "0.2", 4), ("replace-one", "2", "0.1", 2)])
+@pytest.mark.parametrize(
+    ("direction", "scale", "rate", "level"), [("add", "1", "0.2", 4), ("replace-one", "2", "0.1", 2)]
+)
 def test_three_rounds_by_contour_and_by_nested_quadrature(direction: str, scale: str, rate: str, level: int) -> None:
     entry = one_round("gaussian", scale, rate, 3)
     nested = realspace.NestedGaussian(entry, direction, 16, level).delta("0.1")

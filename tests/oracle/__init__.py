@@ -5,7 +5,7 @@ plan, the most exact route that applies:
 
     Gaussian only                        closed form
     finitely many atoms only             exact enumeration
-    Laplace, with or without atoms       finite sum of residues, up to 300 Laplace rounds
+    Laplace, with or without atoms       finite sum of residues, up to 150 Laplace rounds
     one round                            closed form
     sampled Laplace, alike, few rounds   convolution on panels
     everything else                      contour integral
@@ -26,7 +26,7 @@ from .real import Mpf, OracleError, Real, mp, solve_decreasing, to_mpf
 __all__ = ["OracleError", "delta", "directed_delta", "directed_epsilon", "epsilon"]
 
 FINITE = ("randomized-response", "approximate-dp")
-MAX_LAPLACE = 300
+MAX_LAPLACE = 150
 MAX_MIXTURE = 64
 MAX_PANELS = 60
 

@@ -102,6 +102,15 @@ class Component(Protocol):
         ...
 
 
+class SumComponent:
+    """What the components that are sums of exponentials share."""
+
+    sum: ExponentialSum
+
+    def log_mgf(self, z: Mpc) -> Mpc:
+        return self.sum(z)
+
+
 class Gaussian:
     """All unsampled Gaussians of a plan at once: K(z) = mu^2 (z + z^2) / 2."""
 
@@ -145,7 +154,7 @@ class Laplace:
         return mp.log((mp.exp(t * c) * abs(1 + z) + mp.exp(-c - t * c) * abs(z)) / abs(1 + 2 * z))
 
 
-class FiniteAtoms:
+class FiniteAtoms(SumComponent):
     """A law on finitely many losses (its finite part, of mass 1 - p_inf)."""
 
     def __init__(self, entry: Round, direction: str) -> None:
@@ -161,14 +170,11 @@ class FiniteAtoms:
         self.sum = ExponentialSum([(mp.log(mass), loss) for loss, mass in atoms.losses], mp.prec)
         return 0.0
 
-    def log_mgf(self, z: Mpc) -> Mpc:
-        return self.sum(z)
-
     def log_bound(self, z: Mpc, value: Mpc) -> Mpf:
         return mp.mpf(self.rough(float(z.real)))
 
 
-class SampledLaplace:
+class SampledLaplace(SumComponent):
     """Poisson-sampled Laplace, `remove` or `add`: atoms of the loss at both ends, Gauss-Legendre in x between them."""
 
     def __init__(self, scale: Fraction, rate: Fraction, direction: str, count: int) -> None:
@@ -197,9 +203,6 @@ class SampledLaplace:
         self.sum = ExponentialSum(self._terms(2 * digits + 40), mp.prec)
         return 0.0
 
-    def log_mgf(self, z: Mpc) -> Mpc:
-        return self.sum(z)
-
     def log_bound(self, z: Mpc, value: Mpc) -> Mpf:
         """Atoms in phase, and (ends + variation) / |Im z| for the tilted density g of the loss between them."""
         t, c, q = float(z.real), float(1 / self.scale), float(self.rate)
@@ -217,7 +220,7 @@ class SampledLaplace:
         return mp.mpf(_log_sum([*terms[:2], min(between, _log_sum(terms[2:]))]))
 
 
-class SampledGaussian:
+class SampledGaussian(SumComponent):
     """Poisson-sampled Gaussian in one direction.
 
     With m(x) = log(1 - q + q e^{(x - 1/2) / s^2}), the loss is m(x) (`remove`), -m(x) (`add`) or m(x) - m(-x)
@@ -339,9 +342,6 @@ class SampledGaussian:
             rate = {"remove": float(edge), "add": -float(edge), "replace-one": 0.0}[self.direction]
             self.sum = ExponentialSum(terms, mp.prec, (self.level - drop - 2 - rate * t, rate))
         return max(slope, 0.0)
-
-    def log_mgf(self, z: Mpc) -> Mpc:
-        return self.sum(z)
 
     def log_bound(self, z: Mpc, value: Mpc) -> Mpf:
         return value.real
@@ -487,6 +487,8 @@ class Contour:
             self.side = mp.mpf(min(slopes)) * (1 if right else -1)
             self.t = mp.mpf(t)
             radius = 1 / math.sqrt(law.curvature(t))
+            terms = sum(len(part.sum.terms) for part in law.components if isinstance(part, SumComponent))
+            self.limit = max(MAX_NODES, min(4 * MAX_NODES, 1_000_000 // (terms + 1)))
             self.peak = self._exponent(mp.mpc(self.t))[0].real
             self.radius = mp.mpf(radius)
             self.scale = mp.mpf(max(radius, law.single))
@@ -497,7 +499,7 @@ class Contour:
             self.last = self._end(eps)
             if law.atomic:  # peaks of the saddle's width come back up to the end, and must be resolved
                 needed = 2 * float(self.radius) / float(self.nodes[self.last - self.step][0].imag)
-                if self.last > MAX_NODES * needed:
+                if self.last > self.limit * needed:
                     raise OracleError("the integrand comes back too often on a vertical line")
                 self.level = max(0, math.ceil(math.log2(float(self.step) / needed)))
 
@@ -568,7 +570,7 @@ class Contour:
                     return fine * scale, slope * scale
                 self.level += 1
                 coarse = fine
-                if int(2**self.level * self.last / self.step) > MAX_NODES:
+                if int(2**self.level * self.last / self.step) > self.limit:
                     raise OracleError("the trapezoidal rule on the contour does not settle")
 
 

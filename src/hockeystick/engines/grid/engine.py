@@ -15,8 +15,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from hockeystick.engines.composition import Composition, Guide, log_peak
-from hockeystick.engines.grid.cells import Cells, Mesh, Reach, ends, integrate
-from hockeystick.engines.grid.laws import GridLaw, excess_at_mode, merge, spread
+from hockeystick.engines.grid.cells import Mesh, Reach, ends, integrate
+from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.sums import GridSum, Window
 from hockeystick.engines.interval import Interval
 from hockeystick.pairs import DominatingPair
@@ -80,7 +80,7 @@ class _EpsilonQuery:
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
-        return gap * epsilon * slope
+        return gap * epsilon * slope if epsilon > 0 else gap
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
         high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap)
@@ -238,7 +238,7 @@ class _Run:
             lower, upper = [a for a, _ in laws], [b for _, b in laws]
             counts = [count for _, count in self.composition.rounds]
             spread_by = math.fsum(
-                n * (b.log_moment(0.0) - a.log_moment(0.0)) for n, a, b in zip(counts, lower, upper, strict=True)
+                n * (b.log_mass - a.log_mass) for n, a, b in zip(counts, lower, upper, strict=True)
             )
             if self.limited or self.lattice or attempt == 7:
                 break
@@ -268,18 +268,10 @@ class _Run:
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         mesh = Mesh(offset, h, self.t, kappa)
-        cells = self._cells(pair, mesh)
-        upper = spread(cells, mesh)
-        if len(pair.atoms.loss) == 0:
-            mesh = Mesh(offset + excess_at_mode(cells, mesh), h, self.t, kappa)
-            cells = self._cells(pair, mesh)
-        return merge(cells, mesh), upper
-
-    def _cells(self, pair: DominatingPair, mesh: Mesh) -> Cells:
         cells = integrate(pair, mesh, self.reach)
         if cells.worst_slip > MAX_SLIP:
             self.limited = "the mesh is as fine as double precision allows"
-        return cells
+        return merge(cells, mesh), spread(cells, mesh)
 
 
 def _atom_distance(composition: Composition) -> tuple[float, bool]:

@@ -13,7 +13,7 @@ middles of the cells, then its lower convex hull, which lies below the curve and
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -53,9 +53,9 @@ class GridLaw:
         return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
 
     @property
-    def mean(self) -> float:
-        """Mean of the tilted law."""
-        return float((self.mass * self.losses).sum() / self.mass.sum())
+    def log_mass(self) -> float:
+        """``log E e^(t L)``, L the loss on the grid."""
+        return self.log_moment(0.0) + self.mesh.kappa
 
 
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -83,8 +83,9 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     """The outcomes around each grid point merged onto it: a lower bound.
 
     With p_j the mass around g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ / expm1(h)`` of
-    P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(-h)`` from g_j+1 down to it. Rounding: d_j is lowered by its error,
-    masses are scaled down by theirs. What was left out below stays out. Where the hull fails (a coarse grid with empty
+    P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(-h)`` from g_j+1 down to it. Where no atom lies on the grid, the grid is first
+    moved by the o that brings the heaviest merged outcome onto it (the cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). That is what a
+    law wants whose bulk fits into one cell, with nobody to borrow from. Rounding: d_j is lowered by its error, masses are scaled down by theirs. What was left out below stays out. Where the hull fails (a coarse grid with empty
     stretches), every outcome is rounded down instead.
     """
     t, h = mesh.t, mesh.h
@@ -101,6 +102,11 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     doubt[:-1] += cells.shift
     doubt[1:] += _scaled(cells.shift, step)
     d -= 2 * h * np.minimum(doubt, p)
+    mode = int(np.argmax(p))
+    if len(cells.points.knot) == 0 and 0 < p[mode] > d[mode]:
+        move = -math.log1p(-d[mode] / p[mode])
+        d = math.exp(move) * d - (math.expm1(move) + 8 * UNIT_ROUNDOFF * (abs(move) + abs(mesh.offset))) * p
+        mesh = replace(mesh, offset=mesh.offset + move, kappa=mesh.kappa + t * move)
     rise, fall = np.maximum(d, 0.0) / up, np.maximum(-d, 0.0) / down
     # one empty knot on either side to lend from; the hull takes it back if nothing is there
     mass = np.zeros(n + 2)
@@ -125,19 +131,6 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     np.add.at(hull, points.knot + 1, (points.mass - doubt) * (1 - 2 * points.mass_error))
     np.add.at(hull, points.knot, doubt * (1 - 2 * points.mass_error) / step)
     return _trimmed(GridLaw(mesh, cells.first - 1, hull))
-
-
-def excess_at_mode(cells: Cells, mesh: Mesh) -> float:
-    """How far above its grid point the heaviest merged cell lies: the offset that would bring it onto the grid."""
-    step = math.exp(min(mesh.t * mesh.h, 700.0))
-    n = cells.left.shape[1] + 1
-    p, d = np.zeros(n), np.zeros(n)
-    p[:-1] += cells.left[0] + cells.right[0]
-    p[1:] += _scaled(cells.left[1] + cells.right[1], step)
-    d[:-1] += cells.right[0] * -math.expm1(-mesh.h)
-    d[1:] -= _scaled(cells.left[1], step) * math.expm1(min(mesh.h, 700.0))
-    mode = int(np.argmax(p))
-    return -math.log1p(-d[mode] / p[mode])
 
 
 def _scaled(mass: Array, factor: float) -> Array:
@@ -171,6 +164,7 @@ def _convex(mass: Array, mesh: Mesh) -> Array | None:
             if (high - low) * mesh.h * (mesh.t + 1) > MAX_REACH:
                 return None
             _share(mass, i, low, high, mesh)
+            mass[i] = 0.0
             after[low], before[high] = high, low
             negative += [j for j in (low, high) if mass[j] < 0]
         elif (mass >= 0).all():
