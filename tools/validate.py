@@ -74,7 +74,9 @@ def main() -> int:
         if problem:
             failed += 1
             at = record.get("delta") or record.get("epsilon")
-            print(f"FAIL {record['quantity']} at {at} = {record['value']}: {problem}\n     {json.dumps(record['plan'])}")
+            print(
+                f"FAIL {record['quantity']} at {at} = {record['value']}: {problem}\n     {json.dumps(record['plan'])}"
+            )
     print(f"{checked} checked, {failed} failed; widest relative gap {worst_gap:.2e}, slowest {worst_time:.2f} s")
     return 1 if failed or not checked else 0
 

@@ -23,6 +23,3 @@ class InvalidInputError(HockeystickError, ValueError):
 
 class UnsupportedError(HockeystickError):
     """A combination for which no dominating pair is proven, or which an accountant cannot treat."""
-
-
-

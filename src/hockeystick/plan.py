@@ -296,7 +296,9 @@ def dp_sgd(
     """
     sampling = Poisson(sample_rate, batch_size, dataset_size)
     if (steps is None) == (epochs is None):
-        raise InvalidInputError("give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps")
+        raise InvalidInputError(
+            "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
+        )
     if epochs is not None:
         steps = steps_of_epochs(epochs, sampling.batch_size, sampling.dataset_size)
     assert steps is not None
@@ -311,5 +313,7 @@ def steps_of_epochs(epochs: float, batch_size: int | None, dataset_size: int | N
         InvalidInputError: the sizes are missing, or epochs is not a whole number.
     """
     if batch_size is None or dataset_size is None:
-        raise InvalidInputError("epochs needs batch_size and dataset_size, which say how many steps one takes", "epochs")
+        raise InvalidInputError(
+            "epochs needs batch_size and dataset_size, which say how many steps one takes", "epochs"
+        )
     return domains.whole(epochs, "epochs", "passes over the data") * math.ceil(dataset_size / batch_size)

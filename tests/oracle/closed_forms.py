@@ -263,12 +263,17 @@ def _laplace_sum(
         if ups not in series:
             series[ups] = _series(ups - 1, total - ups - 1, total)
         sign = -1 if (total - ups - 1) % 2 else 1
-        half, power, inner, peak = tau / 2, mp.one, mp.zero, mp.zero
-        for n in range(total):
-            term = series[ups][total - 1 - n] * power
-            inner += term
-            peak = max(peak, abs(term))
-            power = power * half / (n + 1)
+        # sum over n of series[total - 1 - n] (tau / 2)^n / n!, in fixed point by running powers
+        half, bits = tau / 2, mp.prec + total + 10  # the coefficients reach 2^total
+        step, power, sum_inner, top = int(mp.ldexp(half, bits)), 1 << bits, 0, 0
+        for n, coefficient in enumerate(reversed(series[ups])):
+            term = coefficient * power
+            sum_inner += term
+            top = max(top, abs(term))
+            power = (power * step >> bits) // (n + 1)
+            if not power:
+                break
+        inner, peak = mp.ldexp(mp.mpf(sum_inner), -bits), mp.ldexp(mp.mpf(top), -bits)
         factor = weight * mp.exp(-half) * mp.ldexp(1, 1 - total)
         value += sign * factor * inner
         largest = max(largest, factor * peak)

@@ -225,9 +225,9 @@ class SampledGaussian(SumComponent):
 
     With m(x) = log(1 - q + q e^{(x - 1/2) / s^2}), the loss is m(x) (`remove`), -m(x) (`add`) or m(x) - m(-x)
     (`replace-one`).  m is analytic for |Im x| < pi s^2.  For Im z > 0, e^{zL} is damped on the half of that strip where
-    Im L > 0.  The line of integration is x = u +- i v(u): flat, v = c, up to u0 = 1/2 + max(0, s^2 log((1-q)/q)), then rising
-    with a slope above the contour's, so that e^{zL} stays damped where Re z grows; u runs over multiples of a step set
-    by c and by the cancellation on the line.  The working precision is raised by that cancellation.
+    Im L > 0.  The line of integration is x = u +- i v(u): flat, v = c, up to u0 = 1/2 + max(0, s^2 log((1-q)/q)), then
+    rising with a slope above the contour's, so that e^{zL} stays damped where Re z grows; u runs over multiples of a
+    step set by c and by the cancellation on the line.  The working precision is raised by that cancellation.
     """
 
     def __init__(self, scale: Fraction, rate: Fraction, direction: str, count: int) -> None:
@@ -498,7 +498,8 @@ class Contour:
             self.level = 0
             self.last = self._end(eps)
             if law.atomic:  # peaks of the saddle's width come back up to the end, and must be resolved
-                needed = 2 * float(self.radius) / float(self.nodes[self.last - self.step][0].imag)
+                width = max(radius, 1 / math.sqrt(law.curvature(t) - 1 / t**2 - 1 / (1 + t) ** 2 + 1e-300))
+                needed = 2 * width / float(self.nodes[self.last - self.step][0].imag)
                 if self.last > self.limit * needed:
                     raise OracleError("the integrand comes back too often on a vertical line")
                 self.level = max(0, math.ceil(math.log2(float(self.step) / needed)))
@@ -618,11 +619,14 @@ def contour_epsilon(rounds: Sequence[Round], direction: str, delta: Real, digits
         if target == 0:
             return law.high
         coarse = Composition(rounds, direction, ROUGH_DIGITS)
-        at_zero = coarse.contour(0.0).value(0)[0]
-        if abs(at_zero - target) < target / 1000:
-            at_zero = law.contour(0.0).value(0)[0]
-        if at_zero <= target:
-            return mp.zero
+        try:
+            at_zero = coarse.contour(0.0).value(0)[0]
+            if abs(at_zero - target) < target / 1000:
+                at_zero = law.contour(0.0).value(0)[0]
+            if at_zero <= target:
+                return mp.zero
+        except OracleError:  # then the search has to find a positive root, or fails
+            pass
         log_target = mp.log(target)
         guess = mp.mpf(law.guess_epsilon(float(log_target)))
     with mp.workdps(coarse.inner_digits + 10):

@@ -49,7 +49,12 @@ def certified_epsilon(plan: Plan, delta: float, gap: float, engine: EngineFactor
         found.append((direction, _epsilon(composition, delta, gap, engine)))
     worst, interval = _worst(found)
     return Bound(
-        interval.lower, interval.estimate, interval.upper, accountant=name, direction=worst.value, reason=interval.limited
+        interval.lower,
+        interval.estimate,
+        interval.upper,
+        accountant=name,
+        direction=worst.value,
+        reason=interval.limited,
     )
 
 

@@ -1,6 +1,7 @@
 """Integrals of one pair over the cells of a loss grid: everything that spreading and merging need, without cancellation.
 
-Grid points ``g_j = offset + j h``. Each cell [l, r] = [g_j, g_j+1] is cut in two (see :func:`_cuts`); over each part
+Grid points are ``offset + j h``. A cell [l, r] lies between two knots, neighbouring grid points in the bulk of the law, further
+apart where it is rarely met (see :func:`_knots`), and is cut in two (see :func:`_cuts`); over each part
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
@@ -8,12 +9,12 @@ are taken by Gauss-Legendre rules whose error is below the rounding of the densi
 share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the likelihood ratio
 kept (Doroshenko et al. 2022, arXiv 2207.04380: the connect-the-dots split, cell by cell). Written as
 
-    1 - w = expm1(l - L) / expm1(-h),      w = e^(l - L) expm1(L - r) / expm1(-h)
+    1 - w = expm1(l - L) / expm1(l - r),      w = e^(l - L) expm1(L - r) / expm1(l - r)
 
-every term is positive. All masses are tilted: multiplied by ``e^(t g_j - kappa)``, l of their cell, formed in log space.
+every term is positive. All masses are tilted: multiplied by ``e^(t l - kappa)``, formed in log space.
 
 Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error of L
-moves a share of at most ``loss_error / h`` of the cell's mass across the cell. Both are returned, in the same units, for the
+moves a share of at most ``loss_error / (r - l)`` of the cell's mass across the cell. Both are returned, in the same units, for the
 constructions to charge to the safe side.
 """
 
@@ -32,6 +33,9 @@ from hockeystick.pairs import DominatingPair, SmoothPart
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
+BLOCK = 64  # grid points that one cell may span in a tail
+PIECES = 8  # of a block, over each of which the density is taken at three places
+TAIL_SHARE = 0.15
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
 ON_GRID = 1e-6  # of a cell: how far an atom may be from a grid point and still count as on it (and be charged for it)
 EXPONENT_FLOOR = -745.0  # exp underflows below
@@ -49,10 +53,10 @@ class Mesh:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Atoms that lie on the grid: knot indices (relative to the first cell), tilted masses, and the errors of both.
+    """Atoms that lie on the grid: grid indices, tilted masses, and the errors of both.
 
     Attributes:
-        knot: shape (m,).
+        knot: shape (m,), grid indices; each is a knot of the cells.
         mass: shape (m,), scaled by ``e^(t g - kappa)``.
         shift: shape (m,), mass that the rounding of the loss may have put on the wrong knot.
         mass_error: shape (m,), relative error.
@@ -66,19 +70,19 @@ class Points:
 
 @dataclass(slots=True)
 class Cells:
-    """Tilted integrals over cells ``first .. first + n - 1``; cell j is [g_j, g_j+1], scaled by ``e^(t g_j - kappa)``.
+    """Tilted integrals over n cells; cell i is [g, g'] with g at grid index ``knots[i]``, scaled by ``e^(t g - kappa)``.
 
     Attributes:
-        first: index of the first cell.
+        knots: shape (n + 1,), grid indices in increasing order.
         left, right: shape (2, n), the two integrals over the lower and the upper part of each cell.
         shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
         mass_error: shape (n,), relative error of the cell's mass.
         points: atoms on grid points, which need neither spreading nor merging.
-        below: tilted mass bound for what lies below the first knot that holds mass, ``first + 1``.
+        below: tilted mass bound for what lies below the second knot and is not in the cells.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
 
-    first: int
+    knots: Index
     left: Array
     right: Array
     shift: Array
@@ -95,10 +99,12 @@ class Reach:
     Attributes:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
         log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
+        count: how often the pair is composed.
     """
 
     log_floor: float
     log_low: float
+    count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
         """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
@@ -130,11 +136,17 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         lows.append(float(losses[0]))
         highs.append(float(losses[1]))
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
-    count = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) - first + 1
-    cells = _empty(first, count)
-    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss at most g_first+1
+    last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
+    knots = np.arange(first, last + 1)
+    if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
+        knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach.count)
+    n = len(knots) - 1
+    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
+    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), none)
+    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss at most the second knot's
     log_mass = 0.0 if cut else reach.log_floor
-    cells.below = math.exp(min(log_mass + mesh.t * (mesh.offset + (first + 1) * mesh.h) - mesh.kappa, 700.0)) * (1 + 1e-9)
+    second = mesh.offset + float(knots[1]) * mesh.h
+    cells.below = math.exp(min(log_mass + mesh.t * second - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
         _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
     if len(loss):
@@ -142,19 +154,40 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     return cells
 
 
-def _shares(down: Array, h: float) -> tuple[Array, Array]:
-    """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of their cell, kept within [0, h].
+def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, count: int) -> Index:
+    """Grid indices between which to put cells: neighbours in the bulk, up to BLOCK apart in the tails.
+
+    The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
+    ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the tail then adds a
+    few hundredths of the bulk's error. Masses are over-estimated, by the largest density over pieces of a block.
+    """
+    blocks = -(-(last - first) // BLOCK)
+    starts = first + BLOCK * np.arange(blocks + 1)
+    piece = BLOCK // PIECES
+    losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
+    x = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+    density = np.exp(np.minimum(smooth.log_p(x) + mesh.t * losses - mesh.kappa, 0.0))
+    highest = np.maximum.reduce([density[:-2:2], density[1:-1:2], density[2::2]])
+    mass = (highest * (x[2::2] - x[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
+    met = count * np.minimum(above, below)
+    allowed = TAIL_SHARE * np.sqrt(count / np.maximum(met, 1.0))
+    step = np.exp2(np.floor(np.log2(np.minimum(np.maximum(allowed, 1.0), BLOCK)))).astype(np.intp)
+    cells = BLOCK // step
+    block = np.repeat(np.arange(blocks), cells)
+    rank = np.arange(len(block)) - np.repeat(np.cumsum(cells) - cells, cells)
+    knots: Index = np.append(starts[block] + rank * step[block], starts[-1])
+    return knots
+
+
+def _shares(down: Array, width: Array) -> tuple[Array, Array]:
+    """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
 
     Where rounding has put L outside its cell, it is taken at the cell's end; ``shift`` pays for that.
     """
-    down = np.minimum(np.maximum(down, 0.0), h)
-    width = math.expm1(-h)
-    return np.exp(-down) * np.expm1(down - h) / width, np.expm1(-down) / width
-
-
-def _empty(first: int, count: int) -> Cells:
-    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
-    return Cells(first, np.zeros((2, count)), np.zeros((2, count)), np.zeros(count), np.zeros(count), none)
+    down = np.minimum(np.maximum(down, 0.0), width)
+    whole = np.expm1(-width)
+    return np.exp(-down) * np.expm1(down - width) / whole, np.expm1(-down) / whole
 
 
 def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
@@ -165,29 +198,33 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
     mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR))
-    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.where(on_grid, np.abs(loss - low), 0.0)
+    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.where(
+        on_grid, np.abs(loss - low), 0.0
+    )
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
-    cell = at - cells.first
-    cells.points = Points(cell[on_grid], mass[on_grid], (mass * slip / h)[on_grid], error[on_grid])
+    cells.points = Points(at[on_grid], mass[on_grid], (mass * slip / h)[on_grid], error[on_grid])
     for i in np.flatnonzero(~on_grid):
-        w, rest = _shares(loss[i : i + 1] - low[i], h)
+        cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
+        w, rest = _shares(loss[i : i + 1] - low[i], np.array([h]))
         half = int(loss[i] - low[i] > 0.5 * h)
-        cells.left[half, cell[i]] += mass[i] * w[0]
-        cells.right[half, cell[i]] += mass[i] * rest[0]
-        cells.shift[cell[i]] += mass[i] * slip[i] / h
-        cells.mass_error[cell[i]] = max(cells.mass_error[cell[i]], error[i])
+        cells.left[half, cell] += mass[i] * w[0]
+        cells.right[half, cell] += mass[i] * rest[0]
+        cells.shift[cell] += mass[i] * slip[i] / h
+        cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
 
 
 def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float) -> None:
-    count = cells.left.shape[1]
-    halves = mesh.offset + (cells.first + 0.5 * np.arange(2 * count + 1)) * mesh.h
+    grid: Array = mesh.offset + cells.knots.astype(np.float64) * mesh.h
+    halves = np.empty(2 * len(grid) - 1)
+    halves[::2] = grid
+    halves[1::2] = 0.5 * (grid[1:] + grid[:-1])
 
     def outcomes(losses: Array) -> Array:
         return np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
 
     edges = outcomes(halves)
-    halves[1::2] = _cuts(smooth, edges, halves[::2], mesh.h)
+    halves[1::2] = _cuts(smooth, edges, grid)
     edges[1::2] = outcomes(halves[1::2])
     edges = np.maximum.accumulate(edges)  # rounding may have put two of them out of order
     half_width = 0.5 * np.diff(edges)
@@ -205,7 +242,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_hi
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
 
 
-def _cuts(smooth: SmoothPart, edges: Array, grid: Array, h: float) -> Array:
+def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
     """Where to cut each cell so that merging finds its conditional means near the grid points.
 
     Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has its mean on
@@ -213,12 +250,14 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array, h: float) -> Array:
     between ``edges``; the mean is of ``1 - e^(g - L)``, about ``(L - g) e^(-(L - g)/2)``, which takes 1/2 from s.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
+    width = np.diff(grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mass = smooth.log_p(middle) + np.log(np.diff(edges))
-        half = log_mass[1::2] - log_mass[::2] - 0.25 * h  # s h / 2
+        half = log_mass[1::2] - log_mass[::2] - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
         langevin = np.where(np.abs(half) < 1e-3, half / 3, 1 / np.tanh(half) - 1 / half)
-    return grid[:-1] + 0.5 * h * (1 - langevin)
+    cuts: Array = grid[:-1] + 0.5 * width * (1 - langevin)
+    return cuts
 
 
 def _batches(sizes: Index) -> list[slice]:
@@ -234,7 +273,6 @@ def _add_panels(
     cells: Cells, smooth: SmoothPart, mesh: Mesh, edges: Array, where: Index, panels: Index, nodes: int
 ) -> None:
     """Add the half-cells ``where``, each cut into its number of panels with a rule of ``nodes`` nodes."""
-    h = mesh.h
     owner = np.repeat(np.arange(len(where)), panels)
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(panels) - panels, panels)
     low, high = edges[where], edges[where + 1]
@@ -243,18 +281,18 @@ def _add_panels(
     xi, weight = rule(nodes)
     x = (centre[:, None] + half[:, None] * xi).ravel()
     cell = where // 2
-    g = mesh.offset + (cells.first + cell) * h
     expand = np.repeat(owner, nodes)
-    loss, log_p, at = smooth.loss(x), smooth.log_p(x), g[expand]
-    w, rest = _shares(loss - at, h)
+    width = (np.diff(cells.knots)[cell] * mesh.h)[expand]
+    loss, log_p, at = smooth.loss(x), smooth.log_p(x), (mesh.offset + cells.knots[cell] * mesh.h)[expand]
+    w, rest = _shares(loss - at, width)
     exponent = log_p + mesh.t * at - mesh.kappa
     mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR)) * (half[:, None] * weight).ravel()
     starts = (np.cumsum(panels) - panels) * nodes
     side = where % 2
     cells.left[side, cell] += np.add.reduceat(mass * w, starts)
     cells.right[side, cell] += np.add.reduceat(mass * rest, starts)
-    slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * (np.abs(loss) + np.abs(at) + abs(mesh.offset)) + 16 * h)
-    np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / h, starts))
-    cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
+    slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * (np.abs(loss) + np.abs(at) + abs(mesh.offset)) + 16 * width)
+    np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / width, starts))
+    cells.worst_slip = max(cells.worst_slip, float((slip / width).max()))
     error = smooth.log_p_error(x) + 4 * (8 + np.abs(log_p) + np.abs(mesh.t * at) + abs(mesh.kappa))
     np.maximum.at(cells.mass_error, cell, UNIT_ROUNDOFF * np.maximum.reduceat(error, starts))

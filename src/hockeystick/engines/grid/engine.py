@@ -27,9 +27,9 @@ MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
 MAX_CELLS = 1 << 21  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 ATTEMPTS = 10
-TILTS = (1.0, 0.85, 0.7, 0.55)  # of the saddle: less tilt may shorten the window
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
-MAX_AMPLIFICATION = 9.0  # log of how much larger errors weigh at less tilt
+MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
 
 
 class _Query(Protocol):
@@ -137,7 +137,7 @@ class GridEngine:
             # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within one
             asked = max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE)
             bend = tilt / max(asked, 1.0)
-            run = _Run(self.composition, guide, tilt, bend, epsilon, depth, share * min(asked, 1.0))
+            run = _Run(self.composition, guide, tilt, bend, epsilon, depth, min(asked, 1.0), share)
             lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
@@ -163,7 +163,8 @@ class _Run:
         bend: the tilt at which the error law is read: how fast delta falls over what is asked.
         epsilon: where to look.
         depth: about log delta there.
-        asked: difference wanted of the two sides' log delta.
+        asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
+        share: of that, what the mesh may cause by the error law.
     """
 
     def __init__(
@@ -175,10 +176,11 @@ class _Run:
         epsilon: float,
         depth: float,
         asked: float,
+        share: float,
     ) -> None:
         self.composition, self.guide, self.epsilon = composition, guide, epsilon
         self.limited: str | None = None
-        self.asked = asked
+        self.asked, self.share = asked, share
         log_share = math.log(min(asked, 1e-2)) - 8.0 - math.log(composition.count)
         self.reach = Reach(log_floor=depth + log_share, log_low=log_share)
         self.log_lost = self.reach.log_floor + math.log(composition.count)
@@ -201,15 +203,16 @@ class _Run:
     def _tilt_and_window(self, saddle: float, depth: float) -> tuple[float, Window]:
         """The tilt with the shortest window among a few, its tails small against the answer."""
         choices: list[tuple[float, float, Window]] = []
-        best_depth = math.inf
+        least = math.inf
         for factor in TILTS:
             t = factor * saddle
             if self.lattice:  # more tilt than this puts all mass on one atom
                 t = min(t, LATTICE_TILT / self.unit)
             c = self.guide.cumulants(t)
             top = c.k0 - t * self.epsilon + log_peak(t)
-            best_depth = min(best_depth, top)
-            if top > best_depth + MAX_AMPLIFICATION:
+            noise = c.k0 - t * self.epsilon - math.log(t) - math.log1p(t)  # what rounding weighs: the integral of f
+            least = min(least, noise)
+            if noise > least + MAX_AMPLIFICATION:
                 break
             log_tail = math.log(min(self.asked, 0.1)) + min(depth - top, 0.0) - 4.0
             high, theta_high = self.guide.tail_tilt(t, log_tail, +1)
@@ -228,18 +231,19 @@ class _Run:
         """The gap h and the laws on it, brought to the asked difference of the two sides' cumulants."""
         k, t = self.composition.count, self.t
         unit = self.unit if self.unit > 0 else None
-        asked = self.asked * (t * (1 + t)) / (bend * (1 + bend))
+        asked = self.share * self.asked * (t * (1 + t)) / (bend * (1 + bend))
         h = math.sqrt(8 * asked / (k * t * (1 + t)))
         width = self.window.high - self.window.low
         h = self.unit if self.lattice else min(h, unit or width / 16)
         for attempt in range(8):
             h = self._allowed(h, width, unit)
-            laws = [self._laws(pair, kappa, h) for (pair, _), kappa in zip(self.composition.rounds, self.kappas, strict=True)]
+            laws = [
+                self._laws(pair, count, kappa, h)
+                for (pair, count), kappa in zip(self.composition.rounds, self.kappas, strict=True)
+            ]
             lower, upper = [a for a, _ in laws], [b for _, b in laws]
             counts = [count for _, count in self.composition.rounds]
-            spread_by = math.fsum(
-                n * (b.log_mass - a.log_mass) for n, a, b in zip(counts, lower, upper, strict=True)
-            )
+            spread_by = math.fsum(n * (b.log_mass - a.log_mass) for n, a, b in zip(counts, lower, upper, strict=True))
             if self.limited or self.lattice or attempt == 7:
                 break
             if spread_by > 1.3 * asked:
@@ -264,11 +268,11 @@ class _Run:
             h = unit / (parts if unit / parts >= least else max(1, parts - 1))
         return h
 
-    def _laws(self, pair: DominatingPair, kappa: float, h: float) -> tuple[GridLaw, GridLaw]:
+    def _laws(self, pair: DominatingPair, count: int, kappa: float, h: float) -> tuple[GridLaw, GridLaw]:
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         mesh = Mesh(offset, h, self.t, kappa)
-        cells = integrate(pair, mesh, self.reach)
+        cells = integrate(pair, mesh, replace(self.reach, count=count))
         if cells.worst_slip > MAX_SLIP:
             self.limited = "the mesh is as fine as double precision allows"
         return merge(cells, mesh), spread(cells, mesh)

@@ -1,0 +1,88 @@
+# Everything runs from .venv, which is made when it is first needed. `make help` lists the targets.
+#
+# The files .venv/.made, .venv/.run-time, .venv/.test and .venv/.docs say what has been installed there.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: help demo test docs readme validate fmt clean
+
+BIN := .venv/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --editable
+JOBS := 2
+
+# The first Python that is new enough and can make an environment; else "missing" and what is missing.
+CANDIDATES = $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
+FIND = why='Python 3.11 or newer is missing; on Debian: apt-get install python3 python3-venv'; \
+	for python in $(CANDIDATES); do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		$$python -c 'import venv, ensurepip' 2>/dev/null && echo $$python && exit; \
+		why="the module venv or ensurepip of $$python is missing; on Debian: apt-get install $$python-venv"; \
+	done; \
+	echo missing "$$why"
+
+help:
+	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
+	@echo 'make test      style, types, layers and tests (installs what they need)'
+	@echo 'make docs      the documentation, in docs/_build/html'
+	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
+	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
+	@echo 'make fmt       format the sources'
+	@echo 'make clean     remove .venv and everything else that was made'
+
+.venv/.made:
+	$(eval FOUND := $(shell $(FIND)))
+	$(if $(filter missing,$(firstword $(FOUND))),$(error $(wordlist 2,99,$(FOUND))))
+	@echo 'making .venv with $(FOUND)'
+	@$(FOUND) -m venv .venv
+	@touch $@
+
+.venv/.run-time: .venv/.made pyproject.toml
+	@echo 'installing the package and what it needs to run'
+	@$(INSTALL) .
+	@touch $@
+
+.venv/.test: .venv/.made pyproject.toml
+	@echo 'installing the package and what the tests need'
+	@$(INSTALL) '.[test]'
+	@touch .venv/.run-time $@
+
+.venv/.docs: .venv/.made pyproject.toml
+	@echo 'installing the package and what the documentation needs'
+	@$(INSTALL) '.[docs]'
+	@touch .venv/.run-time $@
+
+demo: .venv/.run-time
+	@$(BIN)/python tools/demo.py
+
+test: .venv/.test
+	@echo 'ruff check'
+	@$(BIN)/python -m ruff check --quiet
+	@echo 'ruff format --check'
+	@$(BIN)/python -m ruff format --check --quiet
+	@echo 'mypy --strict'
+	@$(BIN)/python -m mypy --no-error-summary
+	@echo 'lint-imports'
+	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
+	@echo 'pytest'
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+docs: .venv/.docs
+	@echo 'sphinx'
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
+	@echo 'docs/_build/html/index.html'
+
+readme: .venv/.run-time
+	@$(BIN)/python tools/shown.py --write
+
+validate: .venv/.run-time
+	$(if $(VALUES),,$(error give the file of true values: make validate VALUES=path.json))
+	@$(BIN)/python tools/validate.py '$(VALUES)'
+
+fmt: .venv/.test
+	@$(BIN)/python -m ruff check --quiet --fix
+	@$(BIN)/python -m ruff format --quiet
+
+clean:
+	rm -rf .venv docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

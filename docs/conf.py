@@ -1,0 +1,53 @@
+"""Sphinx: how the documentation is built. `make docs` runs it with warnings as errors."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "tools"))
+
+project = "hockeystick"
+author = "The hockeystick authors"
+copyright = author
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build", "generated"]
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+suppress_warnings: list[str] = []
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_static_path = ["_static"]
+html_css_files = ["hockeystick.css"]
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 4,
+    "show_toc_level": 2,
+    "footer_start": [],
+    "footer_end": [],
+}
+pygments_style = "friendly"
+
+
+def setup(app: Any) -> None:
+    """Write the generated pages before any page is read, and take the version from the package."""
+    import pages
+
+    import hockeystick
+
+    app.config.version = app.config.release = hockeystick.__version__
+    app.connect("builder-inited", lambda _: pages.write(HERE / "generated"))

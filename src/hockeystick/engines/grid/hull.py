@@ -1,0 +1,145 @@
+"""The lower convex hull of a polygon given by its kinks, for the lower bounds of ``laws.py``.
+
+A curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log alpha_j`` that lies below the privacy
+curve of one round may replace it in a composition, whatever its total mass, as long as every mass is non-negative: with the
+other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is increasing in f. So masses may be repaired locally, by any change that
+lowers f. The masses are tilted, ``p_j e^(t g_j)``; moving mass between knots rescales it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+MAX_REACH = 300.0  # exponent by which a repair may scale a mass
+MAX_REPAIRS = 20_000  # knots that may be dropped one by one before giving up
+SAFE = 1 - 1e-12  # pays for the rounding of a repair
+
+
+def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
+    """The lower convex hull of the polygon with these kinks: no negative mass is left.
+
+    Args:
+        mass: shape (n,), tilted P-masses, some negative.
+        at: shape (n,), increasing losses.
+        t: tilt of the masses.
+
+    Returns:
+        Masses of the same shape, all non-negative; ``None`` if that takes too long or leads nowhere.
+
+    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At either end
+    it is merged with as many as it takes, and the one outcome that results is brought onto the grid.
+    """
+    held = np.flatnonzero(mass)
+    negative = [int(i) for i in np.flatnonzero(mass < 0)]
+    if not negative:
+        return mass
+    mass = mass.copy()
+    lowest, highest = int(held[0]), int(held[-1])
+    before, after = np.arange(-1, len(mass) - 1), np.arange(1, len(mass) + 1)
+    for _ in range(MAX_REPAIRS):
+        if mass[highest] < 0:
+            highest = _settle_top(mass, highest, lowest, at, t)
+        elif mass[lowest] < 0:
+            lowest = _settle_bottom(mass, lowest, highest, at, t)
+        elif negative:
+            i = negative.pop()
+            if mass[i] >= 0 or not lowest < i < highest:
+                continue
+            low, high = int(before[i]), int(after[i])
+            if (at[high] - at[low]) * (t + 1) > MAX_REACH:
+                return None
+            _share(mass, i, low, high, at, t)
+            mass[i] = 0.0
+            after[low], before[high] = high, low
+            negative += [j for j in (low, high) if mass[j] < 0]
+        elif (mass >= 0).all():
+            return mass
+        else:
+            negative = [int(i) for i in np.flatnonzero(mass < 0)]
+        if lowest < 0 or highest < 0:
+            return None
+    return None
+
+
+def _share(mass: Array, i: int, low: int, high: int, at: Array, t: float) -> None:
+    """Spread the (negative) mass at knot i over knots low and high with Q-mass and P-mass kept."""
+    below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
+    to_high = math.expm1(below) / math.expm1(whole)
+    to_low = math.exp(below) * math.expm1(above) / math.expm1(whole)
+    mass[low] += mass[i] * to_low * math.exp(below * t)
+    mass[high] += mass[i] * to_high * math.exp(-above * t)
+
+
+def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
+    """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
+
+    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies above is a
+    line down to its crossing of 0, that is one outcome. It is merged with enough of knot m - 1 to have loss g_m, or rounded
+    down to g_m if there is not enough.
+
+    Returns:
+        The new highest knot, -1 if there is none.
+    """
+    p = q = 0.0  # masses above m, in units of knot m
+    for m in range(top - 1, bottom - 1, -1):
+        gap = at[m + 1] - at[m]
+        p = (p + mass[m + 1]) * math.exp(-gap * t)
+        q = (q + mass[m + 1]) * math.exp(-gap * (t + 1))
+        if p > 0 and p >= q:
+            mass[m + 1 : top + 1] = 0.0
+            if m > bottom:
+                gap = at[m] - at[m - 1]
+                rise = (p - q) / _expm1(gap)
+                if mass[m - 1] >= rise * math.exp(-gap * t):
+                    mass[m - 1] -= rise * math.exp(-gap * t)
+                    p += rise
+            mass[m] += p * SAFE
+            return m
+    return -1
+
+
+def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> int:
+    """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
+
+    It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
+
+    Returns:
+        The new lowest knot, -1 if there is none.
+    """
+    p = q = 0.0  # masses up to m, in units of knot m
+    for m in range(bottom, top + 1):
+        gap = at[m] - at[m - 1] if m > bottom else 0.0
+        p = p * _exp(gap * t) + mass[m]
+        q = q * _exp(gap * (t + 1)) + mass[m]
+        if m == top:
+            if p > 0 and p >= q:
+                mass[bottom:m] = 0.0
+                mass[m] = p * SAFE
+                return m
+            break
+        gap = at[m + 1] - at[m]
+        if p > 0 and q <= p < q * _exp(gap):
+            mass[bottom : m + 1] = 0.0
+            if m + 2 <= top:
+                wide = at[m + 2] - at[m + 1]
+                fall = (q * _exp(gap) - p) * _exp(gap * t) / -math.expm1(-wide)  # in units of knot m + 1
+                if fall * _exp(wide * t) <= mass[m + 2]:
+                    mass[m + 2] -= fall * _exp(wide * t)
+                    mass[m + 1] += (p * _exp(gap * t) + fall) * SAFE
+                    return m + 1
+            mass[m] = p * SAFE
+            return m
+    return -1
+
+
+def _exp(x: float) -> float:
+    return math.exp(min(x, 700.0))
+
+
+def _expm1(x: float) -> float:
+    return math.expm1(min(x, 700.0))

@@ -1,0 +1,87 @@
+"""Published claims against certified bounds: ``make demo``.
+
+First the command on one plan, as a user would run it; then every plan in ``examples/plans`` whose source claims an epsilon.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import hockeystick as hs
+from hockeystick.report import epsilon_answer, exact, print_answer, round_down, round_up
+
+ROOT = Path(__file__).parents[1]
+PLANS = ROOT / "examples" / "plans"
+FIRST = "bu2020-mnist-clt"
+GAP = 1e-3
+DIGITS = 4
+LEGEND = """too low: below the certified lower bound: the run is less private than was claimed
+loose: above the certified upper bound; agrees: between the two
+Each is about the sampling that the source's accounting assumes; the head of the plan
+file says what is known of the loader."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a source claims of a plan, and what is certified at the same delta."""
+
+    name: str
+    plan: hs.Plan
+    delta: float
+    published: float | None
+    bound: hs.Bound
+
+    @property
+    def interval(self) -> str:
+        """The certified interval, rounded outward."""
+        lower, upper = round_down(self.bound.lower, DIGITS), round_up(self.bound.upper, DIGITS)
+        return lower if lower == upper else f"{lower} to {upper}"
+
+    @property
+    def claimed(self) -> str:
+        """The published value, to five digits; empty if there is none."""
+        return "" if self.published is None else f"{self.published:.5g}"
+
+    @property
+    def verdict(self) -> str:
+        """Where the published value lies; empty if there is none."""
+        if self.published is None:
+            return ""
+        if self.published < self.bound.lower:
+            return "too low"
+        return "loose" if self.published > self.bound.upper else "agrees"
+
+
+def comparisons() -> Iterator[Comparison]:
+    """One for each plan in ``examples/plans``, at the delta of the claim, else at the plan's own."""
+    for path in sorted(PLANS.glob("*.toml")):
+        plan = hs.load_plan(path)
+        claim = plan.published or {}
+        delta = claim.get("delta", plan.delta_target)
+        yield Comparison(path.stem, plan, delta, claim.get("epsilon"), plan.epsilon(delta, gap=GAP))
+
+
+def main() -> None:
+    """Print both parts."""
+    os.environ.setdefault("COLUMNS", "80")
+    plan = hs.load_plan(PLANS / f"{FIRST}.toml")
+    assert plan.delta_target is not None
+    print(f"$ hockeystick epsilon examples/plans/{FIRST}.toml")
+    print_answer(epsilon_answer(plan, plan.delta_target, plan.epsilon()))
+    print("\nEvery shipped plan whose source claims an epsilon:\n")
+    print(_row("plan", "delta", "published", "certified", "published is"))
+    for found in comparisons():
+        if found.published is not None:
+            print(_row(found.name, exact(found.delta), found.claimed, found.interval, found.verdict), flush=True)
+    print(f"\n{LEGEND}")
+
+
+def _row(name: str, delta: str, claimed: str, interval: str, verdict: str) -> str:
+    return f"{name:<34}{delta:<7}{claimed:<11}{interval:<18}{verdict}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""The pages of the documentation that are made from the code, written to ``docs/generated`` when Sphinx starts.
+
+Nothing in that folder is kept in the repository, so that none of it can be out of date.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from demo import PLANS, comparisons
+
+from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.cli import main as command
+from hockeystick.planfile import json_schema
+from hockeystick.report import exact, supported_markdown
+
+WIDTH = 90
+TABLE_OF_KEYS = "| key | value | meaning |\n| --- | --- | --- |\n"
+
+
+def supported() -> str:
+    """Every combination of mechanism, sampling and direction."""
+    return supported_markdown()
+
+
+def accountants() -> str:
+    """Names and summaries."""
+    rows = (f"| `{name}` | {accountant.summary} |\n" for name, accountant in ACCOUNTANTS.items())
+    return "| name | what it gives |\n| --- | --- |\n" + "".join(rows)
+
+
+def commands() -> str:
+    """What ``--help`` prints, for the program and each of its commands."""
+    top = click.Context(command, info_name="hockeystick", max_content_width=WIDTH, terminal_width=WIDTH)
+    parts = [_help(command, top)]
+    for name in command.list_commands(top):
+        found = command.get_command(top, name)
+        assert found is not None
+        parts.append(_help(found, click.Context(found, top, name, max_content_width=WIDTH, terminal_width=WIDTH)))
+    return "\n".join(parts)
+
+
+def schema() -> str:
+    """The JSON Schema of plan files."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
+def keys() -> str:
+    """The keys of a plan file, table by table, from the JSON Schema."""
+    whole = json_schema()
+    parts = ["## Top level\n\n", TABLE_OF_KEYS]
+    for key, value in whole["properties"].items():
+        meaning = {
+            "round": "one `[[round]]` table for each round; see below",
+            "published": "a `[published]` table; see below",
+        }.get(key, value.get("description", ""))
+        parts.append(_key(key, value, key in whole["required"], meaning))
+    rounds = [body for name, body in whole["$defs"].items() if name != "Published"]
+    for tag, title in (("mechanism", "Mechanisms"), ("sampling", "Sampling schemes")):
+        parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
+        for name in dict.fromkeys(body["properties"][tag]["const"] for body in rounds):
+            parts.append(f'\n### `{tag} = "{name}"`\n\n' + _own_keys(tag, name, rounds))
+    parts.append("\n## How often: in any `[[round]]`\n\n" + TABLE_OF_KEYS)
+    parts.append(_key("count", rounds[0]["properties"]["count"], False))
+    epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
+    parts.append(_key("epochs", epochs, False, "with `batch_size` and `dataset_size`: " + epochs["description"]))
+    published = whole["$defs"]["Published"]
+    parts.append(f"\n## `[published]`\n\n{published['description']}\n\n{TABLE_OF_KEYS}")
+    parts += [_key(key, value, False) for key, value in published["properties"].items()]
+    return "".join(parts)
+
+
+def gallery() -> str:
+    """Every plan in ``examples/plans``, what its source claims and what is certified."""
+    table = "| plan | delta | published | certified | published is |\n| --- | --- | --- | --- | --- |\n"
+    details = []
+    for found in comparisons():
+        row = (f"[{found.name}](#{found.name})", exact(found.delta), found.claimed, found.interval, found.verdict)
+        table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
+        details.append(_plan(found.name, (PLANS / f"{found.name}.toml").read_text()))
+    return table + "\n" + "\n".join(details)
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "supported.md": supported,
+    "accountants.md": accountants,
+    "commands.md": commands,
+    "plan.schema.json": schema,
+    "keys.md": keys,
+    "gallery.md": gallery,
+}
+"""All generated files by name."""
+
+
+def write(folder: Path) -> None:
+    """Write all pages; a file that would not change is left alone, so that Sphinx need not read it again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, page in PAGES.items():
+        path, text = folder / name, page()
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def _help(found: click.Command, context: click.Context) -> str:
+    path = context.command_path
+    return f"## `{path}`\n\n```console\n$ {path} --help\n{found.get_help(context)}\n```\n"
+
+
+def _own_keys(tag: str, name: str, rounds: list[dict[str, Any]]) -> str:
+    """The keys that all rounds with this mechanism or sampling have, and not all rounds with another."""
+    other = "sampling" if tag == "mechanism" else "mechanism"
+    bodies = [body for body in rounds if body["properties"][tag]["const"] == name]
+    common = set.intersection(*(set(body["properties"]) for body in bodies)) - {tag, other, "count", "epochs"}
+    text = f"{bodies[0]['description'].split('; ', 1)[1]}\n\n" if tag == "sampling" else ""
+    if not common:
+        return text + "No keys of its own.\n"
+    properties = bodies[0]["properties"]
+    required = bodies[0].get("required", ())
+    return (
+        text
+        + TABLE_OF_KEYS
+        + "".join(_key(key, properties[key], key in required) for key in properties if key in common)
+    )
+
+
+def _key(key: str, value: Mapping[str, Any], required: bool, meaning: str | None = None) -> str:
+    form = _form(value)
+    if "default" in value:
+        form += f"; default `{_literal(value['default'])}`"
+    elif required:
+        form += "; required"
+    meaning = value.get("description", "") if meaning is None else meaning
+    return f"| `{key}` | {form} | {meaning} |\n"
+
+
+def _form(value: Mapping[str, Any]) -> str:
+    if "enum" in value:
+        return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
+    if value.get("type") not in ("number", "integer", "string"):
+        return "table" if "$ref" in value else "tables"
+    words = {"number": "number", "integer": "whole number", "string": "string"}[value["type"]]
+    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+    ranges = [f"{sign} {_literal(value[name])}" for name, sign in signs.items() if name in value]
+    return ", ".join([words, *ranges])
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+", "e")
+
+
+def _plan(name: str, text: str) -> str:
+    published = tomllib.loads(text)["published"]
+    lines = [f"({name})=\n## {name}\n\n", f"Source: {published['source']}.\n"]
+    lines += [
+        f"\n{title}: {published[key]}.\n"
+        for key, title in (("accountant", "Accountant there"), ("note", "Note"))
+        if key in published
+    ]
+    return "".join(lines) + f"\n```toml\n{text}```\n"
