@@ -8,7 +8,7 @@
 .PHONY: help demo test docs readme validate fmt clean
 
 BIN := .venv/bin
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input --editable
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
 JOBS := 2
 
 # The first Python that is new enough and can make an environment; else "missing" and what is missing.
@@ -20,6 +20,10 @@ FIND = why='Python 3.11 or newer is missing; on Debian: apt-get install python3 
 		why="the module venv or ensurepip of $$python is missing; on Debian: apt-get install $$python-venv"; \
 	done; \
 	echo missing "$$why"
+
+ifeq ($(MAKECMDGOALS)$(VALUES),validate)
+$(error give the file of true values: make validate VALUES=path.json)
+endif
 
 help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
@@ -76,7 +80,6 @@ readme: .venv/.run-time
 	@$(BIN)/python tools/shown.py --write
 
 validate: .venv/.run-time
-	$(if $(VALUES),,$(error give the file of true values: make validate VALUES=path.json))
 	@$(BIN)/python tools/validate.py '$(VALUES)'
 
 fmt: .venv/.test

@@ -15,9 +15,9 @@ copyright = author
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 exclude_patterns = ["_build", "generated"]
+templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-suppress_warnings: list[str] = []
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -30,12 +30,13 @@ html_theme = "pydata_sphinx_theme"
 html_title = project
 html_static_path = ["_static"]
 html_css_files = ["hockeystick.css"]
+html_sidebars = {"**": ["contents"]}
 html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
+    "navbar_center": [],
     "show_prev_next": False,
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 4,
     "show_toc_level": 2,
     "footer_start": [],
     "footer_end": [],
@@ -51,3 +52,15 @@ def setup(app: Any) -> None:
 
     app.config.version = app.config.release = hockeystick.__version__
     app.connect("builder-inited", lambda _: pages.write(HERE / "generated"))
+    app.connect("doctree-read", lambda _, doctree: without_blank_ends(doctree))
+
+
+def without_blank_ends(doctree: Any) -> None:
+    """Drop the empty line with which an example has to end for doctest to find its end."""
+    from docutils import nodes
+
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext()
+        if text.endswith("\n"):
+            block.rawsource = text.rstrip("\n")
+            block[:] = [nodes.Text(block.rawsource)]

@@ -1,6 +1,7 @@
 """Published claims against certified bounds: ``make demo``.
 
-First the command on one plan, as a user would run it; then every plan in ``examples/plans`` whose source claims an epsilon.
+First the command on one plan, as a user would run it; then every plan in ``examples/plans`` whose source claims an
+epsilon.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def main() -> None:
     os.environ.setdefault("COLUMNS", "80")
     plan = hs.load_plan(PLANS / f"{FIRST}.toml")
     assert plan.delta_target is not None
-    print(f"$ hockeystick epsilon examples/plans/{FIRST}.toml")
+    print(f".venv/bin/hockeystick epsilon examples/plans/{FIRST}.toml\n")
     print_answer(epsilon_answer(plan, plan.delta_target, plan.epsilon()))
     print("\nEvery shipped plan whose source claims an epsilon:\n")
     print(_row("plan", "delta", "published", "certified", "published is"))

@@ -19,7 +19,19 @@ from hockeystick.cli import main as command
 from hockeystick.planfile import json_schema
 from hockeystick.report import exact, supported_markdown
 
-WIDTH = 90
+WIDTH = 84
+MEANINGS = {
+    "round": "one `[[round]]` table for each kind of round",
+    "published": "what a source says of the plan",
+    "replace_one_distance": "[under `replace-one` only](conventions.md#what-the-noise-is-relative-to)",
+    "batch_size": "expected number of records in a batch; goes with `dataset_size`",
+    "dataset_size": "number of records; `sample_rate` is then `batch_size / dataset_size`",
+    "source": "where the claim is made",
+    "accountant": "how the source came to it",
+    "note": "anything else",
+}
+"""For keys whose domain does not say it all."""
+
 TABLE_OF_KEYS = "| key | value | meaning |\n| --- | --- | --- |\n"
 
 
@@ -36,12 +48,12 @@ def accountants() -> str:
 
 def commands() -> str:
     """What ``--help`` prints, for the program and each of its commands."""
-    top = click.Context(command, info_name="hockeystick", max_content_width=WIDTH, terminal_width=WIDTH)
+    top = click.Context(command, info_name="hockeystick", terminal_width=WIDTH, **command.context_settings)
     parts = [_help(command, top)]
     for name in command.list_commands(top):
         found = command.get_command(top, name)
         assert found is not None
-        parts.append(_help(found, click.Context(found, top, name, max_content_width=WIDTH, terminal_width=WIDTH)))
+        parts.append(_help(found, click.Context(found, top, name)))
     return "\n".join(parts)
 
 
@@ -55,11 +67,7 @@ def keys() -> str:
     whole = json_schema()
     parts = ["## Top level\n\n", TABLE_OF_KEYS]
     for key, value in whole["properties"].items():
-        meaning = {
-            "round": "one `[[round]]` table for each round; see below",
-            "published": "a `[published]` table; see below",
-        }.get(key, value.get("description", ""))
-        parts.append(_key(key, value, key in whole["required"], meaning))
+        parts.append(_key(key, value, key in whole["required"]))
     rounds = [body for name, body in whole["$defs"].items() if name != "Published"]
     for tag, title in (("mechanism", "Mechanisms"), ("sampling", "Sampling schemes")):
         parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
@@ -68,7 +76,7 @@ def keys() -> str:
     parts.append("\n## How often: in any `[[round]]`\n\n" + TABLE_OF_KEYS)
     parts.append(_key("count", rounds[0]["properties"]["count"], False))
     epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
-    parts.append(_key("epochs", epochs, False, "with `batch_size` and `dataset_size`: " + epochs["description"]))
+    parts.append(_key("epochs", epochs, False))
     published = whole["$defs"]["Published"]
     parts.append(f"\n## `[published]`\n\n{published['description']}\n\n{TABLE_OF_KEYS}")
     parts += [_key(key, value, False) for key, value in published["properties"].items()]
@@ -80,7 +88,7 @@ def gallery() -> str:
     table = "| plan | delta | published | certified | published is |\n| --- | --- | --- | --- | --- |\n"
     details = []
     for found in comparisons():
-        row = (f"[{found.name}](#{found.name})", exact(found.delta), found.claimed, found.interval, found.verdict)
+        row = (f"[{found.name}](#{found.name})", _short(found.delta), found.claimed, found.interval, found.verdict)
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
         details.append(_plan(found.name, (PLANS / f"{found.name}.toml").read_text()))
     return table + "\n" + "\n".join(details)
@@ -116,7 +124,8 @@ def _own_keys(tag: str, name: str, rounds: list[dict[str, Any]]) -> str:
     other = "sampling" if tag == "mechanism" else "mechanism"
     bodies = [body for body in rounds if body["properties"][tag]["const"] == name]
     common = set.intersection(*(set(body["properties"]) for body in bodies)) - {tag, other, "count", "epochs"}
-    text = f"{bodies[0]['description'].split('; ', 1)[1]}\n\n" if tag == "sampling" else ""
+    text = bodies[0]["description"].split("; ", 1)[1] if tag == "sampling" else ""
+    text = f"{text[:1].upper()}{text[1:]}\n\n" if text else ""
     if not common:
         return text + "No keys of its own.\n"
     properties = bodies[0]["properties"]
@@ -128,13 +137,13 @@ def _own_keys(tag: str, name: str, rounds: list[dict[str, Any]]) -> str:
     )
 
 
-def _key(key: str, value: Mapping[str, Any], required: bool, meaning: str | None = None) -> str:
+def _key(key: str, value: Mapping[str, Any], required: bool) -> str:
     form = _form(value)
     if "default" in value:
         form += f"; default `{_literal(value['default'])}`"
     elif required:
         form += "; required"
-    meaning = value.get("description", "") if meaning is None else meaning
+    meaning = MEANINGS.get(key, value.get("description", ""))
     return f"| `{key}` | {form} | {meaning} |\n"
 
 
@@ -153,6 +162,11 @@ def _literal(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+", "e")
+
+
+def _short(x: float) -> str:
+    """To five digits."""
+    return exact(float(f"{x:.5g}"))
 
 
 def _plan(name: str, text: str) -> str:

@@ -1,7 +1,7 @@
 """The commands that README.md and the documentation show, and what they print.
 
-``make readme`` runs every ``$ hockeystick ...`` and ``$ make demo`` in a ``console`` block and writes what it prints back
-under it; ``tests/test_readme.py`` compares.
+``make readme`` runs every ``$ hockeystick ...`` and ``$ make demo`` in a ``console`` block and writes what it prints
+back under it; ``tests/test_readme.py`` compares.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _output(arguments: tuple[str, ...]) -> str:
     command = [sys.executable, *arguments]
     done = subprocess.run(
         command, cwd=ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )  # noqa: S603
+    )
     return done.stdout
 
 

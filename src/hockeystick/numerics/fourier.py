@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -87,7 +88,7 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
         mode = int(np.argmax(x))
         origin += k * mode
         w, moved = _minus_one(x / total, mode, n)
-        log_size, angle, size = _log_one_plus(w)
+        log_size, angle, size = log_one_plus(w)
         absolute = 2 * (e + 4 * UNIT_ROUNDOFF) * moved + 4 * UNIT_ROUNDOFF * np.abs(w)
         # |X^k - P| <= |P| (exp(k r) - 1) with r = absolute / (|X| - absolute) while |X| >= 2 absolute; below that |P| is taken
         # as (2 absolute)^k, |X| <= 3 absolute, and r = 2 is enough.
@@ -121,16 +122,6 @@ def _minus_one(x: Array, mode: int, n: int) -> tuple[ComplexArray, float]:
     transformed: ComplexArray = rfft(turned)
     transformed -= moved
     return transformed, moved
-
-
-def _log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
-    """``log |1 + w|``, the angle of 1 + w, and ``|1 + w|``; accurate for small w too (NumPy's complex log1p is not)."""
-    real, imaginary = w.real, w.imag
-    size = np.hypot(1 + real, imaginary)
-    excess = 2 * real + np.square(real) + np.square(imaginary)
-    with np.errstate(divide="ignore"):
-        log_size = np.where(excess > -0.75, 0.5 * np.log1p(np.maximum(excess, -0.75)), np.log(size))
-    return log_size, np.arctan2(imaginary, 1 + real), size
 
 
 def _folded(x: Array, n: int) -> Array:

@@ -15,6 +15,8 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.pairs.transform import Transform
+
 Array = npt.NDArray[np.float64]
 
 NO_MASS = np.empty(0)
@@ -113,6 +115,15 @@ class DominatingPair(ABC):
     def exact_supremum(self) -> Fraction | None:
         """The largest finite loss as an exact number, where the pair's parameters give one; they are read as the decimals
         they print as."""
+        return None
+
+    @property
+    def transform(self) -> Transform | None:
+        """The characteristic function of the loss, where it falls off and is known; else ``None``."""
+        return None
+
+    def sampled_transform(self, rate: float, add: bool) -> Transform | None:
+        """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""
         return None
 
     @classmethod

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.transform import QuadraticTransform, Transform
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -78,6 +79,17 @@ class GaussianPair(DominatingPair):
     def loss_range(self) -> tuple[float, float]:
         """The loss is normal, hence unbounded."""
         return -math.inf, math.inf
+
+    @property
+    def transform(self) -> QuadraticTransform:
+        """Closed form."""
+        return QuadraticTransform(self.mu)
+
+    def sampled_transform(self, rate: float, add: bool) -> Transform:
+        """By the trapezoid rule."""
+        from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+
+        return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.transform import Transform
 
 
 class BasePart(SmoothPart, Protocol):
@@ -44,6 +45,10 @@ class BasePair(Protocol):
     @property
     def loss_range(self) -> tuple[float, float]:
         """Range of the base loss."""
+        ...
+
+    def sampled_transform(self, rate: float, add: bool) -> Transform | None:
+        """The characteristic function after sampling, if known."""
         ...
 
 
@@ -150,6 +155,11 @@ class PoissonRemovePair(DominatingPair):
         low, high = _psi_range(self.base, self.rate)
         return low, high
 
+    @property
+    def transform(self) -> Transform | None:
+        """Of the base's own kind, where it has one."""
+        return self.base.sampled_transform(self.rate, add=False)
+
 
 @dataclass(frozen=True, slots=True)
 class PoissonAddPair(DominatingPair):
@@ -175,6 +185,11 @@ class PoissonAddPair(DominatingPair):
         """The mirror image of the remove direction."""
         low, high = _psi_range(self.base, self.rate)
         return -high, -low
+
+    @property
+    def transform(self) -> Transform | None:
+        """Of the base's own kind, where it has one."""
+        return self.base.sampled_transform(self.rate, add=True)
 
 
 def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
+from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
 
@@ -98,3 +99,8 @@ class PoissonSubstitutionPair(DominatingPair):
     def loss_range(self) -> tuple[float, float]:
         """Unbounded."""
         return -math.inf, math.inf
+
+    @property
+    def transform(self) -> MixtureTransform:
+        """By the trapezoid rule."""
+        return MixtureTransform(self.mu, self.rate, Kind.REPLACE)

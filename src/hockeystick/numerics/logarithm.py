@@ -1,0 +1,30 @@
+"""Complex logarithm near 1, and the exponential with its first two terms removed."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+
+def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
+    """``log |1 + w|``, the angle of 1 + w, and ``|1 + w|``; accurate for small w too (NumPy's complex log1p is not)."""
+    real, imaginary = w.real, w.imag
+    size = np.hypot(1 + real, imaginary)
+    excess = 2 * real + np.square(real) + np.square(imaginary)
+    with np.errstate(divide="ignore"):
+        log_size = np.where(excess > -0.75, 0.5 * np.log1p(np.maximum(excess, -0.75)), np.log(size))
+    return log_size, np.arctan2(imaginary, 1 + real), size
+
+
+def exp_beyond_first(x: Array) -> Array:
+    """``e^x - 1 - x``, to a few roundings of itself: by its series near 0, where the difference cancels."""
+    near = np.minimum(np.maximum(x, -0.5), 0.5)
+    series = np.ones_like(near)
+    for n in range(16, 2, -1):  # 1 + x/3 (1 + x/4 (1 + ...)): the term after x^16/18! is below 2^-53 of the sum
+        series = 1 + near / n * series
+    with np.errstate(over="ignore"):
+        direct = np.expm1(np.minimum(x, 709.0)) - x
+    return np.where(np.abs(x) < 0.5, 0.5 * np.square(near) * series, direct)

@@ -1,0 +1,92 @@
+"""Pages made from the code: all of it is in them, none of it is kept in the repository, each is included somewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pages
+import pytest
+
+import hockeystick as hs
+from hockeystick.cli import main
+from hockeystick.mechanisms import MECHANISMS
+from hockeystick.sampling import SAMPLINGS
+from hockeystick.schema import PUBLISHED, sampling_keys
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generated")
+    pages.write(folder)
+    return folder
+
+
+def read(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def test_each_is_made_at_build_and_shown_once(generated: Path) -> None:
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
+    wanted = re.findall(r"generated/([\w.]+)", texts)
+    assert sorted(wanted) == sorted(pages.PAGES) == sorted(path.name for path in generated.iterdir())
+    assert "pages.write(" in (DOCS / "conf.py").read_text(encoding="utf-8")
+
+
+def test_none_is_kept() -> None:
+    assert "docs/generated/" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    if (ROOT / ".git").exists():
+        kept = subprocess.run(
+            ["git", "ls-files", "docs/generated"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        assert kept.stdout == ""
+
+
+def test_writing_again_changes_nothing(generated: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in generated.iterdir()}
+    pages.write(generated)
+    assert {path: path.stat().st_mtime_ns for path in generated.iterdir()} == before
+
+
+def test_every_key_of_plan_files_is_explained(generated: Path) -> None:
+    text = read(generated, "keys.md")
+    for kind in (*MECHANISMS, *SAMPLINGS):
+        assert f'= "{kind.name}"`' in text
+    keys = {"adjacency", "delta", "round", "published", "count", "epochs", *PUBLISHED}
+    for mechanism in MECHANISMS:
+        keys |= {*hs.domains.domains_of(mechanism)}
+    for sampling in SAMPLINGS:
+        keys |= {*sampling_keys(sampling)}
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", text, re.MULTILINE)
+    assert {key for key, _, _ in rows} == keys
+    assert all(form and meaning for _, form, meaning in rows)
+
+
+def test_every_command_is_there(generated: Path) -> None:
+    text = read(generated, "commands.md")
+    for name in main.commands:
+        assert f"## `hockeystick {name}`" in text
+
+
+def test_the_schema_is_one(generated: Path) -> None:
+    jsonschema.Draft202012Validator.check_schema(json.loads(read(generated, "plan.schema.json")))
+
+
+def test_every_plan_is_in_the_gallery(generated: Path) -> None:
+    text = read(generated, "gallery.md")
+    for path in pages.PLANS.glob("*.toml"):
+        assert f"\n## {path.stem}\n" in text
+        assert f"| [{path.stem}](" in text
+    assert re.search(r"^\| \[bu2020-mnist-clt\].*\| too low \|$", text, re.MULTILINE)
+
+
+def test_everything_public_is_on_the_page_of_the_library() -> None:
+    text = read(DOCS, "api.md")
+    for name in hs.__all__:
+        assert re.search(rf":: {name}$|`hockeystick\.{name}`", text, re.MULTILINE), name

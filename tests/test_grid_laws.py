@@ -1,0 +1,445 @@
+"""The laws of engines/grid against closed forms: spreading makes a pair worse, merging makes it better, at every epsilon."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from hockeystick.engines.composition import Composition, Guide
+from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integrate
+from hockeystick.engines.grid.hull import lower_hull
+from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.grid.sums import GridSum, Window
+from hockeystick.pairs import (
+    BlackBoxPair,
+    DominatingPair,
+    GaussianPair,
+    LaplacePair,
+    PoissonAddPair,
+    PoissonRemovePair,
+)
+
+Array = npt.NDArray[np.float64]
+Number = Any  # an mpmath number
+Tails = Callable[[Number], tuple[Number, Number]]
+
+DIGITS = 60
+LOG_FLOOR, LOG_LOW = -100.0, -60.0
+
+
+@pytest.fixture(autouse=True)
+def digits() -> Any:
+    with mpmath.workdps(DIGITS):
+        yield
+
+
+# --- the true curves, by normal and Laplace distribution functions ---
+
+
+def base_tails(pair: DominatingPair) -> Tails:
+    """``c -> (W(l > c), O(l > c))`` for the base loss l."""
+    if isinstance(pair, GaussianPair):
+        mu = mpmath.mpf(pair.mu)
+
+        def normal(c: Number) -> tuple[Number, Number]:
+            x = c / mu + mu / 2
+            return mpmath.erfc((x - mu) / mpmath.sqrt(2)) / 2, mpmath.erfc(x / mpmath.sqrt(2)) / 2
+
+        return normal
+    assert isinstance(pair, LaplacePair)
+    theta = mpmath.mpf(pair.distance) / mpmath.mpf(pair.scale)
+
+    def laplace(c: Number) -> tuple[Number, Number]:
+        if c < -theta:
+            return mpmath.mpf(1), mpmath.mpf(1)
+        if c >= theta:
+            return mpmath.mpf(0), mpmath.mpf(0)
+        x = (c + theta) / 2
+        return 1 - mpmath.exp(x - theta) / 2, mpmath.exp(-x) / 2
+
+    return laplace
+
+
+def true_delta(pair: DominatingPair, epsilon: Number) -> Number:
+    """``P(L > eps) - e^eps Q(L > eps)``, for any real epsilon."""
+    factor = mpmath.exp(epsilon)
+    if isinstance(pair, PoissonRemovePair | PoissonAddPair):
+        q, remove = mpmath.mpf(pair.rate), isinstance(pair, PoissonRemovePair)
+        assert isinstance(pair.base, GaussianPair | LaplacePair)
+        tails = base_tails(pair.base)
+        inside = mpmath.exp(epsilon if remove else -epsilon) - (1 - q)
+        with_, without = tails(mpmath.log(inside / q)) if inside > 0 else (mpmath.mpf(1), mpmath.mpf(1))
+        mixed = (1 - q) * without + q * with_
+        return mixed - factor * without if remove else (1 - without) - factor * (1 - mixed)
+    with_, without = base_tails(pair)(epsilon)
+    return with_ - factor * without
+
+
+class Polygon:
+    """``sum_j q_j (alpha_j - alpha)_+`` exactly, from tilted masses at losses."""
+
+    def __init__(self, mass: Sequence[float], losses: Sequence[Number], t: float, kappa: float) -> None:
+        held = [i for i, value in enumerate(mass) if value]
+        self.losses = [losses[i] for i in held]
+        p = [mpmath.mpf(mass[i]) * mpmath.exp(mpmath.mpf(kappa) - mpmath.mpf(t) * losses[i]) for i in held]
+        q = [value * mpmath.exp(-loss) for value, loss in zip(p, self.losses, strict=True)]
+        self.p = list(itertools.accumulate(reversed(p), initial=mpmath.mpf(0)))[::-1]
+        self.q = list(itertools.accumulate(reversed(q), initial=mpmath.mpf(0)))[::-1]
+
+    @classmethod
+    def of(cls, law: GridLaw) -> Polygon:
+        mesh = law.mesh
+        losses = [grid_point(mesh, law.first + i) for i in range(len(law.mass))]
+        return cls(law.mass.tolist(), losses, mesh.t, mesh.kappa)
+
+    def delta(self, epsilon: Number) -> Number:
+        i = next((i for i, loss in enumerate(self.losses) if loss > epsilon), len(self.losses))
+        return self.p[i] - mpmath.exp(epsilon) * self.q[i]
+
+
+def grid_point(mesh: Mesh, j: int) -> Number:
+    return mpmath.mpf(mesh.offset) + j * mpmath.mpf(mesh.h)
+
+
+def mesh_for(pair: DominatingPair, h: float, t: float, shift: float = 0.0) -> Mesh:
+    """As the engine chooses it: the grid starts at an end of the loss if that is finite."""
+    low, high = pair.loss_range
+    offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
+    kappa = Guide(Composition([(pair, 1)]), LOG_FLOOR).pair_cumulants(t)[0].k0
+    return Mesh(offset + shift * h, h, t, kappa)
+
+
+def both_laws(pair: DominatingPair, mesh: Mesh, count: int = 1) -> tuple[GridLaw, GridLaw]:
+    cells = integrate(pair, mesh, Reach(LOG_FLOOR, LOG_LOW, count))
+    return merge(cells, mesh), spread(cells, mesh)
+
+
+PAIRS: list[DominatingPair] = [
+    GaussianPair(1.0),
+    GaussianPair(0.05),
+    LaplacePair(1.0, 1.0),
+    LaplacePair(2.0, 0.5),
+    PoissonRemovePair(GaussianPair(1.0), 0.01),
+    PoissonAddPair(GaussianPair(1.0), 0.01),
+    PoissonRemovePair(GaussianPair(2.0), 0.6),
+    PoissonAddPair(GaussianPair(2.0), 0.6),
+    PoissonRemovePair(GaussianPair(1.0), 1e-7),
+    PoissonAddPair(GaussianPair(1.0), 1e-7),
+    PoissonRemovePair(LaplacePair(1.0, 1.0), 0.1),
+    PoissonAddPair(LaplacePair(1.0, 1.0), 0.1),
+]
+
+
+def label(pair: object) -> str:
+    return str(pair).replace("Pair", "").replace("distance=", "").replace("scale=", "/")
+
+
+every_pair = pytest.mark.parametrize("pair", PAIRS, ids=label)
+
+
+def epsilons(law: GridLaw, count: int = 60) -> list[Number]:
+    """Over the whole law and beyond it on both sides: knots, places between them, and 0."""
+    random = np.random.default_rng(9)
+    last = law.first + len(law.mass)
+    knots = random.integers(law.first - 3, last + 3, count)
+    inside = [grid_point(law.mesh, int(j)) for j in knots]
+    between = [grid_point(law.mesh, int(j)) + mpmath.mpf(law.mesh.h) * random.uniform() for j in knots]
+    return [mpmath.mpf(0), *inside, *between]
+
+
+@pytest.mark.parametrize("t", [0.05, 1.0, 12.0], ids="t {:g}".format)
+@pytest.mark.parametrize("h", [0.5, 0.06], ids="h {:g}".format)
+@every_pair
+def test_merging_is_below_and_spreading_above_the_true_curve(pair: DominatingPair, h: float, t: float) -> None:
+    """At every real epsilon ``delta_merge <= delta <= delta_spread``: the one idea of laws.py, rounding included.
+
+    Spreading is allowed the mass that the caller charges for what lies above the highest cell.
+    """
+    scale = min(1.0, 2 * float(np.ptp(np.clip(pair.loss_range, -1.0, 1.0))))
+    sides(pair, mesh_for(pair, h * scale, t))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(PAIRS), st.floats(0.02, 1.0), st.floats(0.01, 30.0), st.floats(0.0, 1.0))
+def test_the_sides_hold_on_any_grid(pair: DominatingPair, h: float, t: float, shift: float) -> None:
+    """The same for grids laid anywhere: atoms between the grid points, ends of the loss inside a cell."""
+    sides(pair, mesh_for(pair, h, t, shift))
+
+
+def sides(pair: DominatingPair, mesh: Mesh) -> None:
+    lower, upper = both_laws(pair, mesh)
+    assert (lower.mass >= 0).all()
+    assert (upper.mass >= 0).all()
+    below, above = Polygon.of(lower), Polygon.of(upper)
+    for epsilon in epsilons(upper):
+        true = true_delta(pair, epsilon)
+        assert below.delta(epsilon) <= true, float(epsilon)
+        assert true <= above.delta(epsilon) + mpmath.exp(LOG_FLOOR), float(epsilon)
+
+
+CONVERGING = [pair for pair in PAIRS if isinstance(pair, GaussianPair | LaplacePair) or 0.001 < pair.rate]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("pair", CONVERGING, ids=label)
+def test_both_sides_converge_to_second_order(pair: DominatingPair) -> None:
+    """Halving h divides the distance from the true curve by 4, for spreading and for merging."""
+    low, high = (max(min(end, 2.0), -2.0) for end in pair.loss_range)
+    if isinstance(pair, GaussianPair):
+        low, high = -2 * pair.mu, 2 * pair.mu
+    h = (high - low) / 64
+    at = [mpmath.mpf(low) + (high - low) * (i + 0.37) / 160 for i in range(20, 140)]
+    errors = []
+    for gap in (h, h / 2):
+        lower, upper = map(Polygon.of, both_laws(pair, mesh_for(pair, gap, 1.0)))
+        true = [true_delta(pair, epsilon) for epsilon in at]
+        errors.append(
+            [
+                float(mpmath.fsum(a - lower.delta(epsilon) for a, epsilon in zip(true, at, strict=True))),
+                float(mpmath.fsum(upper.delta(epsilon) - a for a, epsilon in zip(true, at, strict=True))),
+            ]
+        )
+    for coarse, fine in zip(*errors, strict=True):
+        assert 3.4 < coarse / fine < 4.6
+
+
+@pytest.mark.parametrize("t", [0.5, 4.0], ids="t {:g}".format)
+@pytest.mark.parametrize("mu", [0.3, 1.0, 4.0], ids="mu {:g}".format)
+def test_the_error_law(mu: float, t: float) -> None:
+    """Spreading adds ``h^2/6`` to the loss's variance and merging takes ``h^2/12``: K moves by t (1+t)/2 times that."""
+    h = mu / 40
+    lower, upper = both_laws(GaussianPair(mu), mesh_for(GaussianPair(mu), h, t))
+    true = t * (1 + t) * mu**2 / 2
+    assert upper.log_mass - true == pytest.approx(t * (1 + t) * h**2 / 12, rel=0.02)
+    assert true - lower.log_mass == pytest.approx(t * (1 + t) * h**2 / 24, rel=0.02)
+
+
+BOXES: list[DominatingPair] = [
+    BlackBoxPair(0.7),
+    BlackBoxPair(1e-6),
+    BlackBoxPair(9.0),
+    PoissonRemovePair(BlackBoxPair(0.7), 0.05),
+    PoissonAddPair(BlackBoxPair(0.7), 0.05),
+    PoissonRemovePair(BlackBoxPair(3.0), 0.999),
+]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7], ids="{} cells".format)
+@pytest.mark.parametrize("pair", BOXES, ids=label)
+def test_atoms_on_the_grid_stay_as_they_are(pair: DominatingPair, parts: int) -> None:
+    """On a lattice that holds all the atoms neither side loses anything but rounding."""
+    low, high = pair.loss_range
+    lower, upper = both_laws(pair, mesh_for(pair, (high - low) / parts, 0.5))
+    p = [mpmath.exp(mpmath.mpf(log)) for log in pair.atoms.log_p.tolist()]
+    losses = [mpmath.mpf(loss) for loss in pair.atoms.loss.tolist()]
+    for epsilon in (low - 1, low, (low + 2 * high) / 3, (2 * low + high) / 3, high - (high - low) / 50):
+        pairs = zip(p, losses, strict=True)
+        true = mpmath.fsum(mass * max(-mpmath.expm1(epsilon - loss), 0) for mass, loss in pairs)
+        for law in (lower, upper):
+            assert abs(Polygon.of(law).delta(mpmath.mpf(epsilon)) - true) <= 1e-13 * float(true) + 1e-15 * (high - low)
+
+
+# --- the hull ---
+
+
+def hull_case(
+    masses: Sequence[float], gaps: Sequence[float], t: float
+) -> tuple[Array, Array, Array | None, Polygon, Polygon | None]:
+    mass, at = np.array(masses), np.cumsum([0.0, *gaps[: len(masses) - 1]])
+    given_mass = mass.copy()
+    out = lower_hull(mass, at, t)
+    assert np.array_equal(mass, given_mass), "the argument is not to be changed"
+    losses = [mpmath.mpf(x) for x in at.tolist()]
+    return (
+        mass,
+        at,
+        out,
+        Polygon(mass.tolist(), losses, t, 0.0),
+        None if out is None else Polygon(out.tolist(), losses, t, 0.0),
+    )
+
+
+masses = st.lists(st.one_of(st.floats(0.0, 1.0), st.floats(-0.3, 1.0), st.just(0.0)), min_size=2, max_size=9)
+gaps = st.lists(st.sampled_from([0.01, 0.1, 0.1, 0.2, 0.8]), min_size=8, max_size=8)
+tilts = st.sampled_from([0.0, 0.3, 2.0, 9.0])
+
+
+@settings(max_examples=400, deadline=None)
+@given(masses, gaps, tilts)
+@example([0.1, -0.05, 1.0, -0.02, 0.3], [0.1] * 8, 2.0)
+@example([-0.2, 0.5, 1.0], [0.1] * 8, 0.0)
+@example([1.0, 0.5, -0.01], [0.1] * 8, 0.0)
+@example([-0.1, 0.3, -0.1, 0.3, -0.1], [0.2] * 8, 0.3)
+def test_the_hull_is_convex_and_lies_below(masses: list[float], gaps: list[float], t: float) -> None:
+    """All masses are non-negative, and the polygon lies below the given one, or below 0 where that is negative.
+
+    Between two neighbouring knots or zeros of the given polygon both sides are linear: checking there checks everywhere.
+    """
+    assume(any(masses))
+    _, at, out, before, after = hull_case(masses, gaps, t)
+    if out is None or after is None:
+        return
+    assert (out >= 0).all()
+    kinks = [mpmath.mpf(x) for x in at.tolist()]
+    kinks = [mpmath.mpf(-200), *kinks, kinks[-1] + 1]
+    values = [before.delta(x) for x in kinks]
+    for a, b, left, right in zip(kinks, kinks[1:], values, values[1:], strict=False):
+        if left * right < 0:  # alpha is where the line crosses 0
+            low, high = mpmath.exp(a), mpmath.exp(b)
+            kinks.append(mpmath.log((low * right - high * left) / (right - left)))
+    size = mpmath.fsum(abs(m) * mpmath.exp(-t * mpmath.mpf(x)) for m, x in zip(masses, at.tolist(), strict=True))
+    for x in kinks:
+        assert after.delta(x) <= max(before.delta(x), 0) + 1e-15 * size, float(x)
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, gaps, tilts)
+def test_the_hull_of_a_hull_is_itself(masses: list[float], gaps: list[float], t: float) -> None:
+    """A convex polygon is its own lower hull, to the bit."""
+    assume(any(masses))
+    _, at, out, _, _ = hull_case(masses, gaps, t)
+    if out is not None:
+        again = lower_hull(out, at, t)
+        assert again is not None
+        assert np.array_equal(again, out)
+
+
+def test_the_hull_of_one_dent_is_the_line_across_it() -> None:
+    """A negative mass between two positive ones: the knot goes, Q-mass and P-mass stay."""
+    mass, at, out, before, after = hull_case([0.4, -0.05, 0.6], [0.1, 0.2], 1.5)
+    assert out is not None
+    assert after is not None
+    assert out[1] == 0
+    for x in (-5.0, 0.0, float(at[2])):
+        assert abs(after.delta(mpmath.mpf(x)) - before.delta(mpmath.mpf(x))) < 1e-15
+    assert after.delta(mpmath.mpf(0.1)) < before.delta(mpmath.mpf(0.1))
+
+
+def test_nothing_but_negative_mass_has_no_hull() -> None:
+    """Where the polygon is below 0 everywhere there is nothing left to certify."""
+    assert lower_hull(np.array([-1.0, -0.5]), np.array([0.0, 0.1]), 0.5) is None
+
+
+# --- cells in the tails ---
+
+
+@pytest.mark.parametrize("count", [1, 1000, 10**6], ids="{} rounds".format)
+@pytest.mark.parametrize(
+    "pair",
+    [GaussianPair(1.0), PoissonRemovePair(GaussianPair(1.0), 0.01), PoissonAddPair(GaussianPair(1.0), 0.01)],
+    ids=label,
+)
+def test_cells_are_wide_only_where_rarely_met(pair: DominatingPair, count: int) -> None:
+    """A gap of w grid points needs ``w <= TAIL_SHARE sqrt(k / max(met, 1))``, met by the tilted masses beyond the cell."""
+    low, high = (max(min(end, 10.0), -10.0) for end in pair.loss_range)
+    mesh = mesh_for(pair, (high - low) / 4000, 0.7)
+    cells = integrate(pair, mesh, Reach(LOG_FLOOR, LOG_LOW, count))
+    width = np.diff(cells.knots)
+    assert set(width.tolist()) <= {2**i for i in range(BLOCK.bit_length())}
+    mass = (cells.left + cells.right).sum(axis=0)  # in units of each cell's lower end: at most what they weigh inside
+    above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
+    met = count * np.minimum(above, below)
+    wide = width > 1
+    assert (width[wide] <= TAIL_SHARE * np.sqrt(count / np.maximum(met[wide], 1.0)) * (1 + 1e-9)).all()
+    if count >= 1000:
+        assert wide.any()
+        assert mass[wide].sum() < 0.1
+    sides(pair, mesh) if count == 1 else None
+
+
+# --- sums ---
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    rounds: tuple[tuple[DominatingPair, int], ...]
+    h: float
+    epsilons: tuple[float, ...]
+
+
+SUMS = [
+    Case("three Gaussians", ((GaussianPair(1.0), 3),), 0.25, (0.1, 1.0, 4.0)),
+    Case("three sampled Gaussians", ((PoissonRemovePair(GaussianPair(1.0), 0.1), 3),), 0.1, (0.05, 0.5, 2.0)),
+    Case("three in the other direction", ((PoissonAddPair(GaussianPair(1.0), 0.1), 3),), 0.01, (0.01, 0.1, 0.2)),
+    Case("three Laplaces", ((LaplacePair(1.0, 1.0), 3),), 0.1, (0.1, 1.5, 2.6)),
+    Case("two and one", ((GaussianPair(1.0), 2), (LaplacePair(1.0, 1.0), 1)), 0.2, (0.5, 3.0)),
+]
+
+
+def convolved(laws: Sequence[tuple[GridLaw, int]]) -> tuple[list[float], list[Number], list[Number]]:
+    """The law of the sum, term by term: P-masses and losses."""
+    total: dict[tuple[int, ...], Number] = {(0,) * len(laws): mpmath.mpf(1)}
+    mesh = laws[0][0].mesh
+    masses: dict[int, Number] = {0: mpmath.mpf(1)}
+    offset = mpmath.mpf(0)
+    for law, count in laws:
+        one = {law.first + i: mpmath.mpf(m) for i, m in enumerate(law.mass.tolist()) if m}
+        kappa = mpmath.mpf(law.mesh.kappa)
+        for _ in range(count):
+            out: dict[int, Number] = {}
+            for (i, a), (j, b) in itertools.product(masses.items(), one.items()):
+                out[i + j] = out.get(i + j, mpmath.mpf(0)) + a * b
+            masses = {i: value * mpmath.exp(kappa) for i, value in out.items()}
+            offset += mpmath.mpf(law.mesh.offset)
+    del total
+    index = sorted(masses)
+    losses = [offset + i * mpmath.mpf(mesh.h) for i in index]
+    return [], losses, [masses[i] * mpmath.exp(-mpmath.mpf(mesh.t) * x) for i, x in zip(index, losses, strict=True)]
+
+
+@pytest.mark.parametrize("case", SUMS, ids=lambda case: case.name)
+def test_a_composed_law_agrees_with_brute_force(case: Case) -> None:
+    """``GridSum.log_delta`` is on its side of the k-fold sum taken term by term, and within what its tails allow."""
+    composition = Composition(case.rounds)
+    guide = Guide(composition, LOG_FLOOR)
+    epsilon = case.epsilons[1]
+    t = guide.saddle(epsilon)
+    high, theta_high = guide.tail_tilt(t, -45.0, +1)
+    low, theta_low = guide.tail_tilt(t, -45.0, -1)
+    window = Window(min(low, 0.0), high + 1.0, theta_low, theta_high)
+    meshes = [mesh_for(pair, case.h, t) for pair, _ in composition.rounds]
+    laws = [both_laws(pair, mesh) for (pair, _), mesh in zip(composition.rounds, meshes, strict=True)]
+    counts = [count for _, count in composition.rounds]
+    log_lost = LOG_FLOOR + math.log(composition.count)
+    for side, which in ((-1, 0), (+1, 1)):
+        chosen = [(law[which], count) for law, count in zip(laws, counts, strict=True)]
+        total = GridSum(chosen, window, side, log_lost)
+        _, losses, masses = convolved(chosen)
+        for at in case.epsilons:
+            terms = zip(masses, losses, strict=True)
+            true = mpmath.fsum(p * max(-mpmath.expm1(mpmath.mpf(at) - loss), 0) for p, loss in terms)
+            true += mpmath.exp(log_lost) if side > 0 else 0
+            found = total.log_delta(at)
+            assert side * (found - mpmath.log(true)) >= 0
+            assert abs(found - mpmath.log(true)) < 1e-9
+
+
+@pytest.mark.parametrize("k", [3, 40], ids="{} rounds".format)
+def test_composed_gaussians_enclose_the_closed_form(k: int) -> None:
+    """The k-fold sum of spread (merged) Gaussians is above (below) the Gaussian with ``mu sqrt(k)``."""
+    mu, h = 0.5, 0.02
+    pair = GaussianPair(mu)
+    folded = GaussianPair(mu * math.sqrt(k))
+    guide = Guide(Composition([(folded, 1)]), LOG_FLOOR)
+    for epsilon in (0.3, 2.0, 5.0):
+        t = guide.saddle(epsilon)
+        high, theta_high = guide.tail_tilt(t, -40.0, +1)
+        low, theta_low = guide.tail_tilt(t, -40.0, -1)
+        window = Window(min(low, epsilon), high, theta_low, theta_high)
+        lower, upper = both_laws(pair, mesh_for(pair, h, t), k)
+        log_lost = LOG_FLOOR + math.log(k)
+        true = mpmath.log(true_delta(folded, mpmath.mpf(epsilon)))
+        below = GridSum([(lower, k)], window, -1, log_lost).log_delta(epsilon)
+        above = GridSum([(upper, k)], window, +1, log_lost).log_delta(epsilon)
+        assert below <= true <= above
+        assert above - below == pytest.approx(k * t * (1 + t) * h**2 / 8, rel=0.3)

@@ -1,0 +1,86 @@
+"""What README.md and the pages of the documentation show is what is printed; where they point, there is something."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import shown
+
+import hockeystick as hs
+from hockeystick.adjacency import Direction
+from hockeystick.mechanisms import MECHANISMS, Status
+from hockeystick.planfile import parse_plan
+from hockeystick.sampling import NoSampling, Poisson
+
+ROOT = Path(__file__).parents[1]
+TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")])
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SOURCE = re.compile(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|md|toml))`")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+BLOCKS = [
+    pytest.param(block, id=f"{name(path)}: {block.splitlines()[0]}")
+    for path in shown.PAGES
+    for block in shown.blocks(path.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_commands_print_what_is_shown(block: str) -> None:
+    assert block == shown.printed(block), "make readme brings it up to date"
+
+
+def test_readme_shows_the_commands_of_a_newcomer() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shell = "\n".join(shown.blocks(readme))
+    assert readme.index("make demo") < readme.index("## Install")
+    assert readme.index("make test") < readme.index("## Install")
+    assert "$ make demo\n.venv/bin/hockeystick epsilon examples/plans/" in shell
+    assert "too low" in shell
+    assert "$ hockeystick epsilon --noise-multiplier" in shell
+
+
+def test_readme_shows_the_stages_of_make_test() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (stages,) = re.findall(r"^\$ make test\n(.*?)^\.\.\.$", readme, re.MULTILINE | re.DOTALL)
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("$(FOUND)", "python3")
+    for stage in stages.splitlines():
+        assert f"@echo '{stage}'\n" in makefile
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/planfile.md"])
+def test_plans_that_are_shown_can_be_read(page: str) -> None:
+    plans = re.findall(r"```toml\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert plans
+    for text in plans:
+        assert isinstance(parse_plan(text, page), hs.Plan)
+
+
+def test_the_short_table_of_what_is_supported_is_right() -> None:
+    order = (Direction.ADD, Direction.REMOVE, Direction.REPLACE_ONE)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for mechanism in MECHANISMS:
+        cells = []
+        for sampling in (NoSampling, Poisson):
+            known = [d.value for d in order if sampling.claim(mechanism, d).status is not Status.REFUSED]
+            cells.append(", ".join(known))
+        (row,) = re.findall(rf"^\| `{mechanism.name}`[^|]*\| (.*) \|$", readme, re.MULTILINE)
+        assert row.split(" | ") == cells
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=name)
+def test_links_and_files_that_are_named_exist(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in LINK.findall(text):
+        if not target.startswith(("http", "#", "generated/")):
+            assert (path.parent / target.partition("#")[0]).exists(), target
+    for source in SOURCE.findall(text):
+        places = (ROOT, ROOT / "src" / "hockeystick", ROOT / "examples")
+        if path.parent != ROOT / "examples":  # there the names are those of other repositories, too
+            assert any((place / source).exists() for place in places), source
