@@ -15,7 +15,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import AtomTransform, Transform
 
 Array = npt.NDArray[np.float64]
 
@@ -119,8 +119,12 @@ class DominatingPair(ABC):
 
     @property
     def transform(self) -> Transform | None:
-        """The characteristic function of the loss, where it falls off and is known; else ``None``."""
-        return None
+        """The characteristic function of the finite losses, where it is known; by default that of atoms alone."""
+        if self.smooth is not None:
+            return None
+        atoms = self.atoms.finite()
+        seen = np.isfinite(atoms.log_p)
+        return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]))
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""

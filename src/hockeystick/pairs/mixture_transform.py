@@ -159,27 +159,61 @@ class MixtureTransform:
         main_low = exp(tail_low + ratio)
         return main_low + first_order(tail_low, shifted_low), main_high + first_order(tail_high, shifted_high)
 
-    def log_decay(self, t: float, s: Array) -> Array:
-        """From the spread of the core of the tilted law.
+    def log_envelope(self, t: float, edges: Array, count: int) -> Array:
+        """The better of two bounds.
 
-        With L, L' independent under the tilted law, ``|phi(v)|^2 = E cos v(L - L') <= 1 - E[1 - cos v(L - L'); both in I]``, and
-        ``1 - cos y >= c(b) y^2`` for ``|y| <= b``, ``c(b) = (1 - cos b) / b^2``. For an interval I of length at most ``b / (2 s)`` all v in
-        [s, 2s] give ``|phi(v)|^2 <= 1 - c(b) s^2 E[(L - L')^2; both in I]``. The expectation is bounded from below over cells of x, with
-        the least density and the least distance in each.
+        - Where v E|L - c| is small: from the spread of the core of the tilted law. With L, L' independent,
+          ``|phi(v)|^2 = E cos v(L - L') <= 1 - sum_I E[1 - cos v(L - L'); both in I]`` over disjoint intervals I, and
+          ``1 - cos y >= c(b) y^2`` for ``|y| <= b``, ``c(b) = (1 - cos b) / b^2``. For intervals of length at most ``b / v'`` all v in
+          [v', v''] give ``|phi(v)|^2 <= 1 - c(b) v'^2 sum_I E[(L - L')^2; both in I]``. The expectations are bounded from below over
+          cells of x, with the least density and the least distance in each.
+        - Elsewhere: from values at the edges, and ``| |phi|' | <= E|L - c|`` between them.
         """
+        out = np.zeros(len(edges) - 1)
+        distance = self.mean_distance(t)
+        gaps = np.diff(edges)
+        near = edges[:-1] * distance < 0.7
         low, high = self._range(t, 1e-6)
         log_m = self._log_moment(t)
-        out = np.zeros_like(s)
-        for i, value in enumerate(s):
-            for b in ARCS:
-                length = b / (2 * value)
-                windows, heaviest = self._windows(t, length, low, high)
-                spread = self._spread(t, windows[heaviest : heaviest + 2], length, log_m, 96)
-                if len(windows) > 2:
-                    spread = max(spread, self._spread(t, windows, length, log_m, 24))
-                gain = (1 - math.cos(b)) / b**2 * value**2 * spread
-                out[i] = min(out[i], 0.5 * math.log1p(-min(gain, 1 - 1e-16)))
+        bound, until = 0.0, -math.inf
+        for i in np.flatnonzero(near):
+            if edges[i + 1] > until:
+                until = 2 * edges[i]
+                bound = self._log_core(t, float(edges[i]), low, high, log_m)
+            out[i] = min(out[i], bound if edges[i + 1] <= until else 0.0)
+        far = np.flatnonzero(gaps * distance < 0.8)
+        if len(far):
+            at = np.unique(np.concatenate([edges[far], edges[far + 1]]))
+            values, errors = self.line(t, float(at[-1]), 1e-2 / count).cumulants(at)
+            size = np.exp(np.minimum(values.real + errors - log_m + 1e-2 / count, 0.0))
+            ends = np.maximum(np.interp(edges[far], at, size), np.interp(edges[far + 1], at, size))
+            out[far] = np.minimum(out[far], np.log(np.minimum(ends + 0.5 * gaps[far] * distance, 1.0)))
         return out
+
+    def _log_core(self, t: float, v: float, low: float, high: float, log_m: float) -> float:
+        """The first bound of :meth:`log_envelope` over [v, 2v]."""
+        best = 0.0
+        for b in ARCS:
+            length = b / (2 * v)
+            windows, heaviest = self._windows(t, length, low, high)
+            spread = self._spread(t, windows[heaviest : heaviest + 2], length, log_m, 96)
+            if len(windows) > 2:
+                spread = max(spread, self._spread(t, windows, length, log_m, 24))
+            gain = (1 - math.cos(b)) / b**2 * v**2 * spread
+            best = min(best, 0.5 * math.log1p(-min(gain, 1 - 1e-16)))
+        return best
+
+    def mean_distance(self, t: float) -> float:
+        """``E |L - c|``, c about the median, from the largest density and distance in cells of x."""
+        low, high = self._range(t, 1e-9)
+        edges: Array = low + (high - low) / SEARCH_CELLS * np.arange(SEARCH_CELLS + 1, dtype=np.float64)
+        log_w, off = self._tilted(t, edges, self._log_moment(t) - 1e-6)
+        mass = np.exp(log_w + off) * np.diff(edges)
+        loss = self.exponents(edges, t)[1]
+        median = loss[int(np.searchsorted(np.cumsum(mass), 0.5 * mass.sum()))]
+        apart = np.abs(loss - median)
+        # beyond the range: below 1e-9 of the mass, at distances that grow linearly against a normal tail
+        return float((mass * np.maximum(apart[1:], apart[:-1])).sum()) + 1e-8 * float(apart.max() + self.mu)
 
     def _spread(self, t: float, windows: Array, length: float, log_m: float, cells: int) -> float:
         """A lower bound on ``sum_I E[(L - L')^2; both in I]``: the least mass of each cell, the least distance of each two."""
@@ -314,7 +348,9 @@ class MixtureLine:
         )
         reach = float(np.abs(s).max(initial=0.0))
         analytic = analytic + sum(self._transform.range_remainder(self.t, reach, *self._ends))
-        total = (rounding + analytic) / size
-        with np.errstate(invalid="ignore"):
-            error = np.where(total < 0.5, -np.log1p(-np.minimum(total, 0.5)), np.inf)
+        absolute = rounding + analytic
+        small = size < 2 * absolute  # see safe_log
+        with np.errstate(divide="ignore"):
+            log_size = np.where(small, np.log(2 * absolute), log_size)
+        error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
         return log_size + 1j * angle, error + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle))

@@ -158,6 +158,8 @@ class PoissonRemovePair(DominatingPair):
     @property
     def transform(self) -> Transform | None:
         """Of the base's own kind, where it has one."""
+        if self.base.smooth is None:
+            return super().transform
         return self.base.sampled_transform(self.rate, add=False)
 
 
@@ -189,6 +191,8 @@ class PoissonAddPair(DominatingPair):
     @property
     def transform(self) -> Transform | None:
         """Of the base's own kind, where it has one."""
+        if self.base.smooth is None:
+            return super().transform
         return self.base.sampled_transform(self.rate, add=True)
 
 

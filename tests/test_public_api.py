@@ -1,0 +1,69 @@
+"""What the package exports, and what importing it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hockeystick
+
+EXPORTED = [
+    "ACCOUNTANTS",
+    "Adjacency",
+    "ApproximateDP",
+    "Bound",
+    "DeltaBound",
+    "Direction",
+    "Gaussian",
+    "HockeystickError",
+    "InvalidInputError",
+    "Laplace",
+    "NoSampling",
+    "Plan",
+    "Poisson",
+    "RandomizedResponse",
+    "Round",
+    "UnsupportedError",
+    "__version__",
+    "dp_sgd",
+    "load_plan",
+]
+
+
+def test_exactly_these_names_are_exported() -> None:
+    """The public names are a promise: adding or losing one is a decision, not an accident."""
+    assert sorted(hockeystick.__all__) == sorted(EXPORTED)
+    assert all(hasattr(hockeystick, name) for name in EXPORTED)
+
+
+def test_a_star_import_brings_these_names_and_no_other() -> None:
+    """What ``from hockeystick import *`` brings is the list, each name once."""
+    names: dict[str, object] = {}
+    exec("from hockeystick import *", names)  # noqa: S102  # a star import is not allowed in a function
+    assert set(names) - {"__builtins__"} == set(EXPORTED)
+    assert len(hockeystick.__all__) == len(set(hockeystick.__all__))
+
+
+def test_the_version_is_that_of_the_project_file() -> None:
+    """``hockeystick.__version__`` and pyproject.toml say the same."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert hockeystick.__version__ == project["project"]["version"]
+
+
+@pytest.mark.parametrize("module", ["scipy.stats", "scipy.optimize", "pydantic", "rich", "click", "torch"])
+def test_importing_the_package_does_not_import(module: str) -> None:
+    """Importing the library is quick: what only some calls need is imported there."""
+    code = f"import sys, hockeystick; sys.exit({module!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)  # noqa: S603
+    assert done.returncode == 0, done.stderr or f"{module} is imported"
+
+
+def test_public_classes_say_where_they_are_documented() -> None:
+    """Every exported object has a docstring of its own."""
+    for name in EXPORTED:
+        if name not in ("ACCOUNTANTS", "__version__"):
+            assert (getattr(hockeystick, name).__doc__ or "").strip(), name

@@ -1,0 +1,74 @@
+"""The bounds against true values that were computed elsewhere, to 18 digits and more (tests/data/reference_values.json)."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hockeystick import Bound, Plan
+
+Record = dict[str, Any]
+
+DATA = Path(__file__).parent / "data" / "reference_values.json"
+RECORDS: list[Record] = json.loads(DATA.read_text(encoding="utf-8"))["records"]
+GAP = Fraction(1, 1000)  # the default
+INFINITE = ("inf", "Infinity")
+
+
+def label(record: Record) -> str:
+    plan = record["plan"]
+    rounds = " + ".join("{count}x {mechanism}".format(**item) for item in plan["round"])
+    first = plan["round"][0]
+    details = ", ".join(f"{key} {first[key]:g}" for key in ("noise_multiplier", "scale", "sample_rate") if key in first)
+    given = "delta" if record["quantity"] == "epsilon" else "epsilon"
+    return f"{record['quantity']} at {given} {record[given]}: {rounds}, {details} ({plan['adjacency']})"
+
+
+@cache
+def plan_of(text: str) -> Plan:
+    return Plan.from_dict(json.loads(text))
+
+
+def answer(record: Record) -> Bound:
+    plan = plan_of(json.dumps(record["plan"]))
+    if record["quantity"] == "epsilon":
+        return plan.epsilon(delta=float(record["delta"]))
+    return plan.delta(epsilon=float(record["epsilon"]))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=label)
+def test_the_truth_lies_within_the_bounds(record: Record) -> None:
+    """``lower <= truth <= upper`` in exact arithmetic, no wider than was asked; exact at 0 and at infinity."""
+    found = answer(record)
+    if record["value"] in INFINITE:
+        assert found.lower == found.upper == math.inf
+        assert found.reason
+        return
+    true = Fraction(Decimal(record["value"]))
+    if true == 0:
+        assert found.lower == found.upper == 0.0
+        return
+    lower, upper = Fraction(found.lower), Fraction(found.upper)
+    assert lower <= true <= upper
+    assert upper - lower <= GAP * upper
+    assert found.reason is None
+    assert lower <= Fraction(found.estimate) <= upper
+
+
+def test_the_sample_covers_mechanisms_adjacencies_and_extremes() -> None:
+    """Every mechanism, relation and quantity is there, values of exactly 0 and infinity too."""
+    rounds = [item for record in RECORDS for item in record["plan"]["round"]]
+    assert {"gaussian", "laplace", "randomized-response", "approximate-dp"} <= {item["mechanism"] for item in rounds}
+    adjacencies = {record["plan"]["adjacency"] for record in RECORDS}
+    assert adjacencies == {"add", "remove", "add-or-remove", "replace-one"}
+    assert {record["quantity"] for record in RECORDS} == {"epsilon", "delta"}
+    values = {record["value"] for record in RECORDS}
+    assert "0" in values
+    assert values & set(INFINITE)
