@@ -147,7 +147,7 @@ def test_bounds_of_any_width_intersect(plan: Plan, delta: float, epsilon: float,
 @few
 @given(plans, deltas)
 def test_epsilon_and_delta_are_inverse(plan: Plan, delta: float) -> None:
-    """``delta(eps)`` does not increase: its lower end at epsilon's upper end is at most delta, and the other way round."""
+    """``delta(eps)`` does not increase: at epsilon's upper end it is at most delta, at the lower end at least."""
     epsilon = plan.epsilon(delta)
     assume(epsilon.upper < math.inf)
     assert plan.delta(epsilon.upper).lower <= delta
@@ -333,7 +333,9 @@ def test_below_the_failure_mass_epsilon_is_infinite(plan: Plan, delta_0: float, 
 THREADED = """
 import hockeystick as hs
 plan = hs.Plan([
-    hs.Round(hs.Gaussian(0.9), hs.Poisson(0.01), 5000), hs.Round(hs.Laplace(10.0), count=5), hs.Round(hs.Gaussian(20.0), count=3),
+    hs.Round(hs.Gaussian(0.9), hs.Poisson(0.01), 5000),
+    hs.Round(hs.Laplace(10.0), count=5),
+    hs.Round(hs.Gaussian(20.0), count=3),
 ])
 for bound in (plan.epsilon(1e-7), plan.delta(2.0), hs.dp_sgd(0.7, 0.003, 40000).epsilon(1e-9)):
     print(bound.lower.hex(), bound.estimate.hex(), bound.upper.hex())
@@ -345,7 +347,7 @@ def test_the_number_of_threads_does_not_matter() -> None:
     printed = set()
     for threads in ("1", "2", "7"):
         variables = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), threads)
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [sys.executable, "-c", THREADED], env=os.environ | variables, check=True, capture_output=True, text=True
         )
         printed.add(done.stdout)

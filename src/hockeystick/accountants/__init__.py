@@ -2,10 +2,11 @@
 
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.errors import InvalidInputError
 
-ACCOUNTANTS: dict[str, Accountant] = {a.name: a for a in (AutoAccountant(), GridAccountant())}
+ACCOUNTANTS: dict[str, Accountant] = {a.name: a for a in (AutoAccountant(), ContourAccountant(), GridAccountant())}
 """All accountants by name."""
 
 

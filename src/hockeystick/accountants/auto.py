@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.grid import GridAccountant
+from hockeystick.accountants.certified import certified_delta, certified_epsilon
 from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.engines.auto import AutoEngine
 from hockeystick.plan import Plan
 
 
@@ -17,9 +18,9 @@ class AutoAccountant(Accountant):
     summary: ClassVar[str] = "certified: the tightest sound route for the plan (the default)"
 
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
-        """By the grid engine."""
-        return GridAccountant().epsilon(plan, delta, gap)
+        """By the contour engine (default gap 1e-6) where it applies, else by the grid engine (default gap 1e-3)."""
+        return certified_epsilon(plan, delta, gap, AutoEngine)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
-        """By the grid engine."""
-        return GridAccountant().delta(plan, epsilon, gap)
+        """By the contour engine (default gap 1e-6) where it applies, else by the grid engine (default gap 1e-3)."""
+        return certified_delta(plan, epsilon, gap, AutoEngine)

@@ -7,6 +7,7 @@ With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(ep
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -14,23 +15,11 @@ from hockeystick import domains
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.composition import Composition
-from hockeystick.engines.interval import Interval
+from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.plan import Plan
 
 RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
-
-
-class Engine(Protocol):
-    """Certified intervals for one direction with finite losses."""
-
-    def epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
-        """Epsilon where log delta_finite meets a target that is itself known up to an interval."""
-        ...
-
-    def log_delta(self, epsilon: float, gap: float) -> Interval:
-        """log delta_finite at an epsilon below the supremum."""
-        ...
 
 
 class EngineFactory(Protocol):
@@ -41,9 +30,9 @@ class EngineFactory(Protocol):
         ...
 
 
-def certified_epsilon(plan: Plan, delta: float, gap: float, engine: EngineFactory, name: str) -> Bound:
+def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Epsilon at delta: the worst direction's interval."""
-    gap = checked_gap(gap)
+    gap = None if gap is None else checked_gap(gap)
     found: list[tuple[Direction, Interval]] = []
     for direction, composition in _directions(plan):
         found.append((direction, _epsilon(composition, delta, gap, engine)))
@@ -52,21 +41,21 @@ def certified_epsilon(plan: Plan, delta: float, gap: float, engine: EngineFactor
         interval.lower,
         interval.estimate,
         interval.upper,
-        accountant=name,
+        accountant=interval.engine,
         direction=worst.value,
         reason=interval.limited,
     )
 
 
-def certified_delta(plan: Plan, epsilon: float, gap: float, engine: EngineFactory, name: str) -> DeltaBound:
+def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
-    gap = checked_gap(gap)
+    gap = None if gap is None else checked_gap(gap)
     found: list[tuple[Direction, Interval]] = []
     for direction, composition in _directions(plan):
         found.append((direction, _log_delta(composition, epsilon, gap, engine)))
     worst, log = _worst(found)
     ends = (log.lower, log.estimate, log.upper)
-    log_bound = Bound(*ends, accountant=name, direction=worst.value, reason=log.limited)
+    log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
     lower, estimate, upper = (math.exp(end) for end in ends)
     lower = next_down(lower, 2) if lower > 0 else 0.0
     if log.upper > -math.inf:
@@ -75,7 +64,7 @@ def certified_delta(plan: Plan, epsilon: float, gap: float, engine: EngineFactor
         min(lower, upper),
         min(max(estimate, lower), upper),
         upper,
-        accountant=name,
+        accountant=log.engine,
         direction=worst.value,
         reason=log.limited,
         log_delta=log_bound,
@@ -106,10 +95,10 @@ def _worst(found: list[tuple[Direction, Interval]]) -> tuple[Direction, Interval
     direction, leader = max(found, key=lambda item: item[1].upper)
     lower = max(interval.lower for _, interval in found)
     estimate = max(interval.estimate for _, interval in found)
-    return direction, Interval(lower, min(max(estimate, lower), leader.upper), leader.upper, leader.limited)
+    return direction, replace(leader, lower=lower, estimate=min(max(estimate, lower), leader.upper))
 
 
-def _epsilon(composition: Composition, delta: float, gap: float, engine: EngineFactory) -> Interval:
+def _epsilon(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     infinite = composition.infinite_mass
@@ -135,11 +124,11 @@ def _epsilon(composition: Composition, delta: float, gap: float, engine: EngineF
     if supremum is not None and interval.upper > supremum[1]:
         upper = supremum[1]
         lower = min(interval.lower, upper)
-        return Interval(lower, min(max(interval.estimate, lower), upper), upper, interval.limited)
+        return replace(interval, lower=lower, estimate=min(max(interval.estimate, lower), upper), upper=upper)
     return interval
 
 
-def _log_delta(composition: Composition, epsilon: float, gap: float, engine: EngineFactory) -> Interval:
+def _log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
     infinite = composition.infinite_mass
@@ -152,10 +141,11 @@ def _log_delta(composition: Composition, epsilon: float, gap: float, engine: Eng
         min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
         min(_log_sum(finite.upper, high), 0.0),
         finite.limited,
+        finite.engine,
     )
 
 
-def _finite_log_delta(composition: Composition, epsilon: float, gap: float, engine: EngineFactory) -> Interval:
+def _finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if composition.bounded:
         low, high = composition.supremum
         at = Fraction(repr(epsilon))

@@ -13,8 +13,6 @@ from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.plan import Plan
 
-DEFAULT_GAP = 1e-3
-
 
 class GridAccountant(Accountant):
     """Two-sided connect-the-dots on a tilted loss grid."""
@@ -24,8 +22,8 @@ class GridAccountant(Accountant):
 
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
         """Relative width at most ``gap`` (default 1e-3) unless the result says why not."""
-        return certified_epsilon(plan, delta, gap or DEFAULT_GAP, GridEngine, self.name)
+        return certified_epsilon(plan, delta, gap, GridEngine)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
         """Relative width at most ``gap`` (default 1e-3) unless the result says why not."""
-        return certified_delta(plan, epsilon, gap or DEFAULT_GAP, GridEngine, self.name)
+        return certified_delta(plan, epsilon, gap, GridEngine)

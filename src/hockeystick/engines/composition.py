@@ -24,6 +24,7 @@ from hockeystick.pairs import DominatingPair
 Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
+DEEPEST = -1e14  # log of P-mass to which nodes are laid out
 PANELS = (48, 1500)
 NODES_PER_PANEL = 4
 
@@ -108,6 +109,19 @@ class Guide:
         self.composition = composition
         self.log_floor = log_floor
         self._laws = [(*_nodes(pair, log_floor), count) for pair, count in composition.rounds]
+
+    @classmethod
+    def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
+        """A guide whose nodes reach as deep as delta(epsilon), the saddle point, and a Chernoff bound on log delta."""
+        floor = -50.0
+        while True:
+            guide = cls(composition, floor)
+            tilt = guide.saddle(epsilon)
+            depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
+            if depth > floor + 45.0 or floor < DEEPEST:
+                return guide, tilt, max(depth, floor)
+            # nodes that do not reach epsilon make the depth meaningless: go down step by step
+            floor = max(1.3 * depth - 50.0, 2.5 * floor)
 
     def pair_cumulants(self, t: float) -> list[Cumulants]:
         """Cumulants of each distinct round, one round each."""

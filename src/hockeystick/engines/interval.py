@@ -1,9 +1,12 @@
-"""What an engine answers for one direction."""
+"""What an engine is asked and what it answers, for one direction."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
+
+from hockeystick.errors import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,7 @@ class Interval:
     estimate: float
     upper: float
     limited: str | None = None
+    engine: str = "exact"
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:
@@ -23,4 +27,28 @@ class Interval:
     def intersected(self, other: Interval) -> Interval:
         """Both are certified: so is what they share. The estimate is the other's, moved inside."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
-        return Interval(lower, min(max(other.estimate, lower), upper), upper)
+        return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
+
+
+class NotApplicableError(UnsupportedError):
+    """An engine cannot treat a composition, or not at a reasonable price."""
+
+
+class Engine(Protocol):
+    """Certified intervals for one direction with finite losses."""
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Epsilon where log delta_finite meets a target that is itself known up to an interval; ``None``: the default gap.
+
+        Raises:
+            NotApplicableError: the engine does not apply.
+        """
+        ...
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """log delta_finite at an epsilon below the supremum.
+
+        Raises:
+            NotApplicableError: the engine does not apply.
+        """
+        ...

@@ -42,6 +42,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 CHUNK = 1 << 19  # evaluations at once
+ENVELOPE_NODES = 16000  # of the lines on which the transform is bounded by its values
 SEARCH_CELLS = 200  # of x, to find the core of the tilted law
 WINDOWS = 48  # of the loss, over which its spread is added up
 ARCS = (0.6, 2.0)  # largest angle v (L - L') that is used of it
@@ -172,7 +173,11 @@ class MixtureTransform:
         out = np.zeros(len(edges) - 1)
         distance = self.mean_distance(t)
         gaps = np.diff(edges)
-        near = edges[:-1] * distance < 0.7
+        far = np.flatnonzero(
+            (gaps * distance < 1.05) & (edges[:-1] * distance > 0.08) & (edges[1:] <= self.envelope_reach(t))
+        )
+        near = np.ones(len(out), dtype=bool)
+        near[far] = False
         low, high = self._range(t, 1e-6)
         log_m = self._log_moment(t)
         bound, until = 0.0, -math.inf
@@ -181,14 +186,22 @@ class MixtureTransform:
                 until = 2 * edges[i]
                 bound = self._log_core(t, float(edges[i]), low, high, log_m)
             out[i] = min(out[i], bound if edges[i + 1] <= until else 0.0)
-        far = np.flatnonzero(gaps * distance < 0.8)
         if len(far):
             at = np.unique(np.concatenate([edges[far], edges[far + 1]]))
-            values, errors = self.line(t, float(at[-1]), 1e-2 / count).cumulants(at)
-            size = np.exp(np.minimum(values.real + errors - log_m + 1e-2 / count, 0.0))
+            size = np.empty(len(at))
+            octave = np.floor(np.log2(at))
+            for one in np.unique(octave):  # longer lines need finer steps
+                part = octave == one
+                values, errors = self.line(t, float(at[part][-1]), 1e-2 / count).cumulants(at[part])
+                size[part] = np.exp(np.minimum(values.real + errors - log_m + 1e-2 / count, 0.0))
             ends = np.maximum(np.interp(edges[far], at, size), np.interp(edges[far + 1], at, size))
             out[far] = np.minimum(out[far], np.log(np.minimum(ends + 0.5 * gaps[far] * distance, 1.0)))
         return out
+
+    def envelope_reach(self, t: float) -> float:
+        """Up to where values of the transform are cheap enough to be taken one by one."""
+        low, high = self._range(t, 1e-6)
+        return 2 * math.pi * ENVELOPE_NODES / ((high - low) * self.mu * (2 if self.kind is Kind.REPLACE else 1))
 
     def _log_core(self, t: float, v: float, low: float, high: float, log_m: float) -> float:
         """The first bound of :meth:`log_envelope` over [v, 2v]."""
@@ -291,13 +304,18 @@ class MixtureLine:
     """m on Re z = t by the trapezoid rule with step dx on [low, high]."""
 
     def __init__(self, transform: MixtureTransform, t: float, dx: float, a: float, low: float, high: float) -> None:
-        self._transform, self.t, self._dx, self._a = transform, t, dx, a
-        count = math.ceil((high - low) / dx) + 1
-        x = low + dx * np.arange(count)
+        self._transform, self.t, self._dx, self._a, self._low = transform, t, dx, a, low
+        self._count = math.ceil((high - low) / dx) + 1
+        self._built = False
+
+    def _build(self) -> None:
+        """The nodes and everything that does not depend on s."""
+        transform, t, count = self._transform, self.t, self._count
+        x: Array = self._low + self._dx * np.arange(count, dtype=np.float64)
         self._ends = float(x[0]), float(x[-1])
         exponent, loss, u, v = transform.exponents(x, t)
         ca, cb = transform.kind.coefficients(t)
-        log_weight = -0.5 * np.square(x) - HALF_LOG_TWO_PI + math.log(dx)
+        log_weight = -0.5 * np.square(x) - HALF_LOG_TWO_PI + math.log(self._dx)
         weight = np.exp(log_weight)
         with np.errstate(over="ignore"):
             tilted = np.exp(log_weight + exponent)
@@ -324,10 +342,13 @@ class MixtureLine:
     @property
     def cost(self) -> int:
         """Number of nodes."""
-        return len(self._loss)
+        return self._count
 
     def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
         """K and its error at each s."""
+        if not self._built:
+            self._build()
+            self._built = True
         w = np.empty(len(s), dtype=np.complex128)
         rounding = np.empty(len(s))
         batch = max(1, CHUNK // len(self._loss))

@@ -96,18 +96,23 @@ class PoissonSmooth:
 
     def loss(self, x: Array) -> Array:
         """``+-psi(l)``."""
-        return self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
+        loss: Array = self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
+        return loss
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, through the inverse of psi."""
-        return self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
+        x: Array = self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
+        return x
 
     def loss_error(self, x: Array) -> Array:
         """The base error times the slope of psi, and a few roundings of psi."""
         x = self.sign * x
         loss = self.base.loss(x)
         psi = mixed_loss(loss, self.rate)
-        return mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss)) + 16 * np.abs(psi)
+        error: Array = mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss)) + 16 * np.abs(
+            psi
+        )
+        return error
 
     def log_p_error(self, x: Array) -> Array:
         """The base error (which bounds both densities' errors) and that of psi."""

@@ -52,13 +52,15 @@ class SubstitutionSmooth:
             log_arg = math.log1p(-self.rate) - math.log(self.rate) + 0.5 * self.mu**2 + _log_sinh(half)
         small = np.arcsinh(np.exp(np.minimum(log_arg, 20.0)))
         large = log_arg + math.log(2.0)  # asinh(y) = log(2y) + O(y^-2), exact in double precision from e^20 on
-        return np.sign(loss) * (half + np.where(log_arg > 20.0, large, small)) / self.mu
+        x: Array = np.sign(loss) * (half + np.where(log_arg > 20.0, large, small)) / self.mu
+        return x
 
     def _terms_error(self, x: Array) -> Array:
         towards = self._towards(x)
         psi = mixed_loss(towards, self.rate)
         size = 8 * self.mu * (np.abs(x) + 0.5 * self.mu) + 16 * np.abs(towards)
-        return mixed_slope(towards, psi, self.rate) * size + 16 * np.abs(psi)
+        error: Array = mixed_slope(towards, psi, self.rate) * size + 16 * np.abs(psi)
+        return error
 
     def loss_error(self, x: Array) -> Array:
         """The errors of both terms."""

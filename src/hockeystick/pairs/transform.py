@@ -47,6 +47,10 @@ class Transform(Protocol):
         """An upper bound on ``E |L - c|`` under the law tilted by t, for some c: how fast the transform can change."""
         ...
 
+    def envelope_reach(self, t: float) -> float:
+        """Up to where :meth:`log_envelope` profits from edges much less than ``1 / mean_distance`` apart."""
+        ...
+
     def log_envelope(self, t: float, edges: Array, count: int) -> Array:
         """Upper bounds, non-positive, on ``log sup |m(t + is)| / m(t)`` over each [edges[i], edges[i + 1]].
 
@@ -72,6 +76,10 @@ class QuadraticTransform:
     def mean_distance(self, t: float) -> float:
         """At most the standard deviation, mu."""
         return self.mu
+
+    def envelope_reach(self, t: float) -> float:
+        """Nowhere."""
+        return 0.0
 
     def log_envelope(self, t: float, edges: Array, count: int) -> Array:
         """``-mu^2 s^2 / 2`` at the lower end."""
@@ -120,6 +128,10 @@ class AtomTransform:
         """Not used: nothing falls."""
         return 0.0
 
+    def envelope_reach(self, t: float) -> float:
+        """Nowhere."""
+        return 0.0
+
     def log_envelope(self, t: float, edges: Array, count: int) -> Array:
         """0: characteristic functions of lattice laws are periodic."""
         return np.zeros(len(edges) - 1)
@@ -144,7 +156,11 @@ class AtomLine:
         top = float(exponent.max())
         terms = np.exp(exponent - top)
         m = np.einsum("sn,n->s", np.exp(1j * np.multiply.outer(s, self.loss)), terms)
-        worst = 16 + float(np.abs(self.log_p).max() + np.abs(exponent).max() + abs(top)) + 2 * float(np.abs(self.loss).max()) * s
+        worst = (
+            16
+            + float(np.abs(self.log_p).max() + np.abs(exponent).max() + abs(top))
+            + 2 * float(np.abs(self.loss).max()) * s
+        )
         value, error = safe_log(m, 4 * UNIT_ROUNDOFF * np.abs(worst) * terms.sum())
         return value + top, error
 
@@ -159,5 +175,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     small = size < 2 * absolute
     with np.errstate(divide="ignore"):
         log_size = np.log(np.where(small, 2 * absolute, size))
-    error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300)) + 8 * UNIT_ROUNDOFF * (1 + np.abs(log_size))
+    error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300)) + 8 * UNIT_ROUNDOFF * (
+        1 + np.abs(log_size)
+    )
     return log_size + 1j * np.angle(m), error

@@ -18,20 +18,20 @@ bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.composition import Composition, Guide, log_peak
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import UnsupportedError
+from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import Line, Transform
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
+DEFAULT_GAP = 1e-6
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
 MAX_AMPLIFICATION = 12.0  # log of how much more rounding weighs at less tilt
 MAX_EVALUATIONS = 6_000_000  # of elementary functions: beyond, the grid engine is quicker
@@ -39,10 +39,6 @@ MAX_POINTS = 200_000  # of the contour
 LEAST_TOLERANCE = 1e-13
 MAX_EDGES = 2000  # of intervals on which the transforms are bounded
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
-
-
-class NotApplicableError(UnsupportedError):
-    """The contour does not apply, or costs more than the grid engine."""
 
 
 class ContourEngine:
@@ -64,54 +60,44 @@ class ContourEngine:
                 raise NotApplicableError(f"no characteristic function is implemented for {type(pair).__name__}")
             self._transforms.append((transform, count))
 
-    def log_delta(self, epsilon: float, gap: float) -> Interval:
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
-        guide, tilt, depth = self._guide(epsilon)
+        gap = gap or DEFAULT_GAP
+        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
         for _ in range(4):
             contour = _Contour(self._transforms, guide, tilt, epsilon, depth, 0.2 * gap)
             found = contour.log_delta(epsilon)
-            if found.upper - found.lower <= gap:
+            if found.upper - found.lower <= gap or found.upper > depth - 0.5:
                 break
-            if found.upper > depth - 0.5:
-                break
-            depth = found.upper - 1e-3
-        return found
+            depth = found.estimate - 0.1
+        return _labelled(found, found.upper - found.lower <= gap)
 
-    def epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap."""
+        gap = gap or DEFAULT_GAP
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
         guess = max(guide.epsilon(tilt), 0.0)
-        tolerance = 1e-4
-        found = Interval(0.0, 0.0, math.inf)
-        for _ in range(5):
-            if guess == 0.0:
-                tilt = guide.saddle(0.0)
+        if guess == 0.0:
+            tilt = guide.saddle(0.0)
+        slope = tilt
+        for _ in range(6):
+            tolerance = min(0.1 * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
             contour = _Contour(self._transforms, guide, tilt, guess, target, tolerance)
             root, slope = contour.solve(target, guess)
-            if root > 0 and abs(root - guess) * slope > 0.5:  # too far from the saddle: once more, nearer
-                guess, tilt = root, guide.saddle(root)
-                continue
-            needed = min(0.1 * gap * root * slope, 1e-2)
-            if root > 0 and tolerance > needed and needed > LEAST_TOLERANCE:
-                guess, tolerance, tilt = root, needed, guide.saddle(root)
-                continue
             found = contour.certified(log_delta, root, slope)
-            break
-        return found
-
-    def _guide(self, epsilon: float) -> tuple[Guide, float, float]:
-        """Approximate cumulants that reach as deep as the answer, the saddle point, and about log delta."""
-        floor = -50.0
-        for _ in range(40):
-            guide = Guide(self.composition, floor)
-            tilt = guide.saddle(epsilon)
-            depth = guide.log_delta(epsilon)
-            if depth > floor + 45.0:
+            if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
-            floor = 1.3 * min(depth, floor) - 50.0
-        return guide, tilt, depth
+            guess, tilt = root, guide.saddle(root)
+        return _labelled(found, found.upper - found.lower <= gap * found.upper)
+
+
+def _labelled(found: Interval, narrow: bool) -> Interval:
+    return replace(
+        found, engine="contour", limited=None if narrow else "rounding or remainders keep it from the asked gap"
+    )
 
 
 class _Contour:
@@ -143,7 +129,8 @@ class _Contour:
         reach, self._log_tail = self._cut(top, wanted)
         count = math.ceil(reach * self.period / (2 * math.pi)) + 1
         self.s = 2 * math.pi / self.period * np.arange(count, dtype=np.float64)
-        inner = max(tolerance * 1e-2, 1e-14)
+        # an error of K weighs e^(K - t eps), the sum of the moduli, against delta
+        inner = max(0.05 * tolerance * math.exp(min(depth - top, 0.0)), 1e-25)
         rounds = sum(k for _, k in transforms)
         lines: list[tuple[Line, int]] = [
             (transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms
@@ -175,7 +162,7 @@ class _Contour:
             for theta in t * np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0]):
                 tilted = t + float(theta)
                 right = (self._guide.cumulants(tilted).k0 - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / theta
-                best = min(best, (max(left, right), t, float(theta)))
+                best = min(best, (max(left, float(right)), t, float(theta)))
         period, t, theta = best
         return t, theta, period
 
@@ -216,17 +203,20 @@ class _Contour:
         return float(edges[first]), math.log(tails[first]) + depth + 1e-6
 
     def _edges(self, first: float, last: float) -> Array:
-        """Between which to bound the transforms: geometric while they change slowly, then a fraction of a turn apart."""
-        distance = max(transform.mean_distance(self.t) for transform, _ in self._transforms)
-        turn = 1.0 / max(distance, 1e-300)
-        edges = [min(first, last)]
-        while edges[-1] < min(last, 2 * turn):
-            edges.append(edges[-1] * 2**0.25)
-        uniform = (last - edges[-1]) / (0.35 * turn)
-        if uniform > MAX_EDGES:
-            raise NotApplicableError("too few rounds for the contour: the sum would be too long")
-        spaced = edges[-1] + 0.35 * turn * np.arange(1, math.ceil(max(uniform, 0.0)) + 1, dtype=np.float64)
-        return np.concatenate([np.array(edges), spaced, [max(edges[-1], last) * 1.01] if len(spaced) == 0 else []])
+        """Between which to bound the transforms: close where their values are looked at, else geometric."""
+        turn = 1.0 / max(max(transform.mean_distance(self.t) for transform, _ in self._transforms), 1e-300)
+        looked = min(last, 60 * turn, max(transform.envelope_reach(self.t) for transform, _ in self._transforms))
+        edges = [min(first, 0.5 * last)]
+        while edges[-1] < last:
+            s = edges[-1]
+            if s < 0.08 * turn or s >= looked:
+                gap = s * (2**0.25 - 1)
+            else:  # values are looked at: small against 1 - |phi|, about (s / turn)^2 / 2 to begin with
+                gap = min(0.25 * s * s / turn, 0.35 * turn) if s < 4 * turn else turn
+            edges.append(s + gap)
+            if len(edges) > MAX_EDGES:
+                raise NotApplicableError("too few rounds for the contour: the sum would be too long")
+        return np.array(edges)
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""

@@ -100,11 +100,13 @@ class Reach:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
         log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
         count: how often the pair is composed.
+        tail_factor: at least 1; how much wider still tails may be cut, where it is the bulk that asked for a fine mesh.
     """
 
     log_floor: float
     log_low: float
     count: int = 1
+    tail_factor: float = 1.0
 
     def least_loss(self, mesh: Mesh) -> float:
         """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
@@ -139,7 +141,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
     knots = np.arange(first, last + 1)
     if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
-        knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach.count)
+        knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     n = len(knots) - 1
     none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), none)
@@ -154,7 +156,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     return cells
 
 
-def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, count: int) -> Index:
+def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: int, last: int, reach: Reach) -> Index:
     """Grid indices between which to put cells: neighbours in the bulk, up to BLOCK apart in the tails.
 
     The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
@@ -170,8 +172,8 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     highest = np.maximum.reduce([density[:-2:2], density[1:-1:2], density[2::2]])
     mass = (highest * (x[2::2] - x[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
     above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
-    met = count * np.minimum(above, below)
-    allowed = TAIL_SHARE * np.sqrt(count / np.maximum(met, 1.0))
+    met = reach.count * np.minimum(above, below)
+    allowed = reach.tail_factor * TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
     step = np.exp2(np.floor(np.log2(np.minimum(np.maximum(allowed, 1.0), BLOCK)))).astype(np.intp)
     cells = BLOCK // step
     block = np.repeat(np.arange(blocks), cells)

@@ -23,6 +23,7 @@ from hockeystick.pairs import DominatingPair
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 LATTICE_TILT = 30.0  # over the distance of two atoms
+DEFAULT_GAP = 1e-3
 MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
 MAX_CELLS = 1 << 21  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
@@ -101,23 +102,18 @@ class GridEngine:
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
 
-    def log_delta(self, epsilon: float, gap: float) -> Interval:
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
-        floor = -50.0
-        for _ in range(40):  # the nodes must reach as deep as the answer
-            guide = Guide(self.composition, floor)
-            tilt = guide.saddle(epsilon)
-            depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
-            if depth > floor + 45.0:
-                break
-            floor = 1.3 * min(depth, floor) - 50.0
+        gap = gap or DEFAULT_GAP
+        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         return self._refined(guide, tilt, depth, gap, _DeltaQuery(epsilon))
 
-    def epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
 
         The target may itself be known up to an interval only: each end is met on its safe side.
         """
+        gap = gap or DEFAULT_GAP
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
@@ -150,7 +146,7 @@ class GridEngine:
                 share *= min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper
         assert best is not None
-        return replace(best, limited=run.limited if query.width(best) > gap else None)
+        return replace(best, limited=run.limited if query.width(best) > gap else None, engine="grid")
 
 
 class _Run:
@@ -182,7 +178,7 @@ class _Run:
         self.limited: str | None = None
         self.asked, self.share = asked, share
         log_share = math.log(min(asked, 1e-2)) - 8.0 - math.log(composition.count)
-        self.reach = Reach(log_floor=depth + log_share, log_low=log_share)
+        self.reach = Reach(depth + log_share, log_share, tail_factor=max(1.0, (0.6 / share) ** 0.25))
         self.log_lost = self.reach.log_floor + math.log(composition.count)
         self.unit, self.lattice = _atom_distance(composition)
         self.t, self.window = self._tilt_and_window(saddle, depth)
