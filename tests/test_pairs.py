@@ -474,10 +474,14 @@ def upper_tail(mean: Number, x: Number) -> Number:
     return mpmath.erfc((x - mean) / mpmath.sqrt(2)) / 2
 
 
-@pytest.mark.parametrize("log_mass", [-0.5, -5.0, -60.0, -2000.0], ids="e^{:g}".format)
 @every_smooth_pair
-def test_support_leaves_little_outside(pair: DominatingPair, log_mass: float) -> None:
-    """P has mass at most ``exp(log_mass)`` on either side of ``support(log_mass)``; so has Q in its mirror image."""
+def test_support_leaves_little_outside(pair: DominatingPair) -> None:
+    """P has mass at most ``exp(log_mass)`` on either side of ``support(log_mass)``."""
+    for log_mass in (-0.5, -5.0, -60.0, -2000.0):
+        leaves_little_outside(pair, log_mass)
+
+
+def leaves_little_outside(pair: DominatingPair, log_mass: float) -> None:
     low, high = map(mpf, smooth_of(pair).support(log_mass))
     with mpmath.workdps(DIGITS):
         truth = exact(pair)

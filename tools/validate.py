@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--least-delta", type=float, default=1e-10)
     parser.add_argument("--accountant", default="auto")
+    parser.add_argument("--trace", action="store_true", help="print each record before it is checked")
     options = parser.parse_args()
     failed = checked = 0
     worst_gap = worst_time = 0.0
@@ -79,6 +80,8 @@ def main() -> int:
         if 0 < depth < Decimal(options.least_delta):
             continue
         checked += 1
+        if options.trace:
+            print(json.dumps(record), flush=True)
         problem, width, taken = check(record, options.gap, options.seconds, options.accountant)
         worst_gap, worst_time = max(worst_gap, width), max(worst_time, taken)
         if problem:

@@ -110,6 +110,16 @@ class Guide:
         self.log_floor = log_floor
         self._laws = [(*_nodes(pair, log_floor), count) for pair, count in composition.rounds]
 
+    @property
+    def finest(self) -> float:
+        """The largest tilt whose law, about 1/t wide at its upper end, the nodes still resolve."""
+        least = math.inf
+        for loss, _, _ in self._laws:
+            top = np.partition(loss, -2)[-2:] if len(loss) > 1 else loss
+            spacing = float(top.max() - top.min())
+            least = min(least, spacing) if spacing > 0 else least
+        return 1 / least if math.isfinite(least) else math.inf
+
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
         """A guide whose nodes reach as deep as delta(epsilon), the saddle point, and a Chernoff bound on log delta."""

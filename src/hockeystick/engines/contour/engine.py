@@ -125,6 +125,10 @@ class _Contour:
         tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
         self.t, self._theta, self.period = self._line(saddle, epsilon, wanted)
+        self._k_right = self._upper(self.t + self._theta)
+        tilted = self.t + self._theta
+        right = (self._k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / self._theta
+        self.period = max(self.period, right)  # the guide's K may have been too small
         top = guide.cumulants(self.t).k0 - self.t * epsilon
         reach, self._log_tail = self._cut(top, wanted)
         count = math.ceil(reach * self.period / (2 * math.pi)) + 1
@@ -146,7 +150,6 @@ class _Contour:
             error += k * errors + 2 * UNIT_ROUNDOFF * k * np.abs(values)
         self._k, self._k_error = log_sum, error
         self._k_top = float(log_sum[0].real + error[0])
-        self._k_right = self._upper(self.t + self._theta)
 
     def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
         """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts."""

@@ -100,13 +100,11 @@ class Reach:
         log_floor: P-mass up to ``exp(log_floor)`` above the highest cell is left out; the caller charges it.
         log_low: tilted mass up to ``exp(log_low)`` below the lowest cell is replaced by its bound.
         count: how often the pair is composed.
-        tail_factor: at least 1; how much wider still tails may be cut, where it is the bulk that asked for a fine mesh.
     """
 
     log_floor: float
     log_low: float
     count: int = 1
-    tail_factor: float = 1.0
 
     def least_loss(self, mesh: Mesh) -> float:
         """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
@@ -173,7 +171,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     mass = (highest * (x[2::2] - x[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
     above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
     met = reach.count * np.minimum(above, below)
-    allowed = reach.tail_factor * TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
+    allowed = TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
     step = np.exp2(np.floor(np.log2(np.minimum(np.maximum(allowed, 1.0), BLOCK)))).astype(np.intp)
     cells = BLOCK // step
     block = np.repeat(np.arange(blocks), cells)

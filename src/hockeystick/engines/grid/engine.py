@@ -39,6 +39,7 @@ class _Query(Protocol):
     def epsilon(self, best: Interval | None) -> float: ...
     def depth(self, depth: float, best: Interval) -> float: ...
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float: ...
+    def steepest(self, gap: float, epsilon: float) -> float: ...
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval: ...
     def width(self, interval: Interval) -> float: ...
 
@@ -57,6 +58,9 @@ class _DeltaQuery:
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
         return gap
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
         low, high = lower.log_delta(self.at), min(upper.log_delta(self.at), 0.0)
@@ -82,6 +86,9 @@ class _EpsilonQuery:
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
         return gap * epsilon * slope if epsilon > 0 else gap
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        return 1 / (gap * epsilon) if epsilon > 0 else math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
         high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap)
@@ -131,9 +138,9 @@ class GridEngine:
             if best is not None and epsilon != query.epsilon(None):
                 tilt = guide.saddle(epsilon)
             # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within one
-            asked = max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE)
-            bend = tilt / max(asked, 1.0)
-            run = _Run(self.composition, guide, tilt, bend, epsilon, depth, min(asked, 1.0), share)
+            asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
+            bend = min(tilt, query.steepest(gap, epsilon), guide.finest)
+            run = _Run(self.composition, guide, bend, epsilon, depth, asked, share)
             lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
@@ -155,8 +162,7 @@ class _Run:
     Args:
         composition: one direction.
         guide: its approximate cumulants.
-        saddle: saddle point of epsilon.
-        bend: the tilt at which the error law is read: how fast delta falls over what is asked.
+        saddle: saddle point of epsilon, or where that is steeper than what is asked can show, how fast delta falls over that.
         epsilon: where to look.
         depth: about log delta there.
         asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
@@ -168,7 +174,6 @@ class _Run:
         composition: Composition,
         guide: Guide,
         saddle: float,
-        bend: float,
         epsilon: float,
         depth: float,
         asked: float,
@@ -178,12 +183,14 @@ class _Run:
         self.limited: str | None = None
         self.asked, self.share = asked, share
         log_share = math.log(min(asked, 1e-2)) - 8.0 - math.log(composition.count)
-        self.reach = Reach(depth + log_share, log_share, tail_factor=max(1.0, (0.6 / share) ** 0.25))
+        self.reach = Reach(depth + log_share, log_share)
         self.log_lost = self.reach.log_floor + math.log(composition.count)
         self.unit, self.lattice = _atom_distance(composition)
+        if self.lattice:  # more tilt than this puts all mass on one atom
+            saddle = min(saddle, LATTICE_TILT / self.unit)
         self.t, self.window = self._tilt_and_window(saddle, depth)
         self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
-        self.h, self.lower, self.upper = self._mesh(bend)
+        self.h, self.lower, self.upper = self._mesh(saddle)
 
     def sums(self) -> tuple[GridSum, GridSum]:
         """Lower and upper sum."""
@@ -202,8 +209,6 @@ class _Run:
         least = math.inf
         for factor in TILTS:
             t = factor * saddle
-            if self.lattice:  # more tilt than this puts all mass on one atom
-                t = min(t, LATTICE_TILT / self.unit)
             c = self.guide.cumulants(t)
             top = c.k0 - t * self.epsilon + log_peak(t)
             noise = c.k0 - t * self.epsilon - math.log(t) - math.log1p(t)  # what rounding weighs: the integral of f
@@ -223,11 +228,11 @@ class _Run:
         _, t, window = min(choices, key=lambda choice: choice[0])
         return t, window
 
-    def _mesh(self, bend: float) -> tuple[float, list[GridLaw], list[GridLaw]]:
+    def _mesh(self, saddle: float) -> tuple[float, list[GridLaw], list[GridLaw]]:
         """The gap h and the laws on it, brought to the asked difference of the two sides' cumulants."""
         k, t = self.composition.count, self.t
         unit = self.unit if self.unit > 0 else None
-        asked = self.share * self.asked * (t * (1 + t)) / (bend * (1 + bend))
+        asked = self.share * self.asked * (t * (1 + t)) / (saddle * (1 + saddle))
         h = math.sqrt(8 * asked / (k * t * (1 + t)))
         width = self.window.high - self.window.low
         h = self.unit if self.lattice else min(h, unit or width / 16)

@@ -163,7 +163,8 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
 
 def _scaled(mass: Array, factor: Array | float) -> Array:
     """``mass * factor`` without 0 * inf."""
-    return np.where(mass > 0, mass * factor, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.where(mass > 0, mass * factor, 0.0)
 
 
 def _on_grid(mesh: Mesh, *parts: tuple[Index, Array]) -> GridLaw:

@@ -54,6 +54,10 @@ class GridSum:
 
     def __init__(self, laws: Sequence[tuple[GridLaw, int]], window: Window, side: int, log_lost: float) -> None:
         mesh = laws[0][0].mesh
+        self._empty = not all(law.mass.any() for law, _ in laws)  # nothing could be merged: the lower bound is 0
+        if self._empty:
+            assert side < 0
+            return
         self.t, self.h, self.side, self.log_lost = mesh.t, mesh.h, side, log_lost
         self._window = window
         self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
@@ -70,9 +74,6 @@ class GridSum:
         kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
         self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     @staticmethod
     def _log_markov(laws: Sequence[tuple[GridLaw, int]], theta: float) -> float:
         """``log E_t e^(theta S)``."""
@@ -80,6 +81,8 @@ class GridSum:
 
     def log_delta(self, epsilon: float) -> float:
         """Certified log of ``E (1 - e^(eps - S))_+`` for this side; ``-inf`` where nothing is certified above 0."""
+        if self._empty:
+            return -math.inf
         t, h, n = self.t, self.h, len(self._values)
         slip = 8 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
