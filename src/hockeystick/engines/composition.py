@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 
 Array = npt.NDArray[np.float64]
@@ -75,7 +74,7 @@ class Composition:
             exact = pair.exact_supremum
             if exact is None:
                 value = Fraction(pair.loss_range[1])
-                slack = 16 * Fraction(UNIT_ROUNDOFF) * abs(value)
+                slack = Fraction(pair.supremum_error)
                 low, high = low + count * (value - slack), high + count * (value + slack)
             else:
                 low, high = low + count * exact, high + count * exact

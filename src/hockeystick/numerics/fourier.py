@@ -89,7 +89,8 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
         origin += k * mode
         w, moved = _minus_one(x / total, mode, n)
         log_size, angle, size = log_one_plus(w)
-        absolute = 2 * (e + 4 * UNIT_ROUNDOFF) * moved + 4 * UNIT_ROUNDOFF * np.abs(w)
+        folds = len(x) // n + 1
+        absolute = 2 * (e + (4 + folds) * UNIT_ROUNDOFF) * moved + 4 * UNIT_ROUNDOFF * np.abs(w)
         # |X^k - P| <= |P| (exp(k r) - 1) with r = absolute / (|X| - absolute) while |X| >= 2 absolute; below that |P| is taken
         # as (2 absolute)^k, |X| <= 3 absolute, and r = 2 is enough.
         small = size < 2 * absolute

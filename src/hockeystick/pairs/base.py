@@ -15,6 +15,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import AtomTransform, Transform
 
 Array = npt.NDArray[np.float64]
@@ -83,6 +84,18 @@ class SmoothPart(Protocol):
         ...
 
 
+def transform_of_atoms(atoms: Atoms) -> AtomTransform:
+    """The characteristic function of the finite losses that P can show."""
+    atoms = atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]))
+
+
+def rounding_of(loss: float) -> float:
+    """Bound on the rounding of a loss that took a few operations."""
+    return 16 * UNIT_ROUNDOFF * abs(loss)
+
+
 class DominatingPair(ABC):
     """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
 
@@ -118,13 +131,14 @@ class DominatingPair(ABC):
         return None
 
     @property
+    def supremum_error(self) -> float:
+        """Bound on the rounding of the upper end of :attr:`loss_range`."""
+        return rounding_of(self.loss_range[1])
+
+    @property
     def transform(self) -> Transform | None:
         """The characteristic function of the finite losses, where it is known; by default that of atoms alone."""
-        if self.smooth is not None:
-            return None
-        atoms = self.atoms.finite()
-        seen = np.isfinite(atoms.log_p)
-        return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]))
+        return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""

@@ -55,7 +55,7 @@ class GaussianLocation:
 
     def support(self, log_mass: float) -> tuple[float, float]:
         """Normal tail: ``Phi(-r) <= exp(-r^2/2)``, around either mean."""
-        r = math.sqrt(-2 * log_mass)
+        r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
 

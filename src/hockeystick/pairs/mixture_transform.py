@@ -36,7 +36,7 @@ import numpy.typing as npt
 from hockeystick.numerics.logarithm import exp_beyond_first, log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
-from hockeystick.pairs.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.poisson import mixed_loss, mixed_slope, rate_error
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -333,7 +333,9 @@ class MixtureLine:
         self._weight_loss = float((weight * loss).sum())
         self._real = float((beyond - linear).sum())
         # rounding: x^2 and A in the exponents, the sums, a few operations
-        care = UNIT_ROUNDOFF * (64 + 4 * np.square(x) + 16 * np.abs(exponent) + count)
+        towards = transform.mu * (x - 0.5 * transform.mu), transform.mu * (-x - 0.5 * transform.mu)
+        rated = abs(ca) * rate_error(towards[0], u, transform.rate) + abs(cb) * rate_error(towards[1], v, transform.rate)
+        care = UNIT_ROUNDOFF * (64 + 4 * np.square(x) + 16 * np.abs(exponent) + count + 4 * rated)
         self._care_tilted = tilted * care
         self._real_error = float((care * (np.abs(beyond) + np.abs(linear))).sum())
         self._loss_error = float((care * (tilted + weight) * np.abs(loss)).sum())

@@ -17,7 +17,8 @@ from typing import Protocol
 
 import numpy as np
 
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
 
@@ -80,6 +81,13 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
     return slope
 
 
+def rate_error(loss: Array, psi: Array, rate: float) -> Array:
+    """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much, where q is near 1."""
+    with np.errstate(over="ignore"):
+        error: Array = np.where(loss > 0, 1.0, rate * np.abs(np.expm1(np.minimum(loss, 0.0))) * np.exp(-np.minimum(psi, 0.0)))
+    return error
+
+
 @dataclass(frozen=True, slots=True)
 class PoissonSmooth:
     """The smooth part after sampling; ``sign`` is +1 for remove and -1 for add (x then runs backwards)."""
@@ -109,10 +117,8 @@ class PoissonSmooth:
         x = self.sign * x
         loss = self.base.loss(x)
         psi = mixed_loss(loss, self.rate)
-        error: Array = mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss)) + 16 * np.abs(
-            psi
-        )
-        return error
+        own: Array = mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss))
+        return own + 16 * np.abs(psi) + rate_error(loss, psi, self.rate)
 
     def log_p_error(self, x: Array) -> Array:
         """The base error (which bounds both densities' errors) and that of psi."""
@@ -164,7 +170,7 @@ class PoissonRemovePair(DominatingPair):
     def transform(self) -> Transform | None:
         """Of the base's own kind, where it has one."""
         if self.base.smooth is None:
-            return super().transform
+            return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=False)
 
 
@@ -194,10 +200,15 @@ class PoissonAddPair(DominatingPair):
         return -high, -low
 
     @property
+    def supremum_error(self) -> float:
+        """That of ``-log(1 - q)`` included."""
+        return rounding_of(self.loss_range[1]) + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
+
+    @property
     def transform(self) -> Transform | None:
         """Of the base's own kind, where it has one."""
         if self.base.smooth is None:
-            return super().transform
+            return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=True)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
-from hockeystick.pairs.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.poisson import mixed_loss, mixed_slope, rate_error
 
 
 def _log_sinh(x: Array) -> Array:
@@ -59,7 +59,8 @@ class SubstitutionSmooth:
         towards = self._towards(x)
         psi = mixed_loss(towards, self.rate)
         size = 8 * self.mu * (np.abs(x) + 0.5 * self.mu) + 16 * np.abs(towards)
-        error: Array = mixed_slope(towards, psi, self.rate) * size + 16 * np.abs(psi)
+        own = mixed_slope(towards, psi, self.rate) * size
+        error: Array = own + 16 * np.abs(psi) + rate_error(towards, psi, self.rate)
         return error
 
     def loss_error(self, x: Array) -> Array:
@@ -76,7 +77,7 @@ class SubstitutionSmooth:
 
     def support(self, log_mass: float) -> tuple[float, float]:
         """Normal tails around the means 0 and mu of P."""
-        r = math.sqrt(-2 * log_mass)
+        r = math.sqrt(-2 * min(log_mass, -1.0))
         return -r, self.mu + r
 
 

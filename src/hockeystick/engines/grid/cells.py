@@ -36,9 +36,11 @@ Index = npt.NDArray[np.intp]
 BLOCK = 64  # grid points that one cell may span in a tail
 PIECES = 8  # of a block, over each of which the density is taken at three places
 TAIL_SHARE = 0.15
+MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
+MAX_TILTED_GAP = 600.0
+MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
-ON_GRID = 1e-6  # of a cell: how far an atom may be from a grid point and still count as on it (and be charged for it)
-EXPONENT_FLOOR = -745.0  # exp underflows below
+ON_GRID = 4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,11 @@ class Points:
     Attributes:
         knot: shape (m,), grid indices; each is a knot of the cells.
         mass: shape (m,), scaled by ``e^(t g - kappa)``.
-        shift: shape (m,), mass that the rounding of the loss may have put on the wrong knot.
         mass_error: shape (m,), relative error.
     """
 
     knot: Index
     mass: Array
-    shift: Array
     mass_error: Array
 
 
@@ -78,7 +78,7 @@ class Cells:
         shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
         mass_error: shape (n,), relative error of the cell's mass.
         points: atoms on grid points, which need neither spreading nor merging.
-        below: tilted mass bound for what lies below the second knot and is not in the cells.
+        below: tilted mass bound, at the third knot, for what is not in the cells and lies below it.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
 
@@ -124,7 +124,13 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
 
 
 def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
-    """All cells that hold mass, as far as ``reach`` asks."""
+    """All cells that hold mass, as far as ``reach`` asks.
+
+    Raises:
+        OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
+    """
+    if mesh.t * mesh.h > MAX_TILTED_GAP:
+        raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
     atoms = pair.atoms.finite()
     keep = np.isfinite(atoms.log_p) & (atoms.loss >= reach.least_loss(mesh))
     cut = bool((np.isfinite(atoms.log_p) & ~keep).any())
@@ -141,12 +147,12 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     n = len(knots) - 1
-    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
+    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), none)
-    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss at most the second knot's
+    # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
-    second = mesh.offset + float(knots[1]) * mesh.h
-    cells.below = math.exp(min(log_mass + mesh.t * second - mesh.kappa, 700.0)) * (1 + 1e-9)
+    third = mesh.offset + float(knots[2]) * mesh.h
+    cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
         _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
     if len(loss):
@@ -172,6 +178,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
     met = reach.count * np.minimum(above, below)
     allowed = TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
+    allowed = np.minimum(allowed, min(MAX_LIFT / mesh.t, MAX_WIDTH) / mesh.h)
     step = np.exp2(np.floor(np.log2(np.minimum(np.maximum(allowed, 1.0), BLOCK)))).astype(np.intp)
     cells = BLOCK // step
     block = np.repeat(np.arange(blocks), cells)
@@ -193,24 +200,22 @@ def _shares(down: Array, width: Array) -> tuple[Array, Array]:
 def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     h = mesh.h
     nearest = np.rint((loss - mesh.offset) / h)
-    on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * h
+    on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
     at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
-    mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR))
-    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + np.where(
-        on_grid, np.abs(loss - low), 0.0
-    )
+    mass = np.exp(np.minimum(exponent, 700.0))
+    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset))
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
-    cells.points = Points(at[on_grid], mass[on_grid], (mass * slip / h)[on_grid], error[on_grid])
+    cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
     for i in np.flatnonzero(~on_grid):
         cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
         w, rest = _shares(loss[i : i + 1] - low[i], np.array([h]))
         half = int(loss[i] - low[i] > 0.5 * h)
         cells.left[half, cell] += mass[i] * w[0]
         cells.right[half, cell] += mass[i] * rest[0]
-        cells.shift[cell] += mass[i] * slip[i] / h
+        cells.shift[cell] += mass[i] * slip[i] / -math.expm1(-h)
         cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
 
 
@@ -286,13 +291,13 @@ def _add_panels(
     loss, log_p, at = smooth.loss(x), smooth.log_p(x), (mesh.offset + cells.knots[cell] * mesh.h)[expand]
     w, rest = _shares(loss - at, width)
     exponent = log_p + mesh.t * at - mesh.kappa
-    mass = np.exp(np.maximum(exponent, EXPONENT_FLOOR)) * (half[:, None] * weight).ravel()
+    mass = np.exp(np.minimum(exponent, 700.0)) * (half[:, None] * weight).ravel()
     starts = (np.cumsum(panels) - panels) * nodes
     side = where % 2
     cells.left[side, cell] += np.add.reduceat(mass * w, starts)
     cells.right[side, cell] += np.add.reduceat(mass * rest, starts)
     slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * (np.abs(loss) + np.abs(at) + abs(mesh.offset)) + 16 * width)
-    np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / width, starts))
+    np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / -np.expm1(-width), starts))
     cells.worst_slip = max(cells.worst_slip, float((slip / width).max()))
     error = smooth.log_p_error(x) + 4 * (8 + np.abs(log_p) + np.abs(mesh.t * at) + abs(mesh.kappa))
     np.maximum.at(cells.mass_error, cell, UNIT_ROUNDOFF * np.maximum.reduceat(error, starts))

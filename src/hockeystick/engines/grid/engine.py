@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
+import numpy as np
+
 from hockeystick.engines.composition import Composition, Guide, log_peak
-from hockeystick.engines.grid.cells import Mesh, Reach, ends, integrate
+from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.sums import GridSum, Window
 from hockeystick.engines.interval import Interval
@@ -189,6 +191,10 @@ class _Run:
         if self.lattice:  # more tilt than this puts all mass on one atom
             saddle = min(saddle, LATTICE_TILT / self.unit)
         self.t, self.window = self._tilt_and_window(saddle, depth)
+        least = (self.window.high - self.window.low) / MAX_POINTS
+        if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
+            saddle *= MAX_LIFT / (self.t * least)
+            self.t, self.window = self._tilt_and_window(saddle, depth)
         self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
         self.h, self.lower, self.upper = self._mesh(saddle)
 
@@ -237,7 +243,7 @@ class _Run:
         width = self.window.high - self.window.low
         h = self.unit if self.lattice else min(h, unit or width / 16)
         for attempt in range(8):
-            h = self._allowed(h, width, unit)
+            h = self._allowed(min(h, MAX_LIFT / t), width, unit)
             laws = [
                 self._laws(pair, count, kappa, h)
                 for (pair, count), kappa in zip(self.composition.rounds, self.kappas, strict=True)
@@ -259,9 +265,13 @@ class _Run:
         """h within the limits of memory and of rounding, and a whole part of the distance between two atoms."""
         least = width / MAX_POINTS
         for (pair, _), kappa in zip(self.composition.rounds, self.kappas, strict=True):
+            mesh = Mesh(0.0, h, self.t, kappa)
+            atoms = pair.atoms.finite().loss
+            losses = atoms[atoms >= self.reach.least_loss(mesh)]
             if pair.smooth is not None:
-                _, losses, _ = ends(pair.smooth, Mesh(0.0, h, self.t, kappa), self.reach)
-                least = max(least, float(losses[1] - losses[0]) / MAX_CELLS)
+                losses = np.append(losses, ends(pair.smooth, mesh, self.reach)[1])
+            if len(losses):
+                least = max(least, float(losses.max() - losses.min()) / MAX_CELLS)
         if h < least:
             h, self.limited = least, "the mesh is as fine as the memory limit allows"
         if unit is not None and not self.lattice:

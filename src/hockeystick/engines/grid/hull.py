@@ -13,10 +13,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
 Array = npt.NDArray[np.float64]
 
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 20_000  # knots that may be dropped one by one before giving up
+CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
@@ -85,11 +88,12 @@ def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
     Returns:
         The new highest knot, -1 if there is none.
     """
-    p = q = 0.0  # masses above m, in units of knot m
+    p = q = passed = 0.0  # masses above m, in units of knot m
     for m in range(top - 1, bottom - 1, -1):
         gap = at[m + 1] - at[m]
         p = (p + mass[m + 1]) * math.exp(-gap * t)
-        q = (q + mass[m + 1]) * math.exp(-gap * (t + 1))
+        passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
+        q = (q + mass[m + 1]) * math.exp(-gap * (t + 1)) + CARE * passed
         if p > 0 and p >= q:
             mass[m + 1 : top + 1] = 0.0
             if m > bottom:
@@ -111,11 +115,12 @@ def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> i
     Returns:
         The new lowest knot, -1 if there is none.
     """
-    p = q = 0.0  # masses up to m, in units of knot m
+    p = q = passed = 0.0  # masses up to m, in units of knot m
     for m in range(bottom, top + 1):
         gap = at[m] - at[m - 1] if m > bottom else 0.0
         p = p * _exp(gap * t) + mass[m]
-        q = q * _exp(gap * (t + 1)) + mass[m]
+        passed = passed * _exp(gap * t) + abs(mass[m])
+        q = q * _exp(gap * (t + 1)) + mass[m] + CARE * passed
         if m == top:
             if p > 0 and p >= q:
                 mass[bottom:m] = 0.0

@@ -26,6 +26,8 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # of the grid of a lower bound that are tried
+MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
+CARE = 128  # roundings of what passed through a knot
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +74,17 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass = np.zeros(len(cells.knots))
     mass[:-1] += (left - doubt) * inflate
     mass[1:] += _scaled((right + doubt) * inflate, step)
-    mass[1] += cells.below
-    mass *= 1 + 8 * UNIT_ROUNDOFF
+    # where the lower end has too little to give, an outcome may belong beyond the upper end: to the next knot then
+    beyond = np.minimum(2 * cells.shift - doubt, right)
+    mass[1:] -= _scaled(beyond, step)
+    mass[2:] += _scaled(beyond[:-1], (step[:-1] * step[1:]) * (1 + 1e-12))
+    mass[2] += cells.below
+    mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
+    mass[-1] += len(mass) * 1e-300  # masses that have underflowed
     points = cells.points
-    doubt = 2 * np.minimum(points.shift, points.mass)
+    last = (cells.knots[-1:] + 1, _scaled(beyond[-1:], step[-1] * math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)))
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
-    return _on_grid(
-        mesh,
-        (cells.knots, mass),
-        (points.knot, np.maximum(points.mass - doubt, 0.0) * inflate),
-        (points.knot + 1, _scaled(doubt * inflate, math.exp(min(mesh.t * mesh.h, 700.0)))),
-    )
+    return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate))
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -102,14 +104,14 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     p[1:] += _scaled(cells.left[1] + cells.right[1], step)
     d[:-1] += cells.right[0] * down
     d[1:] -= _scaled(cells.left[1], step * up)
-    doubt[:-1] += cells.shift * width
-    doubt[1:] += _scaled(cells.shift, step * width)
+    doubt[:-1] += cells.shift * up
+    doubt[1:] += _scaled(cells.shift, step * up)
     d -= 2 * doubt
     choices = [(0.0, _hull(cells, mesh, p, d))]
     for j in np.argsort(p)[-ALIGNMENTS:] if len(cells.points.knot) == 0 else ():
         if 0 < p[j] > d[j]:
             move = -math.log1p(-d[j] / p[j])
-            slip = 8 * UNIT_ROUNDOFF * (abs(move) + abs(mesh.offset))
+            slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
             choices.append((move, _hull(cells, mesh, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
     kept = [(move, hull) for move, hull in choices if hull is not None] or [(0.0, _rounded_down(cells, mesh))]
     move, hull = max(kept, key=lambda choice: choice[1].sum() * math.exp(mesh.t * choice[0]))
@@ -120,14 +122,8 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     error = np.maximum.reduce([error[:-3], error[1:-2], error[2:-1], error[3:]])
     hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
     points = cells.points
-    doubt = np.minimum(2 * points.shift, points.mass)
     deflate = 1 - 2 * points.mass_error - 16 * UNIT_ROUNDOFF
-    return _on_grid(
-        mesh,
-        (knots, hull),
-        (points.knot, (points.mass - doubt) * deflate),
-        (points.knot - 1, doubt * deflate / math.exp(min(mesh.t * mesh.h, 700.0))),
-    )
+    return _on_grid(mesh, (knots, hull), (points.knot, points.mass * deflate))
 
 
 def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
@@ -141,17 +137,25 @@ def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
     mass[1:-1] = p + rise + fall
     mass[:-2] -= rise / scale[:-1]
     mass[2:] -= _scaled(fall, scale[1:])
-    return lower_hull(mass, knots * mesh.h, mesh.t)
+    if p.any() and float(gap.max()) > MAX_MERGED_WIDTH:
+        return None
+    hull = lower_hull(mass, knots * mesh.h, mesh.t)
+    if hull is None:
+        return None
+    # the moves nearly cancel where much is lent on: each is known to a few roundings of what passed through the knot
+    passed = np.zeros(len(knots))
+    passed[1:-1] = p + rise + fall
+    passed[:-2] += rise / scale[:-1]
+    passed[2:] += _scaled(fall, scale[1:])
+    return np.maximum(hull - CARE * UNIT_ROUNDOFF * passed, 0.0)
 
 
 def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
-    """Every outcome rounded down to the lower end of its cell: what is left where merging fails (empty stretches)."""
+    """Every outcome rounded down past the lower end of its cell: what is left where merging fails (empty stretches)."""
     held = cells.left.sum(axis=0) + cells.right.sum(axis=0)
-    doubtful = np.minimum(cells.shift, held)
     mass = np.zeros(len(cells.knots) + 2)
-    mass[1:-2] = held - doubtful
     gap = mesh.h * np.diff(np.concatenate([cells.knots[:1] - 1, cells.knots[:-1]]))
-    mass[:-3] += doubtful * np.exp(-mesh.t * gap)
+    mass[:-3] += held * np.exp(-mesh.t * gap)
     return mass
 
 

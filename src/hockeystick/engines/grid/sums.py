@@ -77,14 +77,17 @@ class GridSum:
     @staticmethod
     def _log_markov(laws: Sequence[tuple[GridLaw, int]], theta: float) -> float:
         """``log E_t e^(theta S)``."""
-        return math.fsum(count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws)
+        parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
+        return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(
+            count * (1 + abs(theta) * float(np.abs(law.losses).max())) for law, count in laws
+        )
 
     def log_delta(self, epsilon: float) -> float:
         """Certified log of ``E (1 - e^(eps - S))_+`` for this side; ``-inf`` where nothing is certified above 0."""
         if self._empty:
             return -math.inf
         t, h, n = self.t, self.h, len(self._values)
-        slip = 8 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
+        slip = 32 * UNIT_ROUNDOFF * (self._origin_size + abs(epsilon) + (abs(self.start) + n) * h)
         epsilon -= self.side * slip
         first = math.floor((epsilon - self._origin) / h) + 1 - self.start
         below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
@@ -103,13 +106,16 @@ class GridSum:
             log_above = min(self._log_tail_high - self._window.theta_high * high, 0.0)
             missing = math.exp(log_above + _log_weight(max(high - epsilon, math.log1p(1 / t)), t))
             missing += peak * (1.1 * (1 + t) * math.exp(-FADE) + (below if below_window else 0.0))
-            log_value = math.log(total + noise + 1.01 * missing) + self.log_norm - t * epsilon + self._norm_error
+            log_value = math.log(total + noise + 1.01 * missing) + self.log_norm - t * epsilon
+            log_value += self._norm_error + t * slip
+            if math.isnan(log_value):
+                return math.inf
             return float(np.logaddexp(log_value, self.log_lost))
         wrapped = self._log_tail_high - self._window.theta_high * (max(epsilon, low) + (n - 1) * h)
         total -= noise + 1.01 * peak * (below + math.exp(min(wrapped, 0.0)))
-        if total <= 0:
+        if not total > 0 or math.isnan(self.log_norm):
             return -math.inf
-        return math.log(total) + self.log_norm - t * epsilon - self._norm_error
+        return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
 
     def slope(self, epsilon: float) -> float:
         """``-d log delta / d eps`` by a difference; 0 where there is nothing to see."""
