@@ -12,7 +12,7 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
 from hockeystick.engines.composition import Composition, Guide
@@ -20,6 +20,7 @@ from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integ
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.sums import GridSum, Window
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import (
     BlackBoxPair,
     DominatingPair,
@@ -173,7 +174,7 @@ def test_merging_is_below_and_spreading_above_the_true_curve(pair: DominatingPai
     sides(pair, mesh_for(pair, h * scale, t))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, phases=[Phase.reuse, Phase.generate])
 @given(st.sampled_from(PAIRS), st.floats(0.02, 1.0), st.floats(0.01, 30.0), st.floats(0.0, 1.0))
 def test_the_sides_hold_on_any_grid(pair: DominatingPair, h: float, t: float, shift: float) -> None:
     """The same for grids laid anywhere: atoms between the grid points, ends of the loss inside a cell."""
@@ -185,10 +186,12 @@ def sides(pair: DominatingPair, mesh: Mesh) -> None:
     assert (lower.mass >= 0).all()
     assert (upper.mass >= 0).all()
     below, above = Polygon.of(lower), Polygon.of(upper)
+    # atoms count as on the grid up to a few roundings of their loss; the composed sum pays for that by its slip in epsilon
+    slip = mpmath.mpf(64 * UNIT_ROUNDOFF) * max(abs(end) for end in (*upper.losses[[0, -1]], mesh.offset))
     for epsilon in epsilons(upper):
         true = true_delta(pair, epsilon)
-        assert below.delta(epsilon) <= true, float(epsilon)
-        assert above.delta(epsilon) + mpmath.exp(LOG_FLOOR) >= true, float(epsilon)
+        assert below.delta(epsilon + slip) <= true, float(epsilon)
+        assert above.delta(epsilon - slip) + mpmath.exp(LOG_FLOOR) >= true, float(epsilon)
 
 
 CONVERGING = [pair for pair in PAIRS if getattr(pair, "rate", 1.0) >= 0.1]

@@ -28,8 +28,8 @@ from hockeystick import (
 )
 
 PHASES = [Phase.explicit, Phase.reuse, Phase.generate]  # answers take long enough that shrinking would take minutes
-few = settings(max_examples=15, deadline=None, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
-fewer = settings(few, max_examples=8)
+few = settings(max_examples=12, deadline=None, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+fewer = settings(few, max_examples=6)
 
 ratios = st.floats(1.001, 3.0)
 noises = st.floats(0.5, 20.0)

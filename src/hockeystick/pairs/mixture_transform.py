@@ -349,8 +349,11 @@ class MixtureLine:
     def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
         """K and its error at each s."""
         if not self._built:
-            self._build()
+            with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
+                self._build()
             self._built = True
+        if not np.isfinite(self._real + self._real_error + self._loss_error):
+            return np.full(len(s), np.inf, dtype=np.complex128), np.full(len(s), np.inf)
         w = np.empty(len(s), dtype=np.complex128)
         rounding = np.empty(len(s))
         batch = max(1, CHUNK // len(self._loss))

@@ -118,7 +118,8 @@ class PoissonSmooth:
         loss = self.base.loss(x)
         psi = mixed_loss(loss, self.rate)
         own: Array = mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss))
-        return own + 16 * np.abs(psi) + rate_error(loss, psi, self.rate)
+        error: Array = own + 16 * np.abs(psi) + rate_error(loss, psi, self.rate)
+        return error
 
     def log_p_error(self, x: Array) -> Array:
         """The base error (which bounds both densities' errors) and that of psi."""

@@ -129,8 +129,12 @@ class _Contour:
         tilted = self.t + self._theta
         right = (self._k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / self._theta
         self.period = max(self.period, right)  # the guide's K may have been too small
+        if not math.isfinite(self.period):
+            raise NotApplicableError("the aliases of the contour cannot be bounded")
         top = guide.cumulants(self.t).k0 - self.t * epsilon
         reach, self._log_tail = self._cut(top, wanted)
+        if not reach * self.period < 2 * math.pi * MAX_POINTS:
+            raise NotApplicableError("the contour would be too long")
         count = math.ceil(reach * self.period / (2 * math.pi)) + 1
         self.s = 2 * math.pi / self.period * np.arange(count, dtype=np.float64)
         # an error of K weighs e^(K - t eps), the sum of the moduli, against delta
@@ -140,7 +144,7 @@ class _Contour:
             (transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms
         ]
         cost = sum(line.cost for line, _ in lines) * count
-        if cost > MAX_EVALUATIONS or count > MAX_POINTS:
+        if cost > MAX_EVALUATIONS:
             raise NotApplicableError(f"the contour would need {cost:.0e} evaluations")
         log_sum = np.zeros(count, dtype=np.complex128)
         error = np.zeros(count)
@@ -148,6 +152,8 @@ class _Contour:
             values, errors = line.cumulants(self.s)
             log_sum += k * values
             error += k * errors + 2 * UNIT_ROUNDOFF * k * np.abs(values)
+        if not (np.isfinite(log_sum).all() and np.isfinite(error).all()):
+            raise NotApplicableError("the characteristic function leaves the range of a double")
         self._k, self._k_error = log_sum, error
         self._k_top = float(log_sum[0].real + error[0])
 
