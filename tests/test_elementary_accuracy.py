@@ -93,15 +93,14 @@ RANGES = [
     Range("log1p: near -1", np.log1p, ball_log1p, by_size(1e-16, 0.5, around=-1.0)),
     Range("log1p: between -1 and 1", np.log1p, ball_log1p, evenly(-1.0, 1.0)),
     Range("log1p: large", np.log1p, ball_log1p, by_size(1.0, 1e300)),
-    Range("erfcx: below 0", erfcx, ball_erfcx, evenly(-26.0, 0.0), "hundreds of ulps: it squares its argument"),
-    Range("erfcx: around 1", erfcx, ball_erfcx, evenly(0.0, 10.0), "up to 7 ulps"),
-    Range("erfcx: tiny", erfcx, ball_erfcx, by_size(1e-300, 1.0), "up to 7 ulps"),
-    Range("erfcx: large", erfcx, ball_erfcx, by_size(10.0, 1e4)),
     Range("log_ndtr: around 0", log_ndtr, ball_log_ndtr, evenly(-5.0, 5.0), "tens of ulps above 0"),
     Range("log_ndtr: lower tail", log_ndtr, ball_log_ndtr, evenly(-40.0, 0.0)),
     Range("log_ndtr: far lower tail", log_ndtr, ball_log_ndtr, by_size(40.0, 1e4, -1)),
     Range("log_ndtr: upper tail", log_ndtr, ball_log_ndtr, evenly(0.0, 37.0), "up to thousands of ulps"),
 ]
+
+
+REMAINDER_ULPS = 10_000  # of log_ndtr, which only enters remainders: the slack of 1e-11 there is 45,000 units
 
 
 def ball_of(x: float) -> Ball:
@@ -132,13 +131,7 @@ def worst_error(case: Range, x: Array, values: Array) -> tuple[float, float]:
     return worst, where
 
 
-def named(case: Range) -> Any:
-    """As a parameter; where the statement is known not to hold, the measurement is made and the failure expected."""
-    marks = [pytest.mark.xfail(reason=f"{case.worse}; no module uses it there", strict=False)] if case.worse else []
-    return pytest.param(case, id=case.name, marks=marks)
-
-
-@pytest.mark.parametrize("case", [named(case) for case in RANGES])
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in RANGES])
 def test_within_the_stated_accuracy(case: Range, request: pytest.FixtureRequest) -> None:
     """``ULPS`` in numerics/rounding.py bounds the error of each function over each range in use.
 
@@ -147,7 +140,7 @@ def test_within_the_stated_accuracy(case: Range, request: pytest.FixtureRequest)
     x = case.arguments(np.random.default_rng(20240923))
     worst, where = worst_error(case, x, case.function(x))
     request.node.user_properties.append(("largest_error_in_ulps", f"{worst:.3f} at {where!r}"))
-    assert worst <= ULPS, f"{case.name}: {worst:.3f} ulps at {where!r}"
+    assert worst <= (REMAINDER_ULPS if case.worse else ULPS), f"{case.name}: {worst:.3f} ulps at {where!r}"
 
 
 @pytest.mark.parametrize("function", [np.exp, np.expm1, np.log, np.log1p], ids=lambda function: function.__name__)

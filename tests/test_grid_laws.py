@@ -186,7 +186,7 @@ def sides(pair: DominatingPair, mesh: Mesh) -> None:
     assert (lower.mass >= 0).all()
     assert (upper.mass >= 0).all()
     below, above = Polygon.of(lower), Polygon.of(upper)
-    # atoms count as on the grid up to a few roundings of their loss; the composed sum pays for that by its slip in epsilon
+    # atoms count as on the grid up to a few roundings of their loss; the composed sum pays by its slip in epsilon
     slip = mpmath.mpf(64 * UNIT_ROUNDOFF) * max(abs(end) for end in (*upper.losses[[0, -1]], mesh.offset))
     for epsilon in epsilons(upper):
         true = true_delta(pair, epsilon)

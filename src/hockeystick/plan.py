@@ -214,7 +214,7 @@ class Plan:
             UnsupportedError: a round for which no dominating pair is proven.
 
         >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
-        3.2...e-06
+        2.66...e-06
         """
         from hockeystick.accountants import accountant_named
 

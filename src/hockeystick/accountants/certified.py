@@ -7,6 +7,7 @@ With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(ep
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
@@ -19,6 +20,7 @@ from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.plan import Plan
 
+COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
 
 
@@ -33,10 +35,7 @@ class EngineFactory(Protocol):
 def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
-    found: list[tuple[Direction, Interval]] = []
-    for direction, composition in _directions(plan):
-        found.append((direction, _epsilon(composition, delta, gap, engine)))
-    worst, interval = _worst(found)
+    worst, interval = _worst(plan, lambda composition, width: _epsilon(composition, delta, width, engine), gap)
     return Bound(
         interval.lower,
         interval.estimate,
@@ -50,10 +49,7 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
 def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
-    found: list[tuple[Direction, Interval]] = []
-    for direction, composition in _directions(plan):
-        found.append((direction, _log_delta(composition, epsilon, gap, engine)))
-    worst, log = _worst(found)
+    worst, log = _worst(plan, lambda composition, width: _log_delta(composition, epsilon, width, engine), gap)
     ends = (log.lower, log.estimate, log.upper)
     log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
     lower, estimate, upper = (math.exp(end) for end in ends)
@@ -90,12 +86,25 @@ def _directions(plan: Plan) -> list[tuple[Direction, Composition]]:
     return out
 
 
-def _worst(found: list[tuple[Direction, Interval]]) -> tuple[Direction, Interval]:
-    """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
-    direction, leader = max(found, key=lambda item: item[1].upper)
-    lower = max(interval.lower for _, interval in found)
-    estimate = max(interval.estimate for _, interval in found)
-    return direction, replace(leader, lower=lower, estimate=min(max(estimate, lower), leader.upper))
+def _worst(
+    plan: Plan, ask: Callable[[Composition, float | None], Interval], gap: float | None
+) -> tuple[Direction, Interval]:
+    """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
+
+    The first direction is asked at the gap wanted. Of another one a coarse interval is enough where it lies below.
+    """
+    (direction, leader), *others = _directions(plan)
+    best_direction, best = direction, ask(leader, gap)
+    for other, composition in others:
+        coarse = ask(composition, COARSE_GAP)
+        if coarse.upper <= best.lower:
+            continue
+        found = ask(composition, gap)
+        lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
+        if found.upper > best.upper:
+            best_direction, best = other, found
+        best = replace(best, lower=lower, estimate=min(max(estimate, lower), best.upper))
+    return best_direction, best
 
 
 def _epsilon(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
@@ -154,6 +163,13 @@ def _finite_log_delta(composition: Composition, epsilon: float, gap: float | Non
         if at >= low * (1 - Fraction(1, 2**50)):
             # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
             return Interval(-math.inf, -math.inf, math.log(-math.expm1(-float(high - at))) + 1e-12)
+        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
+        found = engine(composition).log_delta(epsilon, gap)
+        free = math.log(-math.expm1(-float(high - at))) + 1e-12
+        if free < found.upper:
+            lower = min(found.lower, free)
+            return replace(found, lower=lower, estimate=min(max(found.estimate, lower), free), upper=free)
+        return found
     return engine(composition).log_delta(epsilon, gap)
 
 

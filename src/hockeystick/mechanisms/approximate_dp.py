@@ -29,8 +29,8 @@ class ApproximateDP(Mechanism):
     Raises:
         InvalidInputError: a value outside its domain.
 
-    >>> ApproximateDP(epsilon=0.1, delta=1e-8).pair(Direction.ADD).infinite_mass
-    1e-08
+    >>> ApproximateDP(epsilon=0.1, delta=1e-8).pair(Direction.ADD).loss_range
+    (-0.1, 0.1)
     """
 
     epsilon: Annotated[float, AT_LEAST_ZERO.of("the guarantee's epsilon")]

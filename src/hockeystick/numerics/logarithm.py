@@ -13,8 +13,9 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
     """``log |1 + w|``, the angle of 1 + w, and ``|1 + w|``; accurate for small w too (NumPy's complex log1p is not)."""
     real, imaginary = w.real, w.imag
     size = np.hypot(1 + real, imaginary)
-    excess = 2 * real + np.square(real) + np.square(imaginary)
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        excess = 2 * real + np.square(real) + np.square(imaginary)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         log_size = np.where(excess > -0.75, 0.5 * np.log1p(np.maximum(excess, -0.75)), np.log(size))
     return log_size, np.arctan2(imaginary, 1 + real), size
 

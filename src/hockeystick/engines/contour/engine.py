@@ -32,6 +32,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 DEFAULT_GAP = 1e-6
+LEAST_ROUNDS = 4  # sampled rounds; a Gaussian's own transform falls off at once
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
 MAX_AMPLIFICATION = 12.0  # log of how much more rounding weighs at less tilt
 MAX_EVALUATIONS = 6_000_000  # of elementary functions: beyond, the grid engine is quicker
@@ -191,8 +192,9 @@ class _Contour:
         variation = [(transform.log_variation(self.t), k) for transform, k in self._transforms]
         finite = [(v, k) for v, k in variation if math.isfinite(v)]
         power = sum(k for _, k in finite)
-        if not power:
-            raise NotApplicableError("no round has a characteristic function that falls off")
+        at_once = any(transform.mean_distance(self.t) and not transform.envelope_reach(self.t) for transform, _ in self._transforms)
+        if not at_once and power < LEAST_ROUNDS:
+            raise NotApplicableError(f"fewer than {LEAST_ROUNDS} rounds have a characteristic function that falls off")
         # where total variation alone suffices: sum k (v - log s) - log(pi (power + 1) s) <= depth - 3
         last = math.exp((sum(k * v for v, k in finite) + 3.0 - depth) / (power + 1))
         edges = self._edges(0.6 * math.sqrt(2 * max(-depth, 1.0) / variance), last)

@@ -151,11 +151,12 @@ class GridEngine:
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
-            if deeper > depth - 1.0 and abs(at - epsilon) < 0.05 * at:  # else the guess was to blame, not the mesh
+            if deeper > depth - 1.0 and abs(at - epsilon) <= 0.05 * at:  # else the guess was to blame, not the mesh
                 share *= min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper
         assert best is not None
-        return replace(best, limited=run.limited if query.width(best) > gap else None, engine="grid")
+        limited = run.limited or "refining the mesh no longer narrowed the interval"
+        return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")
 
 
 class _Run:
