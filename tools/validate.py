@@ -1,8 +1,9 @@
 """Hold the certified bounds against a file of true values: ``make validate VALUES=path/to/values.json``.
 
-The file holds ``{"records": [record, ...]}``; a record has the keys ``plan``, ``quantity`` (``epsilon`` or ``delta``), the other of the two, and
-``value``, numbers as decimal strings. A record fails where the truth lies outside the interval, where the interval is wider
-than the asked gap (by default 1e-6 where the contour engine answered, else 1e-3), or where it took too long.
+The file holds ``{"records": [record, ...]}``; a record has the keys ``plan``, ``quantity`` (``epsilon`` or
+``delta``), the other of the two, and ``value``, numbers as decimal strings. A record fails where the truth lies
+outside the interval, where the interval is wider than the asked gap (by default 1e-6 where the contour engine
+answered, else 1e-3), or where it took too long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A plan: what was run on the data, as data. Rounds, how often each, and for which neighbouring relation.
 
-Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the way
-they were folded give bit-identical answers.
+Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the
+way they were folded give bit-identical answers.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from hockeystick.bounds import Bound, DeltaBound
 
 
+NO_SAMPLING = NoSampling()
+
+
 @dataclass(frozen=True)
 class Round:
     """One mechanism, how its records are sampled, and how often it is run.
@@ -40,7 +43,7 @@ class Round:
     """
 
     mechanism: Mechanism
-    sampling: Sampling = NoSampling()
+    sampling: Sampling = NO_SAMPLING
     count: int = 1
 
     def __post_init__(self) -> None:
@@ -69,7 +72,8 @@ class Round:
         claim = self.sampling.claim(type(self.mechanism), direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
-                f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: {claim.source}; "
+                f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "
+                f"{claim.source}; "
                 "`hockeystick supported` lists what is"
             )
         if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
@@ -92,7 +96,7 @@ class Plan:
         rounds: any iterable of rounds; equal ones are merged.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
         delta: default target of :meth:`epsilon`, in (0, 1).
-        published: what a source says of the plan (``source``, ``epsilon``, ``delta``, ...); never used in a computation.
+        published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
 
     Raises:
         InvalidInputError: an unknown adjacency, or delta outside (0, 1).
@@ -134,7 +138,8 @@ class Plan:
             return NotImplemented
         if other.adjacency is not self.adjacency:
             raise InvalidInputError(
-                f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and {other.adjacency.value!r}",
+                f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and "
+                f"{other.adjacency.value!r}",
                 "adjacency",
             )
         delta = self.delta_target if self.delta_target is not None else other.delta_target
@@ -206,8 +211,8 @@ class Plan:
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
 
         Returns:
-            A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range of a
-            double (the upper end is then 5e-324).
+            A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
+            of a double (the upper end is then 5e-324).
 
         Raises:
             InvalidInputError: a value outside its domain.

@@ -1,7 +1,8 @@
 """From a plan to a certified bound by an engine: directions apart, mass at infinity apart, the maximum last.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over the finite losses only
-(their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its supremum on.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over
+the finite losses only (their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its
+supremum on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``contour``: this library's trapezoid rule on the saddle-point contour.
 
-Certified on both sides. Cost independent of the number of rounds; Gaussian rounds, sampled or not, and black boxes among them.
-Not for Laplace noise, nor for a few rounds at a small sampling rate: those are refused.
+Certified on both sides. Cost independent of the number of rounds; Gaussian rounds, sampled or not, and black boxes
+among them. Not for Laplace noise, nor for a few rounds at a small sampling rate: those are refused.
 """
 
 from __future__ import annotations

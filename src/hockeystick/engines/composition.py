@@ -1,8 +1,8 @@
 """One direction of a plan: pairs with their counts, and its cumulant generating function by plain quadrature.
 
 Symbols: ``K(t) = log E_P e^(tL)`` over finite losses, summed over all rounds; ``K'``, ``K''`` its derivatives, the mean
-and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)`` (Alghamdi
-et al. 2023, arXiv 2208.09595). Everything here steers the engines (tilt, window, mesh) and certifies nothing.
+and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)``
+(Alghamdi et al. 2023, arXiv 2208.09595). Everything here steers the engines (tilt, window, mesh) and certifies nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Composition:
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss of the composition; equal where every pair knows its own exactly.; only for a bounded loss."""
+        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly."""
         low = high = Fraction(0)
         for pair, count in self.rounds:
             exact = pair.exact_supremum

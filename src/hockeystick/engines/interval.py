@@ -11,7 +11,7 @@ from hockeystick.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """What one direction gives: certified ends and the best guess between. ``limited`` says what kept it from the asked gap."""
+    """Certified ends and the best guess between, of one direction; ``limited``: what kept it from the asked gap."""
 
     lower: float
     estimate: float
@@ -38,7 +38,7 @@ class Engine(Protocol):
     """Certified intervals for one direction with finite losses."""
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Epsilon where log delta_finite meets a target that is itself known up to an interval; ``None``: the default gap.
+        """Epsilon where log delta_finite meets a target known up to an interval; gap ``None``: the engine's default.
 
         Raises:
             NotApplicableError: the engine does not apply.

@@ -1,8 +1,8 @@
 """What a mechanism has to say for itself: its parameters, its dominating pair in each direction, and who proved it.
 
-To add a mechanism: a frozen dataclass in a file of its own, with ``name``, ``claims`` and ``pair``; if its law is new, a pair
-in ``pairs/``; its class in ``MECHANISMS``. The plan-file keys, the JSON Schema, the table of what is supported and the error
-messages follow from the dataclass.
+To add a mechanism: a frozen dataclass in a file of its own, with ``name``, ``claims`` and ``pair``; if its law is
+new, a pair in ``pairs/``; its class in ``MECHANISMS``. The plan-file keys, the JSON Schema, the table of what is
+supported and the error messages follow from the dataclass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The key ``replace_one_distance``, shared by the mechanisms that add noise.
 
-Noise is relative to the bound C on one record's contribution. Replacing a record moves the sum by up to 2C, unless C was
-computed for replacement already.
+Noise is relative to the bound C on one record's contribution. Replacing a record moves the sum by up to 2C, unless C
+was computed for replacement already.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def sampling_reason(distance: float) -> str | None:
     if distance == FULL_DISTANCE:
         return None
     return (
-        "replace_one_distance = 1 cannot be combined with sampling: a bound on the distance alone does not give the mixture pair; "
+        "replace_one_distance = 1 cannot be combined with sampling: a bound on the distance alone does not give the "
+        "mixture pair; "
         "leave the key out and give noise_multiplier relative to the norm bound of one record"
     )
 
@@ -32,6 +33,7 @@ def replacement_reason(distance: float) -> str | None:
     if distance == FULL_DISTANCE:
         return None
     return (
-        "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record is replaced, "
+        "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record "
+        "is replaced, "
         "not the contribution of one record"
     )

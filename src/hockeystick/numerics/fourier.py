@@ -6,15 +6,17 @@ c roundings for each of log2 n levels (a complex product by a twiddle that is it
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
 entry by entry (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 24.1, kept entrywise instead of in
-norm). A complex product errs by sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6 also covers the
-larger radices, a level of which counts for log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
+norm). A complex product errs by sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6
+also covers the larger radices, a level of which counts for log2(radix) levels. Lengths are 5-smooth, so that
+Bluestein's algorithm is not used.
 
 The heaviest entry x_m of a vector with sum 1 is taken out: with the vector turned so that m = 0, ``X_j = 1 + w_j``,
-``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law that rarely leaves its mode
-(a small sampling rate on a coarse grid) loses nothing by being composed a billion times.
+``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law that
+rarely leaves its mode (a small sampling rate on a coarse grid) loses nothing by being composed a billion times.
 
-A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform turns a bound on
-every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of ``|Y_j|``.
+A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
+turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
+``|Y_j|``.
 """
 
 from __future__ import annotations
@@ -52,7 +54,8 @@ class ConvolutionPower:
     """A circular convolution of powers.
 
     Attributes:
-        values: shape (n,), the convolution divided by ``exp(log_scale)``, to a relative error ``scale_error`` of all entries
+        values: shape (n,), the convolution divided by ``exp(log_scale)``, to a relative error ``scale_error`` of all
+        entries
             together and an absolute error ``error`` of each; entries may be negative by that.
         origin: entry p stands for the sum of positions ``origin + p`` modulo n.
         error: bound on the absolute error of every entry of ``values``.
@@ -91,8 +94,8 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
         log_size, angle, size = log_one_plus(w)
         folds = len(x) // n + 1
         absolute = 2 * (e + (4 + folds) * UNIT_ROUNDOFF) * moved + 4 * UNIT_ROUNDOFF * np.abs(w)
-        # |X^k - P| <= |P| (exp(k r) - 1) with r = absolute / (|X| - absolute) while |X| >= 2 absolute; below that |P| is taken
-        # as (2 absolute)^k, |X| <= 3 absolute, and r = 2 is enough.
+        # |X^k - P| <= |P| (exp(k r) - 1) with r = absolute / (|X| - absolute) while |X| >= 2 absolute; below that |P|
+        # is taken as (2 absolute)^k, |X| <= 3 absolute, and r = 2 is enough.
         small = size < 2 * absolute
         log_abs += k * np.where(small, np.log(np.maximum(2 * absolute, 1e-300)), log_size)
         turns += np.remainder(k * (angle / (2 * math.pi)), 1.0)

@@ -1,7 +1,8 @@
 """The unit round-off, and the stated accuracy of the elementary functions on which every certified number rests.
 
-A bound is *certified* when it is proved given that each function below returns a value within ``ULPS`` units in the last
-place of the true one over the ranges used. ``tests/test_elementary_accuracy.py`` measures this against ball arithmetic.
+A bound is *certified* when it is proved given that each function below returns a value within ``ULPS`` units in the
+last place of the true one over the ranges used. ``tests/test_elementary_accuracy.py`` measures this against ball
+arithmetic.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import math
 UNIT_ROUNDOFF = 2.0**-53
 
 ULPS = 4
-"""Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them. Measured:
-below 1 for the first four. SciPy's log_ndtr, off by up to 2,000, only enters remainders, with a slack of 1e-11."""
+"""Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them.
+Measured: below 1 for the first four. SciPy's log_ndtr, off by up to 2,000, only enters remainders, with a slack of 1e-11."""
 
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""

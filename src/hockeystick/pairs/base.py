@@ -126,8 +126,8 @@ class DominatingPair(ABC):
 
     @property
     def exact_supremum(self) -> Fraction | None:
-        """The largest finite loss as an exact number, where the pair's parameters give one; they are read as the decimals
-        they print as."""
+        """The largest finite loss as an exact number, where the pair's parameters give one; they are read as
+        the decimals they print as."""
         return None
 
     @property

@@ -2,9 +2,9 @@
 
 The loss is ``-theta`` for x <= 0, ``theta`` for x >= theta and ``2x - theta`` between: two atoms and a smooth part.
 The pair is its own mirror image. It dominates the Laplace mechanism on vectors whose L1 change is at most theta scales.
-Proof: let A, B, C be the law of iid log-concave noise shifted by 0, by v_1 e_1, and by v_1 e_1 + v_2 e_2. A test of level
-a for A against B has power at most 1 - f_1(a) with f_i the trade-off function of the scalar shift v_i, so against C at
-most 1 - f_2(1 - f_1(a)). For scalar log-concave noise the same half-line is optimal for every shift, hence
+Proof: let A, B, C be the law of iid log-concave noise shifted by 0, by v_1 e_1, and by v_1 e_1 + v_2 e_2. A test of
+level a for A against B has power at most 1 - f_1(a) with f_i the trade-off function of the scalar shift v_i, so
+against C at most 1 - f_2(1 - f_1(a)). For scalar log-concave noise the same half-line is optimal for every shift, hence
 f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). Repeat over the coordinates.
 """
 

@@ -6,22 +6,25 @@ With phi the standard normal density, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``
 - add: ``m(z) = int phi g^(-z)``, loss -u;
 - replace-one: ``m(z) = int phi g(x)^(1+z) g(-x)^(-z)``, loss u - v.
 
-**Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be taken out on paper: with A the real part of the exponent, D
-the first-order loss (``e^u - 1``, ``-(e^u - 1)``, ``e^u - e^v``), L the loss,
+**Stable form.** ``int phi (g - 1) = 0``, so the first-order terms may be taken out on paper: with A the real part of
+the exponent, D the first-order loss (``e^u - 1``, ``-(e^u - 1)``, ``e^u - e^v``), L the loss,
 
     m - 1 = int phi [ e^A - 1 - (first order of A) - 2 e^A sin^2(sL/2) + i (e^A sin sL - s D) ]
 
-every part of which is computed to a few roundings of its own size: k log m then errs by u times the total cumulant, not by u k.
+every part of which is computed to a few roundings of its own size: k log m then errs by u times the total cumulant,
+not by u k.
 
 **Remainders** of the trapezoid rule with step dx on [x_low, x_high]:
 
-- step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the larger integral of the
-  modulus along ``Im x = +-a`` (Trefethen, Weideman 2014, SIAM Review 56(3), Theorem 5.1). ``|phi(x + ia)| = phi(x) e^(a^2/2)``;
-  ``g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x)`` and ``|arg g| <= mu a`` for ``mu a < pi``, 1 - q and q e^(..) being positive weights of 1 and
-  ``e^(i mu a)``. So ``M <= m(t) e^(a^2/2 + c s mu a) cos(mu a / 2)^(-d t)``, c = 1 (2 for replace-one), d = 0 for remove and 1 otherwise; the
-  first-order terms add ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
-- range: beyond the ends ``g^(1+t) <= 2^t ((1-q)^(1+t) + q^(1+t) e^((1+t)(mu x - mu^2/2)))`` for t >= 0 and ``g^(-t) <= (1-q)^(-t)``, so what is left out is
-  at most a sum of normal tails; a sum beyond the last node of a decreasing function is below its integral from that node.
+- step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
+  larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014, SIAM Review 56(3), Theorem 5.1).
+  ``|phi(x + ia)| = phi(x) e^(a^2/2)``; ``g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x)`` and ``|arg g| <= mu a`` for ``mu
+  a < pi``, 1 - q and q e^(..) being positive weights of 1 and ``e^(i mu a)``. So ``M <= m(t) e^(a^2/2 + c s mu a)
+  cos(mu a / 2)^(-d t)``, c = 1 (2 for replace-one), d = 0 for remove and 1 otherwise; the first-order terms add
+  ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
+- range: beyond the ends ``g^(1+t) <= 2^t ((1-q)^(1+t) + q^(1+t) e^((1+t)(mu x - mu^2/2)))`` for t >= 0 and ``g^(-t)
+  <= (1-q)^(-t)``, so what is left out is at most a sum of normal tails; a sum beyond the last node of a decreasing
+  function is below its integral from that node.
 """
 
 from __future__ import annotations
@@ -138,6 +141,7 @@ class MixtureTransform:
         q, mu = self.rate, self.mu
         ca, cb = self.kind.coefficients(t)
         weight = abs(ca) + abs(cb) + 2 * s
+
         def tail(x: float) -> float:
             return float(log_ndtr(x)) * (1 - 1e-11)  # SciPy's is off by up to 2,000 units in the last place
 
@@ -168,9 +172,9 @@ class MixtureTransform:
 
         - Where v E|L - c| is small: from the spread of the core of the tilted law. With L, L' independent,
           ``|phi(v)|^2 = E cos v(L - L') <= 1 - sum_I E[1 - cos v(L - L'); both in I]`` over disjoint intervals I, and
-          ``1 - cos y >= c(b) y^2`` for ``|y| <= b``, ``c(b) = (1 - cos b) / b^2``. For intervals of length at most ``b / v'`` all v in
-          [v', v''] give ``|phi(v)|^2 <= 1 - c(b) v'^2 sum_I E[(L - L')^2; both in I]``. The expectations are bounded from below over
-          cells of x, with the least density and the least distance in each.
+          ``1 - cos y >= c(b) y^2`` for ``|y| <= b``, ``c(b) = (1 - cos b) / b^2``. For intervals of length at most
+          ``b / v'`` all v in [v', v''] give ``|phi(v)|^2 <= 1 - c(b) v'^2 sum_I E[(L - L')^2; both in I]``. The
+          expectations are bounded from below over cells of x, with the least density and the least distance in each.
         - Elsewhere: from values at the edges, and ``| |phi|' | <= E|L - c|`` between them.
         """
         out = np.zeros(len(edges) - 1)
@@ -232,7 +236,7 @@ class MixtureTransform:
         return float((mass * np.maximum(apart[1:], apart[:-1])).sum()) + 1e-8 * float(apart.max() + self.mu)
 
     def _spread(self, t: float, windows: Array, length: float, log_m: float, cells: int) -> float:
-        """A lower bound on ``sum_I E[(L - L')^2; both in I]``: the least mass of each cell, the least distance of each two."""
+        """A lower bound on ``sum_I E[(L - L')^2; both in I]``: least mass of each cell, least distance of each two."""
         low, width = windows[:-1, None], np.diff(windows)[:, None] / cells
         edges: Array = low + width * np.arange(cells + 1, dtype=np.float64)
         log_density, off = self._tilted(t, edges, log_m)
@@ -282,10 +286,10 @@ class MixtureTransform:
         return self.mu * mixed_slope(towards, mixed_loss(towards, self.rate), self.rate)
 
     def log_variation(self, t: float) -> float:
-        """``|phi(s)| <= V / s``, V the total variation of w / L', w the tilted density of x, by one integration by parts.
+        """``|phi(s)| <= V / s``, V the total variation of w / L', w the tilted density of x: one integration by parts.
 
-        V is bounded cell by cell: the largest value times the steepest logarithmic slope times the width. Beyond the cells
-        w / L' is monotone and adds its end values.
+        V is bounded cell by cell: the largest value times the steepest logarithmic slope times the width. Beyond the
+        cells w / L' is monotone and adds its end values.
         """
         low, high = self._range(t, 1e-6)
         edges: Array = low + (high - low) / SEARCH_CELLS * np.arange(SEARCH_CELLS + 1, dtype=np.float64)
@@ -337,7 +341,9 @@ class MixtureLine:
         self._real = float((beyond - linear).sum())
         # rounding: x^2 and A in the exponents, the sums, a few operations
         towards = transform.mu * (x - 0.5 * transform.mu), transform.mu * (-x - 0.5 * transform.mu)
-        rated = abs(ca) * rate_error(towards[0], u, transform.rate) + abs(cb) * rate_error(towards[1], v, transform.rate)
+        rated = abs(ca) * rate_error(towards[0], u, transform.rate) + abs(cb) * rate_error(
+            towards[1], v, transform.rate
+        )
         care = UNIT_ROUNDOFF * (64 + 4 * np.square(x) + 16 * np.abs(exponent) + count + 4 * rated)
         self._care_tilted = tilted * care
         self._real_error = float((care * (np.abs(beyond) + np.abs(linear))).sum())

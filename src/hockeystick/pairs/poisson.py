@@ -82,9 +82,11 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
-    """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much, where q is near 1."""
+    """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much for q near 1."""
     with np.errstate(over="ignore"):
-        error: Array = np.where(loss > 0, 1.0, rate * np.abs(np.expm1(np.minimum(loss, 0.0))) * np.exp(-np.minimum(psi, 0.0)))
+        error: Array = np.where(
+            loss > 0, 1.0, rate * np.abs(np.expm1(np.minimum(loss, 0.0))) * np.exp(-np.minimum(psi, 0.0))
+        )
     return error
 
 

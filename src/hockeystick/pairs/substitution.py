@@ -1,10 +1,11 @@
 """Poisson-subsampled Gaussian under replacement of one record.
 
 P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
-Dominating by Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769), Proposition 13. The pair is its own mirror image (x -> -x).
+Dominating by Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769), Proposition 13. The pair is its own mirror
+image (x -> -x).
 
-Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing; its
-inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
+Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing;
+its inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
 ``mu x = L/2 + asinh((1 - q)/c * sinh(L/2))``.
 """
 

@@ -1,7 +1,7 @@
 """Characteristic functions of privacy losses along a vertical line, with every error bounded.
 
-``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. What an engine needs of one round is a :class:`Transform`: K on the line, an upper bound
-on K(t), and how fast ``|m(t + is)| / m(t)`` is bound to fall.
+``m(z) = E_P e^(zL)``, ``K = log m``, ``z = t + is``. What an engine needs of one round is a :class:`Transform`: K on
+the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound to fall.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ class AtomLine:
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     """log m and the error that an absolute error of m causes in it.
 
-    Where m may be 0 within its error, a value stands in for which ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)`` still holds: |m| is
-    then at most three times the error, and the value is the log of twice the error.
+    Where m may be 0 within its error, a value stands in for which ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)``
+    still holds: |m| is then at most three times the error, and the value is the log of twice the error.
     """
     size = np.abs(m)
     small = size < 2 * absolute

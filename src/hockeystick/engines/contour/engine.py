@@ -1,18 +1,20 @@
 """Certified epsilon and log delta by the trapezoid rule on a vertical line through the saddle point.
 
-With ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, ``delta(eps) = (1 / 2 pi) int e^(F(t + is)) ds``, and by Poisson summation the
-trapezoid rule of step ``2 pi / P`` is exactly
+With ``F(z) = K(z) - eps z - log z - log(1 + z)`` and t > 0, ``delta(eps) = (1 / 2 pi) int e^(F(t + is)) ds``, and by
+Poisson summation the trapezoid rule of step ``2 pi / P`` is exactly
 
     S = (1 / P) sum_j e^(F(t + 2 pi i j / P)) = sum_m e^(t P m) delta(eps + P m) .
 
-Every alias is positive, so S is an upper bound at any step. The excess is at most (delta <= 1 to the left, a Chernoff bound at
-the tilt t + theta to the right)
+Every alias is positive, so S is an upper bound at any step. The excess is at most (delta <= 1 to the left, a Chernoff
+bound at the tilt t + theta to the right)
 
-    1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t / (1+t)^(1+t) .
+    1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t /
+    (1+t)^(1+t) .
 
-The sum is cut at ``|s| = S``. What is left out is at most ``(2 / P) sum e^(K(t) - t eps) rho(s_j) / s_j^2`` with ``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``,
-bounded by the decay of each transform over doubling intervals, and beyond the last by total variation. Each value of K comes with a
-bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
+The sum is cut at ``|s| = S``. What is left out is at most ``(2 / P) sum e^(K(t) - t eps) rho(s_j) / s_j^2`` with
+``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``, bounded by the decay of each transform over doubling intervals, and beyond
+the last by total variation. Each value of K comes with a bound on its error, which enters the sum as ``|e^F| (e^error
+- 1)``.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ class ContourEngine:
         return _labelled(found, found.upper - found.lower <= gap)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap."""
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap."""
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
@@ -192,7 +194,10 @@ class _Contour:
         variation = [(transform.log_variation(self.t), k) for transform, k in self._transforms]
         finite = [(v, k) for v, k in variation if math.isfinite(v)]
         power = sum(k for _, k in finite)
-        at_once = any(transform.mean_distance(self.t) and not transform.envelope_reach(self.t) for transform, _ in self._transforms)
+        at_once = any(
+            transform.mean_distance(self.t) and not transform.envelope_reach(self.t)
+            for transform, _ in self._transforms
+        )
         if not at_once and power < LEAST_ROUNDS:
             raise NotApplicableError(f"fewer than {LEAST_ROUNDS} rounds have a characteristic function that falls off")
         # where total variation alone suffices: sum k (v - log s) - log(pi (power + 1) s) <= depth - 3
@@ -262,7 +267,7 @@ class _Contour:
         return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
 
     def solve(self, target: float, guess: float) -> tuple[float, float]:
-        """Newton on log S for the epsilon >= 0 at which it meets the target; also ``-d log S / d eps`` there. Not certified."""
+        """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there: Newton, not certified."""
         epsilon, slope = guess, self.t
         for _ in range(40):
             value, _, derivative = self._sums(epsilon)

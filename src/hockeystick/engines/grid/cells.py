@@ -1,21 +1,21 @@
-"""Integrals of one pair over the cells of a loss grid: everything that spreading and merging need, without cancellation.
+"""Integrals of one pair over the cells of a loss grid: all that spreading and merging need, without cancellation.
 
-Grid points are ``offset + j h``. A cell [l, r] lies between two knots, neighbouring grid points in the bulk of the law, further
-apart where it is rarely met (see :func:`_knots`), and is cut in two (see :func:`_cuts`); over each part
+Grid points are ``offset + j h``. A cell [l, r] lies between two knots, neighbouring grid points in the bulk of the
+law, further apart where it is rarely met (see :func:`_knots`), and is cut in two (see :func:`_cuts`); over each part
 
     left  = int p(x) w(L(x)) dx,   right = int p(x) (1 - w(L(x))) dx,   w(L) = (e^-L - e^-r) / (e^-l - e^-r)
 
-are taken by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). ``w`` is the
-share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the likelihood ratio
-kept (Doroshenko et al. 2022, arXiv 2207.04380: the connect-the-dots split, cell by cell). Written as
+are taken by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). ``w``
+is the share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the
+likelihood ratio kept (Doroshenko et al. 2022, arXiv 2207.04380: the connect-the-dots split, cell by cell). Written as
 
     1 - w = expm1(l - L) / expm1(l - r),      w = e^(l - L) expm1(L - r) / expm1(l - r)
 
 every term is positive. All masses are tilted: multiplied by ``e^(t l - kappa)``, formed in log space.
 
-Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error of L
-moves a share of at most ``loss_error / (r - l)`` of the cell's mass across the cell. Both are returned, in the same units, for the
-constructions to charge to the safe side.
+Rounding. A relative error of a mass is bounded by ``mass_error`` (the exponent's absolute error); an absolute error
+of L moves a share of at most ``loss_error / (r - l)`` of the cell's mass across the cell. Both are returned, in the
+same units, for the constructions to charge to the safe side.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may we
 MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
-ON_GRID = 4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
+ON_GRID = (
+    4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class Points:
 
 @dataclass(slots=True)
 class Cells:
-    """Tilted integrals over n cells; cell i is [g, g'] with g at grid index ``knots[i]``, scaled by ``e^(t g - kappa)``.
+    """Tilted integrals over n cells; cell i is [g, g'] with g at grid index ``knots[i]``, scaled by ``e^(tg - kappa)``.
 
     Attributes:
         knots: shape (n + 1,), grid indices in increasing order.
@@ -164,8 +166,9 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     """Grid indices between which to put cells: neighbours in the bulk, up to BLOCK apart in the tails.
 
     The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
-    ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the tail then adds a
-    few hundredths of the bulk's error. Masses are over-estimated, by the largest density over pieces of a block.
+    ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the
+    tail then adds a few hundredths of the bulk's error. Masses are over-estimated, by the largest density over pieces
+    of a block.
     """
     blocks = -(-(last - first) // BLOCK)
     starts = first + BLOCK * np.arange(blocks + 1)
@@ -250,9 +253,10 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_hi
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
     """Where to cut each cell so that merging finds its conditional means near the grid points.
 
-    Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has its mean on
-    the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s is read off the masses of the two half-cells
-    between ``edges``; the mean is of ``1 - e^(g - L)``, about ``(L - g) e^(-(L - g)/2)``, which takes 1/2 from s.
+    Any cut is valid. Where the density of the loss goes as ``e^(sL)``, the part of law between two cuts h apart has
+    its mean on the grid point if each cut is at ``g + (h/2) (1 - coth(sh/2) + 2/(sh))``. s is read off the masses of
+    the two half-cells between ``edges``; the mean is of ``1 - e^(g - L)``, about ``(L - g) e^(-(L - g)/2)``, which
+    takes 1/2 from s.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
     width = np.diff(grid)

@@ -1,9 +1,9 @@
 """From one direction of a plan to a certified interval, mesh, tilt and window chosen by the error law.
 
-Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging takes ``h^2/12``
-away, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t (1+t) h^2 / 8``. The law gives the
-first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side) correct it before anything is composed,
-and the interval obtained corrects it again until it is as narrow as was asked.
+Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging takes
+``h^2/12`` away, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t
+(1+t) h^2 / 8``. The law gives the first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side)
+correct it before anything is composed, and the interval obtained corrects it again until it is as narrow as was asked.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ class GridEngine:
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
                 tilt = guide.saddle(epsilon)
-            # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within one
+            # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within
+            # one
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = min(tilt, query.steepest(gap, epsilon), guide.finest)
             run = _Run(self.composition, guide, bend, epsilon, depth, asked, share)
@@ -165,8 +166,8 @@ class _Run:
     Args:
         composition: one direction.
         guide: its approximate cumulants.
-        saddle: saddle point of epsilon, or where that is steeper than what is asked can show, how fast delta falls over that.
-        epsilon: where to look.
+        saddle: saddle point of epsilon, or where that is steeper than what is asked can show, how fast delta falls
+        over that. epsilon: where to look.
         depth: about log delta there.
         asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
         share: of that, what the mesh may cause by the error law.

@@ -1,9 +1,10 @@
 """The lower convex hull of a polygon given by its kinks, for the lower bounds of ``laws.py``.
 
-A curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log alpha_j`` that lies below the privacy
-curve of one round may replace it in a composition, whatever its total mass, as long as every mass is non-negative: with the
-other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is increasing in f. So masses may be repaired locally, by any change that
-lowers f. The masses are tilted, ``p_j e^(t g_j)``; moving mass between knots rescales it.
+A curve ``f(alpha) = sum_j q_j (alpha_j - alpha)_+`` with P-masses ``p_j = q_j alpha_j`` at losses ``g_j = log
+alpha_j`` that lies below the privacy curve of one round may replace it in a composition, whatever its total mass, as
+long as every mass is non-negative: with the other rounds fixed, ``delta = int f(c / Lambda_2) Lambda_2 dQ_2`` is
+increasing in f. So masses may be repaired locally, by any change that lowers f. The masses are tilted, ``p_j e^(t
+g_j)``; moving mass between knots rescales it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     Returns:
         Masses of the same shape, all non-negative; ``None`` if that takes too long or leads nowhere.
 
-    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At either end
-    it is merged with as many as it takes, and the one outcome that results is brought onto the grid.
+    Inside, a knot of negative mass is dropped: its mass is spread over its neighbours, which lowers the curve. At
+    either end it is merged with as many as it takes, and the one outcome that results is brought onto the grid.
     """
     held = np.flatnonzero(mass)
     negative = [int(i) for i in np.flatnonzero(mass < 0)]
@@ -81,9 +82,9 @@ def _share(mass: Array, i: int, low: int, high: int, at: Array, t: float) -> Non
 def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
     """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
 
-    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies above is a
-    line down to its crossing of 0, that is one outcome. It is merged with enough of knot m - 1 to have loss g_m, or rounded
-    down to g_m if there is not enough.
+    The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies
+    above is a line down to its crossing of 0, that is one outcome. It is merged with enough of knot m - 1 to have
+    loss g_m, or rounded down to g_m if there is not enough.
 
     Returns:
         The new highest knot, -1 if there is none.

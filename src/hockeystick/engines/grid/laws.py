@@ -1,13 +1,14 @@
 """A pair on a loss grid, made worse (an upper bound) or better (a lower bound).
 
-One idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lambda with its mean kept makes the adversary
-stronger, *merging* outcomes into their conditional mean makes it weaker; both at every epsilon, in both directions, and
-factor by factor under composition, because ``(prod Lambda_i - c)_+`` is convex in each factor.
+One idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lambda with its mean kept makes the
+adversary stronger, *merging* outcomes into their conditional mean makes it weaker; both at every epsilon, in both
+directions, and factor by factor under composition, because ``(prod Lambda_i - c)_+`` is convex in each factor.
 
-:func:`spread` is connect-the-dots (Doroshenko et al. 2022, arXiv 2207.04380). :func:`merge` is its optimistic twin: the cell
-around each grid point is merged into one outcome, of loss c_j near g_j; neighbours lend each other the mass that brings every
-c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of the tangents taken at the
-middles of the cells, then its lower convex hull, which lies below the curve and has all its kinks on the grid.
+:func:`spread` is connect-the-dots (Doroshenko et al. 2022, arXiv 2207.04380). :func:`merge` is its optimistic twin:
+the cell around each grid point is merged into one outcome, of loss c_j near g_j; neighbours lend each other the mass
+that brings every c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of
+the tangents taken at the middles of the cells, then its lower convex hull, which lies below the curve and has all its
+kinks on the grid.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ class GridLaw:
 def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     """Every outcome split between the ends of its cell with the mean of Lambda kept: an upper bound.
 
-    Rounding: masses are scaled up by their relative error; the mass whose side is in doubt goes to the upper end. What was
-    left out below is put on the second knot.
+    Rounding: masses are scaled up by their relative error; the mass whose side is in doubt goes to the upper end.
+    What was left out below is put on the second knot.
     """
     step = _steps(cells, mesh)
     left, right = cells.left.sum(axis=0), cells.right.sum(axis=0)
@@ -90,11 +91,12 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     """The outcomes around each knot merged onto it: a lower bound.
 
-    With p_j the mass around knot g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ / expm1(g_j - g_j-1)`` of
-    P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to it. Where no atom lies on the grid, the
-    grid is first moved by the o that brings one of the heaviest merged outcomes onto it, whichever gives the best bound (the
-    cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). That is what a law wants whose bulk fits into one cell, with nobody to borrow
-    from. Rounding: d_j is lowered by its error, masses are scaled down by theirs. What was left out below stays out.
+    With p_j the mass around knot g_j and ``d_j = int p (1 - e^(g_j - L))`` its excess, the hull moves ``d_j^+ /
+    expm1(g_j - g_j-1)`` of P-mass from g_j-1 up to g_j and ``d_j^- / -expm1(g_j - g_j+1)`` from g_j+1 down to it.
+    Where no atom lies on the grid, the grid is first moved by the o that brings one of the heaviest merged outcomes
+    onto it, whichever gives the best bound (the cells stay: ``d_j`` becomes ``e^o d_j - expm1(o) p_j``). That is what
+    a law wants whose bulk fits into one cell, with nobody to borrow from. Rounding: d_j is lowered by its error,
+    masses are scaled down by theirs. What was left out below stays out.
     """
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)
@@ -127,7 +129,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
-    """Merged masses at the knots and at one empty knot on either side, to lend from; the hull takes back what is not there."""
+    """Merged masses at the knots and one empty knot on either side, to lend from; the hull takes back what is not there."""
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     gap = np.diff(knots) * mesh.h
     rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], 700.0))

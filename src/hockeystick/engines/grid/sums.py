@@ -1,15 +1,19 @@
 """The law of a sum of grid losses, near where it matters, with every error charged to one side.
 
-The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S - eps)`` with
-``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S. The window [low, high) holds eps and most of the tilted
+The tilted masses of each law are convolved circularly on a window of n points; ``delta(eps) = e^(norm - t eps) E f(S
+- eps)`` with ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0, and E over the tilted sum S. The window [low, high) holds eps
+  and most of the tilted
 law. Three things are missing or too much in a circular sum, each charged:
 
-- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, f being past its peak there (upper bound only);
-- mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability times the
-  peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``, where f = 0;
+- mass above ``high`` is missing: at most ``P_t(S >= high) f(high - eps)``, f being past its peak there (upper bound
+  only);
+- mass below ``low``, and mass at or above ``eps + W``, may be counted at a place where f > 0: at most its probability
+  times the peak of f (lower bound only); mass between ``high`` and ``eps + W`` lands between ``low`` and ``eps``,
+  where f = 0;
 - the Fourier transform errs by at most ``error`` in each entry (``numerics/fourier.py``): ``error * sum f``.
 
-Probabilities of the tails are Markov's: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the very masses that were convolved.
+Probabilities of the tails are Markov's: ``P_t(S >= b) <= E_t e^(theta (S - b))``, from the very masses that were
+convolved.
 """
 
 from __future__ import annotations
