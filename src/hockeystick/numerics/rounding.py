@@ -13,7 +13,8 @@ UNIT_ROUNDOFF = 2.0**-53
 
 ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them.
-Measured: below 1 for the first four. SciPy's log_ndtr, off by up to 2,000, only enters remainders, with a slack of 1e-11."""
+Measured: below 1 for the first four. SciPy's log_ndtr, off by up to 2,000, only enters remainders,
+with a slack of 1e-11."""
 
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""

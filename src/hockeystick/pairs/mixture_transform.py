@@ -385,7 +385,7 @@ class MixtureLine:
         analytic = analytic + sum(self._transform.range_remainder(self.t, reach, *self._ends))
         absolute = rounding + analytic
         small = size < 2 * absolute  # see safe_log
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             log_size = np.where(small, np.log(2 * absolute), log_size)
             error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
         return log_size + 1j * angle, error + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle))

@@ -216,7 +216,7 @@ class _Contour:
         if len(enough) == 0:
             raise NotApplicableError("the characteristic function does not fall off fast enough")
         first = int(enough[0])
-        return float(edges[first]), math.log(tails[first]) + depth + 1e-6
+        return float(edges[first]), math.log(max(tails[first], 1e-300)) + depth + 1e-6
 
     def _edges(self, first: float, last: float) -> Array:
         """Between which to bound the transforms: close where their values are looked at, else geometric."""

@@ -134,7 +134,7 @@ class GridEngine:
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: _Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share, slope = 0.6, tilt
+        share, slope, points = 0.6, tilt, 0
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
@@ -148,7 +148,8 @@ class GridEngine:
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
-            if width <= gap or run.limited:
+            points += len(upper)
+            if width <= gap or run.limited or points > MAX_POINTS:
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
@@ -276,7 +277,7 @@ class _Run:
                 least = max(least, float(losses.max() - losses.min()) / MAX_CELLS)
         if h < least:
             h, self.limited = least, "the mesh is as fine as the memory limit allows"
-        if unit is not None and not self.lattice:
+        if unit is not None and not self.lattice and unit >= least:  # else atoms have to lie off the grid
             parts = max(1, math.ceil(unit / h - 1e-9))
             h = unit / (parts if unit / parts >= least else max(1, parts - 1))
         return h

@@ -129,7 +129,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
 
 
 def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
-    """Merged masses at the knots and one empty knot on either side, to lend from; the hull takes back what is not there."""
+    """Merged masses at the knots and one empty knot on either side to lend from; the hull takes back what is not."""
     knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
     gap = np.diff(knots) * mesh.h
     rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], 700.0))

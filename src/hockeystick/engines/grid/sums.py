@@ -78,6 +78,9 @@ class GridSum:
         kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
         self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
 
+    def __len__(self) -> int:
+        return 0 if self._empty else len(self._values)
+
     @staticmethod
     def _log_markov(laws: Sequence[tuple[GridLaw, int]], theta: float) -> float:
         """``log E_t e^(theta S)``."""
