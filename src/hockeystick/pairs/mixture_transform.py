@@ -46,6 +46,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 CHUNK = 1 << 19  # evaluations at once
 ENVELOPE_NODES = 16000  # of the lines on which the transform is bounded by its values
+MAX_NODES = 1 << 20  # of a line
 SEARCH_CELLS = 200  # of x, to find the core of the tilted law
 WINDOWS = 48  # of the loss, over which its spread is added up
 ARCS = (0.6, 2.0)  # largest angle v (L - L') that is used of it
@@ -356,7 +357,9 @@ class MixtureLine:
         return self._count
 
     def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
-        """K and its error at each s."""
+        """K and its error at each s; infinite where the line has too many nodes to be worth it."""
+        if self._count > MAX_NODES:
+            return np.full(len(s), np.inf, dtype=np.complex128), np.full(len(s), np.inf)
         if not self._built:
             with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
                 self._build()

@@ -129,6 +129,8 @@ class _Contour:
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
         self.t, self._theta, self.period = self._line(saddle, epsilon, wanted)
         self._k_right = self._upper(self.t + self._theta)
+        if not math.isfinite(self._k_right):
+            raise NotApplicableError("a characteristic function is out of reach at this tilt")
         tilted = self.t + self._theta
         right = (self._k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / self._theta
         self.period = max(self.period, right)  # the guide's K may have been too small
@@ -185,6 +187,8 @@ class _Contour:
         for transform, k in self._transforms:
             values, errors = transform.line(t, 0.0, 1e-3 / rounds).cumulants(np.zeros(1))
             total += k * float(values[0].real + errors[0])
+        if math.isnan(total):
+            return math.inf
         return total + SPARE * (1 + abs(total))
 
     def _cut(self, top: float, wanted: float) -> tuple[float, float]:

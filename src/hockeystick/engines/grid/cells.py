@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.interval import NotApplicableError
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, SmoothPart
@@ -39,6 +40,7 @@ TAIL_SHARE = 0.15
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
 MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
+MAX_PANELS = 1 << 22  # of one round
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
 ON_GRID = (
     4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
@@ -245,7 +247,13 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_hi
         (16, used & (narrow > HALF_WIDTH[8])),
     ):
         where = np.flatnonzero(chosen)
-        panels = np.maximum(1, np.ceil(narrow[where] / HALF_WIDTH[16]).astype(np.intp))
+        needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
+        if float(needed.sum()) > MAX_PANELS:
+            raise NotApplicableError(
+                f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
+                "ask for a smaller epsilon or a larger delta"
+            )
+        panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
 

@@ -20,7 +20,7 @@ from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.sums import GridSum, Window
-from hockeystick.engines.interval import Interval
+from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.pairs import DominatingPair
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
@@ -286,7 +286,10 @@ class _Run:
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         mesh = Mesh(offset, h, self.t, kappa)
-        cells = integrate(pair, mesh, replace(self.reach, count=count))
+        try:
+            cells = integrate(pair, mesh, replace(self.reach, count=count))
+        except OverflowError as error:
+            raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
         if cells.worst_slip > MAX_SLIP:
             self.limited = "the mesh is as fine as double precision allows"
         return merge(cells, mesh), spread(cells, mesh)
