@@ -40,7 +40,7 @@ TAIL_SHARE = 0.15
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
 MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
-MAX_PANELS = 1 << 22  # of one round
+MAX_PANELS = 1 << 23  # of one round
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
 ON_GRID = (
     4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
