@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from hockeystick import domains
+from hockeystick.accountants.base import Accountant
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.composition import Composition
@@ -31,6 +32,24 @@ class EngineFactory(Protocol):
     def __call__(self, composition: Composition) -> Engine:
         """The engine for one direction."""
         ...
+
+
+class CertifiedAccountant(Accountant):
+    """An accountant that is one of this library's engines.
+
+    Attributes:
+        engine: what answers one direction; its default gap is used where none is asked.
+    """
+
+    engine: ClassVar[EngineFactory]
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
+        """Relative width at most ``gap`` unless the result says why not."""
+        return certified_epsilon(plan, delta, gap, self.engine)
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
+        """Relative width at most ``gap`` unless the result says why not."""
+        return certified_delta(plan, epsilon, gap, self.engine)
 
 
 def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: EngineFactory) -> Bound:

@@ -12,7 +12,7 @@ bound at the tilt t + theta to the right)
     (1+t)^(1+t) .
 
 The sum is cut at ``|s| = S``. What is left out is at most ``(2 / P) sum e^(K(t) - t eps) rho(s_j) / s_j^2`` with
-``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``, bounded by the decay of each transform over doubling intervals, and beyond
+``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``, bounded interval by interval (:meth:`Transform.log_envelope`), and beyond
 the last by total variation. Each value of K comes with a bound on its error, which enters the sum as ``|e^F| (e^error
 - 1)``.
 """
