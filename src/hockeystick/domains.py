@@ -95,15 +95,6 @@ COUNT = whole_numbers().of("number of rounds")
 RECORDS = whole_numbers(least=1).of("number of records")
 
 
-def positive(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it is a finite number greater than 0.
-
-    Raises:
-        InvalidInputError: it is not; the message names key, value and what is accepted.
-    """
-    return POSITIVE.of(hint).check(value, key)
-
-
 def at_least_zero(value: float, key: str, hint: str) -> float:
     """``value`` as a float, if it is a finite number that is not negative.
 

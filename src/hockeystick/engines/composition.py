@@ -105,8 +105,6 @@ class Guide:
     """
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
-        self.composition = composition
-        self.log_floor = log_floor
         self._laws = [(*_nodes(pair, log_floor), count) for pair, count in composition.rounds]
 
     @property
