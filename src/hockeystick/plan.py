@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
@@ -20,8 +20,10 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
-    from hockeystick.bounds import Bound, DeltaBound
+    from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
 
+Certified = Literal["auto", "contour", "grid"]
+"""The accountants that give an interval."""
 
 NO_SAMPLING = NoSampling()
 
@@ -174,7 +176,17 @@ class Plan:
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 
-    def epsilon(self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None) -> Bound:
+    @overload
+    def epsilon(
+        self, delta: float | None = None, *, accountant: Certified = "auto", gap: float | None = None
+    ) -> Bound: ...
+    @overload
+    def epsilon(
+        self, delta: float | None = None, *, accountant: str, gap: float | None = None
+    ) -> Bound | UpperBound: ...
+    def epsilon(
+        self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None
+    ) -> Bound | UpperBound:
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -183,7 +195,8 @@ class Plan:
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
 
         Returns:
-            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite.
+            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
+            accountant that only has an upper bound: an :class:`UpperBound`.
 
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.
@@ -202,7 +215,13 @@ class Plan:
         assert target is not None
         return accountant_named(accountant).epsilon(self, target, gap)
 
-    def delta(self, epsilon: float, *, accountant: str = "auto", gap: float | None = None) -> DeltaBound:
+    @overload
+    def delta(self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None) -> DeltaBound: ...
+    @overload
+    def delta(self, epsilon: float, *, accountant: str, gap: float | None = None) -> DeltaBound | DeltaUpperBound: ...
+    def delta(
+        self, epsilon: float, *, accountant: str = "auto", gap: float | None = None
+    ) -> DeltaBound | DeltaUpperBound:
         """The least delta such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -212,7 +231,8 @@ class Plan:
 
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
-            of a double (the upper end is then 5e-324).
+            of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
+            :class:`DeltaUpperBound`.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -226,7 +246,7 @@ class Plan:
         epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
         return accountant_named(accountant).delta(self, epsilon, gap)
 
-    def log_delta(self, epsilon: float, *, accountant: str = "auto", gap: float | None = None) -> Bound:
+    def log_delta(self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None) -> Bound:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
         return self.delta(epsilon, accountant=accountant, gap=gap).log_delta
 

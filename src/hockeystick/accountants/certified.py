@@ -14,16 +14,15 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from hockeystick import domains
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.base import Accountant, compositions
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.engines.composition import Composition
 from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
-RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
 
 
 class EngineFactory(Protocol):
@@ -96,16 +95,6 @@ def checked_gap(gap: float) -> float:
     return domains.rate(gap, "gap", "widest relative width wanted of the interval")
 
 
-def _directions(plan: Plan) -> list[tuple[Direction, Composition]]:
-    """The directions to compose; one stands for both where they are mirror images."""
-    out: list[tuple[Direction, Composition]] = []
-    for direction in plan.adjacency.directions:
-        composition = Composition(plan.pairs(direction))
-        if all(composition != other for _, other in out):
-            out.append((direction, composition))
-    return out
-
-
 def _worst(
     plan: Plan, ask: Callable[[Composition, float | None], Interval], gap: float | None
 ) -> tuple[Direction, Interval]:
@@ -113,7 +102,7 @@ def _worst(
 
     The first direction is asked at the gap wanted. Of another one a coarse interval is enough where it lies below.
     """
-    (direction, leader), *others = _directions(plan)
+    (direction, leader), *others = compositions(plan)
     best_direction, best = direction, ask(leader, gap)
     for other, composition in others:
         coarse = ask(composition, COARSE_GAP)
@@ -131,10 +120,11 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     infinite = composition.infinite_mass
-    if delta < infinite * (1 - RELATIVE) or (delta == 0 and infinite > 0):
+    least, most = composition.infinite_mass_ends
+    if delta < least or (delta == 0 and infinite > 0):
         return Interval(math.inf, math.inf, math.inf, f"the black boxes fail with probability {infinite:.6g} > delta")
-    supremum = _supremum(composition)
-    if delta <= infinite * (1 + RELATIVE):
+    supremum = composition.largest_loss
+    if delta <= most:
         if supremum is None:
             reason = (
                 f"delta equals the black boxes' failure probability {infinite:.6g}"
@@ -148,7 +138,7 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (_log(delta - infinite * (1 + RELATIVE)), _log(delta - infinite * (1 - RELATIVE)))
+    targets = (_log(delta - most), _log(delta - least))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         upper = supremum[1]
@@ -164,7 +154,7 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     finite = _finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
-    low, high = math.log(infinite) - RELATIVE, math.log(infinite) + RELATIVE
+    low, high = (math.log(end) for end in composition.infinite_mass_ends)
     return Interval(
         min(_log_sum(finite.lower, low), 0.0),
         min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
@@ -191,19 +181,6 @@ def _finite_log_delta(composition: Composition, epsilon: float, gap: float | Non
             return replace(found, lower=lower, estimate=min(max(found.estimate, lower), free), upper=free)
         return found
     return engine(composition).log_delta(epsilon, gap)
-
-
-def _supremum(composition: Composition) -> tuple[float, float] | None:
-    """The largest finite loss as doubles on either side, or ``None`` where it is unbounded."""
-    if not composition.bounded:
-        return None
-    low, high = composition.supremum
-    below, above = float(low), float(high)
-    if Fraction(repr(below)) > low:
-        below = next_down(below)
-    if Fraction(repr(above)) < high:
-        above = next_up(above)
-    return max(below, 0.0), max(above, 0.0)
 
 
 def _log(x: float) -> float:
