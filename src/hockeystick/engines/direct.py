@@ -13,11 +13,11 @@ likewise. Atoms are added one by one. Everything is formed in units of ``e^scale
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.engine import lower_end, upper_end
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -32,7 +32,8 @@ DEEPEST = -1e40  # log of the P-mass that is looked at
 ATTEMPTS = 4
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP = 1e-13
+ROOT_GAP = 1e-14
+MAX_SECANTS = 200
 
 
 class DirectEngine:
@@ -49,6 +50,7 @@ class DirectEngine:
         if composition.count != 1:
             raise NotApplicableError("more than one round")
         self._pair: DominatingPair = composition.rounds[0][0]
+        self._log_floor = -DEPTH
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
@@ -57,15 +59,40 @@ class DirectEngine:
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
-        start = max(min(1.0, 0.5 * self._pair.loss_range[1]), 0.0)
-        upper = upper_end(lambda epsilon: self._ends(epsilon)[1], log_delta[0], start, 1.0, ROOT_GAP)
-        lower = lower_end(lambda epsilon: self._ends(epsilon)[0], log_delta[1], upper, 1.0, ROOT_GAP)
-        return Interval(min(lower, upper), upper, upper, None, "direct")
+        self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
+        if self._ends(0.0)[1] <= log_delta[0]:
+            return Interval(0.0, 0.0, 0.0, None, "direct")
+        upper = self._root(lambda epsilon: self._ends(epsilon)[1], log_delta[0])
+        step = math.ulp(upper)
+        while self._ends(upper)[1] > log_delta[0]:
+            upper, step = upper + step, 2 * step
+        lower, step = upper, 4 * math.ulp(upper)
+        while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
+            lower, step = max(lower - step, 0.0), 2 * step
+        return Interval(lower, upper, upper, None, "direct")
+
+    def _root(self, log_delta: Callable[[float], float], target: float) -> float:
+        """Where log delta meets the target, by secants kept within a bracket; it is positive at 0."""
+        low, high = 0.0, max(min(self._pair.loss_range[1], 1e300), 0.0)
+        at = min(1.0, 0.5 * high)
+        before, there = 0.0, log_delta(0.0) - target
+        for _ in range(MAX_SECANTS):
+            here = max(log_delta(at), -1e300) - target
+            low, high = (at, high) if here > 0 else (low, at)
+            step = here * (at - before) / (here - there) if here != there else 0.0
+            before, there = at, here
+            after = at - step
+            if not low < after < high:
+                after = 0.5 * (low + high) if high < 4 * low or low == 0.0 else 2 * low
+            if abs(after - at) <= ROOT_GAP * at:
+                break
+            at = after
+        return after
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = _of_atoms(self._pair, epsilon)
         if self._pair.smooth is not None:
-            low, high = _of_densities(self._pair.smooth, epsilon)
+            low, high = _of_densities(self._pair.smooth, epsilon, self._log_floor)
             lower, upper = float(np.logaddexp(lower, low)), float(np.logaddexp(upper, high))
         slip = 4 * UNIT_ROUNDOFF * (1 + abs(upper)) if upper > -math.inf else 0.0
         return min(lower - slip, upper), min(upper + slip, 0.0)
@@ -88,10 +115,12 @@ def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _of_densities(smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
-    """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks."""
+def _of_densities(smooth: SmoothPart, epsilon: float, log_floor: float) -> tuple[float, float]:
+    """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks.
+
+    ``log_floor`` is where to begin: log of the P-mass that the tails may have.
+    """
     threshold = float(smooth.outcome(np.array([epsilon]))[0])
-    log_floor = -DEPTH
     if smooth.support(log_floor)[1] <= threshold:
         log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
     for _ in range(ATTEMPTS):
