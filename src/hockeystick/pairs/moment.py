@@ -120,7 +120,7 @@ def log_concave(log_f: Array, slope: Array, width: float) -> float:
 def _log_mean(apart: Array) -> Array:
     """``log ((1 - e^-y) / y)``, 0 at y = 0: the mean of ``e^-u`` over ``0 <= u <= y``."""
     safe = np.maximum(apart, 1e-8)
-    mean: Array = np.where(apart < 1e-8, 0.0, np.log(-np.expm1(-safe) / safe))
+    mean: Array = np.where(apart < 1e-8, -0.5 * apart, np.log(-np.expm1(-safe) / safe))
     return mean
 
 
