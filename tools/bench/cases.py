@@ -21,7 +21,7 @@ LIMIT = 60.0  # seconds for one call
 LONG_LIMIT = 120.0  # for a call that asks 200 questions
 
 Quantity = Literal["epsilon", "delta", "stepwise"]
-"""``epsilon`` at a delta; ``delta`` at an epsilon; ``stepwise``: epsilon after each of the rounds, the last one counts."""
+"""``epsilon`` at a delta; ``delta`` at an epsilon; ``stepwise``: epsilon after each round, of which the last counts."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 HOME = ROOT / ".bench"
-SCRIPTS = Path(__file__).parent / "peers"
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input")
 
 
@@ -46,9 +45,9 @@ class Peer:
     routes: tuple[Route, ...]
 
     @property
-    def script(self) -> Path:
+    def module(self) -> str:
         """Its worker."""
-        return SCRIPTS / f"ask_{self.name.replace('-', '_')}.py"
+        return f"bench.peers.ask_{self.name.replace('-', '_')}"
 
 
 NUMERICAL = ("numpy==2.4.6", "scipy==1.17.1")

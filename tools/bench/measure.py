@@ -19,10 +19,10 @@ from bench.cases import Case
 from bench.environments import Route
 from bench.workers import Reply, StartError, Worker
 
-BUDGET = 4.0  # seconds that the repetitions of one cell may take
+BUDGET = 3.0  # seconds that the repetitions of one cell may take
 REPETITIONS = 7  # at most
 FEW = 3  # of this library beside a call too long to be repeated
-LONG = 8.0  # seconds from which on the first call's time has to do
+LONG = 5.0  # seconds from which on the first call's time has to do
 SMALLEST_GAP = 1e-12
 WIDER = (4.0, 2.0, 1.0)  # gaps tried, over the error wanted: the upper end lies within a part of the width of the truth
 BELOW = Decimal("1e-12")  # relative: by more than the rounding of the inputs
@@ -75,24 +75,23 @@ class Row:
     """One case: this library's cell, and everybody's by label."""
 
     case: Case
-    ours: Cell
+    ours: Cell = field(default_factory=lambda: Cell("not offered"))
     cells: dict[str, Cell] = field(default_factory=dict)
 
 
-def measure(case: Case, ours: Worker, peers: list[tuple[Route, Worker]]) -> Iterator[tuple[str, Row]]:
-    """Ask everybody; yields after each with the label of who comes next, and at the end with an empty one."""
-    fresh = itertools.count(1)
-    first = _judged(case, _ask(ours, "default", case, case.question()))
+def measure(row: Row, ours: Worker, peers: list[tuple[Route, Worker]]) -> Iterator[str]:
+    """Ask everybody and fill the row; yields the label of who comes next before each, and at the end an empty one."""
+    case, fresh = row.case, itertools.count(1)
+    row.ours = first = _judged(case, _ask(ours, "default", case, case.question()))
     times: list[float] = []
-    row = Row(case, first)
     for route, worker in peers:
-        yield route.label, row
+        yield route.label
         row.cells[route.label] = _cell(case, route, worker, ours, first, fresh, times)
     while first.outcome == "answered" and len(times) < FEW:
         times += _times(ours, "default", case, next(fresh))
     if times:
         row.ours = _with(first, seconds=statistics.median(times), repetitions=len(times))
-    yield "", row
+    yield ""
 
 
 def _cell(

@@ -45,7 +45,9 @@ def points(results: dict[str, Any], label: str) -> list[tuple[float, float]]:
     """``(seconds, true error)`` of every case that was answered."""
     cells = [case["hockeystick"] if label == "hockeystick" else case["cells"].get(label) for case in results["cases"]]
     return [
-        (cell["seconds"], max(cell["error"], FLOOR)) for cell in cells if cell is not None and cell["outcome"] == "answered"
+        (cell["seconds"], max(cell["error"], FLOOR))
+        for cell in cells
+        if cell is not None and cell["outcome"] == "answered"
     ]
 
 
@@ -60,13 +62,20 @@ def draw(axes: Axes, results: dict[str, Any]) -> None:
         axes.scatter(x, y, s=9, c=colour, marker=mark, alpha=0.55, linewidths=0.2, edgecolors="black", zorder=2)
         middle = (statistics.median(x), statistics.median(y))
         axes.scatter(
-            *middle, s=60, c=colour, marker=mark, linewidths=0.8, edgecolors="black", zorder=3, label=f"{label} ({len(found)})"
+            *middle,
+            s=60,
+            c=colour,
+            marker=mark,
+            linewidths=0.8,
+            edgecolors="black",
+            zorder=3,
+            label=f"{label} ({len(found)})",
         )
     axes.set(xscale="log", yscale="log", xlabel="time of one question (seconds)", ylabel="relative true error")
     axes.grid(visible=True, which="major", linewidth=0.3, color="0.85")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.get_figure().legend(loc="outside right upper", frameon=False, title="accountant (answers)")  # type: ignore[union-attr]
+    axes.get_figure().legend(loc="outside right upper", frameon=False, title="accountant (answers)")
 
 
 if __name__ == "__main__":

@@ -10,8 +10,11 @@ import platform
 import sys
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from bench.alone import memory, scaling
 from bench.cases import Case, all_cases
@@ -21,9 +24,6 @@ from bench.measure import Row, measure
 from bench.page import RESULTS, write_docs
 from bench.table import rows, summaries, times
 from bench.workers import MEMORY_MIB, StartError, Worker
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 WARM_UP = {
     "quantity": "epsilon",
@@ -71,7 +71,7 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
         for peer in (OURS, *peers):
             console.print(f"environment of {peer.name}")
             try:
-                worker = Worker(python_of(peer), peer.script, HOME / "logs" / f"{peer.name}.log", core)
+                worker = Worker(python_of(peer), peer.module, HOME / "logs" / f"{peer.name}.log", core)
                 workers.append((peer, stack.enter_context(worker)))
                 worker.warm_up = [{**WARM_UP, "route": route.key} for route in peer.routes]
                 worker.start()
@@ -84,7 +84,7 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
         found = _measure_all(console, cases, ours, routes)
         alone = {
             "scaling": scaling(ours),
-            "memory": [memory(lambda: Worker(ours.python, ours.script, ours.log, core), case) for case in cases],
+            "memory": [memory(lambda: Worker(ours.python, ours.module, ours.log, core), case) for case in cases],
         }
         results = {
             "setting": _setting([(peer, worker) for peer, worker in workers if worker.ready]),
@@ -95,15 +95,14 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
     return results, problems
 
 
-def _measure_all(
-    console: Console, cases: list[Case], ours: Worker, routes: list[tuple[Route, Worker]]
-) -> list[Row]:
+def _measure_all(console: Console, cases: list[Case], ours: Worker, routes: list[tuple[Route, Worker]]) -> list[Row]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     found = []
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=len(cases) * (len(routes) + 1))
         for case in cases:
-            for label, row in measure(case, ours, routes):
+            row = Row(case)
+            for label in measure(row, ours, routes):
                 progress.update(task, description=f"{case.name}: {label}", advance=1)
             found.append(row)
             progress.console.print(_case_table(row))

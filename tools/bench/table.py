@@ -1,4 +1,4 @@
-"""The results as tables: Markdown for the documentation, rows for the terminal. Everything is made from the JSON form."""
+"""The results as tables, made from their JSON form: Markdown for the documentation, rows for the terminal."""
 
 from __future__ import annotations
 
@@ -164,17 +164,15 @@ def _setting(results: Results) -> str:
 
 
 def _summary_table(results: Results) -> str:
-    head = ("accountant", "says it is", "answers", "of them below the truth", "true error: median", "largest")
-    head += ("time over hockeystick's: geometric mean", "smallest to largest", "closer by default", "closer at any gap")
+    head = ["accountant", "says it is", "answers", "below the truth", "true error: median, largest"]
+    head += ["time ratio: geometric mean, range", "closer than the default", "than any gap"]
     body = []
     for item in summaries(results):
         asked = len(item.errors) + len(item.failed)
         line = [item.label, item.claim, f"{len(item.errors)} of {asked}", str(len(item.below))]
-        if item.errors and item.mean is not None:
-            line += [_error(statistics.median(item.errors)), _error(max(item.errors)), f"**{times(item.mean)}**"]
-            line += [f"{times(min(item.ratios))} to {times(max(item.ratios))}"]
-        else:
-            line += [""] * 4
+        line.append(f"{_error(statistics.median(item.errors))}, {_error(max(item.errors))}" if item.errors else "")
+        spread = f", {times(min(item.ratios))} to {times(max(item.ratios))}" if item.ratios else ""
+        line.append("" if item.mean is None else f"**{times(item.mean)}**{spread}")
         body.append([*line, str(len(item.closer)), str(len(item.unmatched))])
     return _table(head, body)
 

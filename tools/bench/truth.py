@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import mpmath
+
 import oracle
 from bench.cases import TRUTH, Case, all_cases
 from bench.files import write_text

@@ -13,9 +13,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
+from bench.environments import ROOT
+
 START_LIMIT = 120.0  # seconds for the imports
 MEMORY_MIB = 8192.0  # address space of a worker
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 Reply = dict[str, Any]
 
@@ -29,7 +37,7 @@ class Worker:
 
     Args:
         python: the interpreter.
-        script: what it runs.
+        module: what it runs, found under ``tools``.
         log: where what it prints goes.
         core: the only core it may use; ``None`` leaves it to the system.
 
@@ -38,8 +46,8 @@ class Worker:
         ready: what it said when its imports were done.
     """
 
-    def __init__(self, python: Path, script: Path, log: Path, core: int | None) -> None:
-        self.python, self.script, self.log, self.core = python, script, log, core
+    def __init__(self, python: Path, module: str, log: Path, core: int | None) -> None:
+        self.python, self.module, self.log, self.core = python, module, log, core
         self.warm_up: list[Reply] = []
         self.ready: Reply = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -86,11 +94,11 @@ class Worker:
         pinned = ["taskset", "-c", str(self.core)] if self.core is not None and shutil.which("taskset") else []
         environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONWARNINGS": "ignore"}
         if self.python != Path(sys.executable):
-            environment.pop("PYTHONPATH", None)  # meant for this environment
+            environment["PYTHONPATH"] = str(ROOT / "tools")  # and nothing that is meant for this environment
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*pinned, str(self.python), str(self.script)],
+                [*pinned, str(self.python), "-m", self.module],
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -100,7 +108,7 @@ class Worker:
         if ready is None:
             self.stop()
             said = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:] or ["nothing"]
-            raise StartError(f"{self.script.name} does not start: {said[0]}")
+            raise StartError(f"{self.module} does not start: {said[0]}")
         self.ready = ready
         for question in self.warm_up:
             self._exchange(question, START_LIMIT)

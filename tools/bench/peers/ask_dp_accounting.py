@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import worker
 from dp_accounting import (
     DpEvent,
     GaussianDpEvent,
@@ -12,6 +11,8 @@ from dp_accounting import (
 )
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
+
+from bench.peers import worker
 
 
 def event(release: dict[str, object]) -> DpEvent:
@@ -35,7 +36,10 @@ def ask(accountant: PrivacyAccountant, question: worker.Question) -> worker.Answ
     return {"value": float(get(question["at"]))}
 
 
-ROUTES = {"pld": lambda question: ask(PLDAccountant(), question), "rdp": lambda question: ask(RdpAccountant(), question)}
+ROUTES = {
+    "pld": lambda question: ask(PLDAccountant(), question),
+    "rdp": lambda question: ask(RdpAccountant(), question),
+}
 
 if __name__ == "__main__":
     worker.serve("dp-accounting", ROUTES)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fourier_accountant
 import numpy as np
-import worker
+
+from bench.peers import worker
 
 FINE = 4_000_000
 

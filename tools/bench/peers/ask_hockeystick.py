@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import worker
-
 import hockeystick as hs
 import hockeystick.accountants
+from bench.peers import worker
 
 
 def round_of(release: dict[str, Any]) -> hs.Round:
     """One kind of round."""
     noise, rate = release["noise"], release["rate"]
     mechanism = hs.Gaussian(noise_multiplier=noise) if release["mechanism"] == "gaussian" else hs.Laplace(scale=noise)
-    return release["count"] * (hs.Round(mechanism) if rate == 1 else hs.Round(mechanism, hs.Poisson(sample_rate=rate)))
+    sampling = hs.NoSampling() if rate == 1 else hs.Poisson(sample_rate=rate)
+    return hs.Round(mechanism, sampling, release["count"])
 
 
 def ask(question: worker.Question) -> worker.Answer:

@@ -5,9 +5,10 @@ The history is set at once, as ``opacus.accountants.utils.get_noise_multiplier``
 
 from __future__ import annotations
 
-import worker
 from opacus.accountants import PRVAccountant, RDPAccountant
 from opacus.accountants.accountant import IAccountant
+
+from bench.peers import worker
 
 
 def ask(accountant: IAccountant, question: worker.Question) -> worker.Answer:
@@ -25,7 +26,10 @@ def ask(accountant: IAccountant, question: worker.Question) -> worker.Answer:
     return {"value": float(accountant.get_epsilon(question["at"]))}
 
 
-ROUTES = {"prv": lambda question: ask(PRVAccountant(), question), "rdp": lambda question: ask(RDPAccountant(), question)}
+ROUTES = {
+    "prv": lambda question: ask(PRVAccountant(), question),
+    "rdp": lambda question: ask(RDPAccountant(), question),
+}
 
 if __name__ == "__main__":
     worker.serve("opacus", ROUTES)

@@ -6,22 +6,22 @@ Its answers are (lower bound, estimate, upper bound); the value is the upper bou
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
-import worker
 from prv_accountant import LaplaceMechanism, PoissonSubsampledGaussianMechanism, PRVAccountant
 from prv_accountant.dpsgd import DPSGDAccountant
+
+from bench.peers import worker
 
 EPS_ERROR = 0.01
 DELTA_ERROR = inspect.signature(DPSGDAccountant).parameters["delta_error"].default
 
 
-def variable(release: dict[str, float]) -> object:
+def variable(release: dict[str, Any]) -> object:
     """The privacy random variable of one round."""
     if release["mechanism"] == "laplace":
         return LaplaceMechanism(mu=1 / release["noise"])
-    return PoissonSubsampledGaussianMechanism(
-        noise_multiplier=release["noise"], sampling_probability=release["rate"]
-    )
+    return PoissonSubsampledGaussianMechanism(noise_multiplier=release["noise"], sampling_probability=release["rate"])
 
 
 def ask(question: worker.Question) -> worker.Answer:
