@@ -93,8 +93,10 @@ class Worker:
         self.stop()
         pinned = ["taskset", "-c", str(self.core)] if self.core is not None and shutil.which("taskset") else []
         environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONWARNINGS": "ignore"}
-        if self.python != Path(sys.executable):
-            environment["PYTHONPATH"] = str(ROOT / "tools")  # and nothing that is meant for this environment
+        paths = [str(ROOT / "tools")]
+        if self.python == Path(sys.executable) and "PYTHONPATH" in environment:
+            paths.append(environment["PYTHONPATH"])  # not for the other environments
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
