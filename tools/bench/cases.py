@@ -18,7 +18,7 @@ from typing import Any, Literal
 TRUTH = Path(__file__).with_name("truth.json")
 STEP = 1e-6  # by how much the noise differs, relatively, from one repetition to the next, so that no cache answers
 LIMIT = 60.0  # seconds for one call
-LONG_LIMIT = 120.0  # for a call that asks 200 questions
+LONG_LIMIT = 100.0  # for a call that asks 200 questions
 
 Quantity = Literal["epsilon", "delta", "stepwise"]
 """``epsilon`` at a delta; ``delta`` at an epsilon; ``stepwise``: epsilon after each round, of which the last counts."""

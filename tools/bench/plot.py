@@ -15,7 +15,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 5.2, 3.9  # inches
+WIDTH, HEIGHT = 3.6, 4.0  # inches: a column
 FLOOR = 1e-12  # smaller errors are drawn here
 
 STYLES = {
@@ -35,7 +35,7 @@ def main() -> None:
     """Read, draw, write."""
     data, target = Path(sys.argv[1]), Path(sys.argv[2])
     results = json.loads(data.read_text(encoding="utf-8"))
-    mpl.rcParams.update({"font.size": 8, "svg.hashsalt": "hockeystick", "svg.fonttype": "path"})
+    mpl.rcParams.update({"font.size": 7.5, "svg.hashsalt": "hockeystick", "svg.fonttype": "path"})
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
     draw(figure.add_subplot(), results)
     figure.savefig(target, metadata={"Date": None} if target.suffix == ".svg" else None, dpi=200)
@@ -75,7 +75,15 @@ def draw(axes: Axes, results: dict[str, Any]) -> None:
     axes.grid(visible=True, which="major", linewidth=0.3, color="0.85")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.get_figure().legend(loc="outside right upper", frameon=False, title="accountant (answers)")
+    figure = axes.get_figure()
+    figure.legend(
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+        title="accountant (answers)",
+        handletextpad=0.1,
+        columnspacing=1.0,
+    )
 
 
 if __name__ == "__main__":

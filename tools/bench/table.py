@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,7 +142,7 @@ def _own_remark(cell: Cell) -> str:
 
 
 def _value(x: float) -> str:
-    return f"{x:.{DIGITS}g}"
+    return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{x:.{DIGITS}g}")
 
 
 def _error(x: float) -> str:

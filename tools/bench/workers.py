@@ -16,6 +16,7 @@ from typing import IO, Any, Self
 from bench.environments import ROOT
 
 START_LIMIT = 120.0  # seconds for the imports
+UNFINISHED = "did not finish"
 MEMORY_MIB = 8192.0  # address space of a worker
 THREADS = (
     "OMP_NUM_THREADS",
@@ -68,7 +69,7 @@ class Worker:
             taken = time.perf_counter() - started
             died = self._process is not None and self._process.poll() is not None
             self.stop()
-            return {"error": "the process died" if died else f"did not finish in {limit:.0f} s", "seconds": taken}
+            return {"error": "the process died" if died else f"{UNFINISHED} in {limit:.0f} s", "seconds": taken}
         return reply
 
     def stop(self) -> None:
