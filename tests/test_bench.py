@@ -15,7 +15,7 @@ from bench.environments import OURS, PEERS
 from bench.measure import Cell, Row, measure, true_error
 from bench.page import BEGIN, DATA, END, PAGE, PLOT, filled
 from bench.table import summaries
-from bench.workers import StartError, Worker
+from bench.workers import UNFINISHED, StartError, Worker
 
 import hockeystick as hs
 
@@ -133,6 +133,17 @@ class Scripted(Worker):
         return {"value": value, "seconds": 1.0}
 
 
+class Unfinished(Worker):
+    """Never finishes."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def ask(self, question: dict[str, Any], limit: float) -> dict[str, Any]:
+        self.asked += 1
+        return {"error": f"{UNFINISHED} in {limit:.0f} s", "seconds": limit}
+
+
 def measured(ours: Worker, peer: Worker) -> Row:
     row = Row(CASES[0])
     assert list(measure(row, ours, [(PEERS[0].routes[0], peer)])) == [PEERS[0].routes[0].label, ""]
@@ -159,6 +170,15 @@ def test_a_closer_peer_is_met_with_a_smaller_gap() -> None:
     missed = measured(Scripted(truth * (1 + 1e-3)), peer).cells[PEERS[0].routes[0].label]
     assert missed.gap is None
     assert not missed.matched
+
+
+def test_a_slower_setting_is_not_tried_where_the_quicker_one_did_not_finish() -> None:
+    quick, slow = PEERS[-1].routes
+    peer, row = Unfinished(), Row(CASES[0])
+    list(measure(row, Scripted(1.0), [(quick, peer), (slow, peer)]))
+    assert peer.asked == 1
+    assert row.cells[quick.label] == Cell("failed", "did not finish in 60 s")
+    assert row.cells[slow.label].said == f"not tried, since {quick.label} did not finish in 60 s"
 
 
 def test_failures_are_results() -> None:

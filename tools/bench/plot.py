@@ -59,7 +59,7 @@ def draw(axes: Axes, results: dict[str, Any]) -> None:
             continue
         colour, mark = STYLES[label]
         x, y = zip(*found, strict=True)
-        axes.scatter(x, y, s=9, c=colour, marker=mark, alpha=0.55, linewidths=0.2, edgecolors="black", zorder=2)
+        axes.scatter(x, y, s=11, c=colour, marker=mark, alpha=0.65, linewidths=0.2, edgecolors="black", zorder=2)
         middle = (statistics.median(x), statistics.median(y))
         axes.scatter(
             *middle,
