@@ -219,8 +219,8 @@ def _alone(results: Results) -> str:
         (
             "The same plan (noise 4, rate 1e-3, delta 1e-6) at more and more rounds:",
             _table(("rounds", "time", "certified width", "engine"), scaling),
-            "Peak memory above that after `import hockeystick`, each case in a new process (the parts of SciPy that the "
-            "first question loads are counted):",
+            "Peak memory above that after `import hockeystick`, each case in a new process (the parts of SciPy that "
+            "the first question loads are counted):",
             _table(("case", "memory"), memory),
         )
     )
