@@ -5,7 +5,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test docs readme validate fuzz fmt clean
+.PHONY: help demo test docs readme validate fuzz bench fmt clean
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -34,6 +34,7 @@ help:
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make fuzz N=10000 SEED=1          hold random plans to laws; goes on where it was stopped'
+	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make fmt       format the sources'
 	@echo 'make clean     remove .venv and everything else that was made'
 
@@ -88,10 +89,13 @@ validate: .venv/.run-time
 fuzz: .venv/.run-time
 	@$(BIN)/python tools/fuzz.py $(N) $(SEED)
 
+bench: .venv/.run-time
+	@PYTHONPATH=tools $(BIN)/python -m bench.run --cases='$(CASES)' --peers='$(PEERS)'
+
 fmt: .venv/.test
 	@$(BIN)/python -m ruff check --quiet --fix
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .bench docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

@@ -1,0 +1,43 @@
+"""What a whole run leaves in the documentation: the table between the markers, the data, the plot."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bench.environments import HOME, ROOT
+from bench.files import write_text
+from bench.table import markdown
+
+PAGE = ROOT / "docs" / "benchmark.md"
+DATA = ROOT / "docs" / "_static" / "benchmark.json"
+PLOT = ROOT / "docs" / "_static" / "benchmark.svg"
+RESULTS = HOME / "results.json"
+BEGIN = "<!-- made by `make bench`: begin -->\n"
+END = "<!-- made by `make bench`: end -->\n"
+
+
+def filled(page: str, results: dict[str, Any]) -> str:
+    """The page with these results between its markers."""
+    before, rest = page.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{markdown(results)}\n{END}{after}"
+
+
+def write_docs(results: dict[str, Any], python: Path) -> list[Path]:
+    """Write page, data and plot; ``python`` has matplotlib."""
+    write_text(DATA, json.dumps(results, indent=1) + "\n")
+    draw(python)
+    write_text(PAGE, filled(PAGE.read_text(encoding="utf-8"), results))
+    return [PAGE, DATA, PLOT]
+
+
+def draw(python: Path) -> None:
+    """The plot, from the data."""
+    temporary = PLOT.with_name(f".{os.getpid()}.{PLOT.name}")
+    script = Path(__file__).with_name("plot.py")
+    subprocess.run([str(python), str(script), str(DATA), str(temporary)], check=True)
+    temporary.replace(PLOT)

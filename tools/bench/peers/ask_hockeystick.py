@@ -1,0 +1,67 @@
+"""This library, with its defaults; a question may ask for a ``gap``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hockeystick as hs
+import hockeystick.accountants
+from bench.peers import worker
+
+
+def round_of(release: dict[str, Any]) -> hs.Round:
+    """One kind of round."""
+    noise, rate = release["noise"], release["rate"]
+    mechanism = hs.Gaussian(noise_multiplier=noise) if release["mechanism"] == "gaussian" else hs.Laplace(scale=noise)
+    sampling = hs.NoSampling() if rate == 1 else hs.Poisson(sample_rate=rate)
+    return hs.Round(mechanism, sampling, release["count"])
+
+
+def ask(question: worker.Question) -> worker.Answer:
+    """The certified interval."""
+    gap = question.get("gap")
+    if question["quantity"] == "stepwise":
+        return shown(stepwise(question, gap))
+    plan = hs.Plan([round_of(release) for release in question["rounds"]])
+    if question["quantity"] == "epsilon":
+        return shown(plan.epsilon(question["at"], gap=gap))
+    return shown(plan.delta(question["at"], gap=gap))
+
+
+class Steps:
+    """A plan that grows: for versions of the library without a stateful ``Accountant``."""
+
+    def __init__(self) -> None:
+        self.plan = hs.Plan([])
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """One more round."""
+        self.plan = self.plan + hs.Round(hs.Gaussian(noise_multiplier=noise_multiplier), hs.Poisson(sample_rate))
+
+    def epsilon(self, delta: float, **options: Any) -> hs.Bound:
+        """Of all rounds so far."""
+        return self.plan.epsilon(delta, **options)
+
+
+ACCOUNTANT = getattr(hs, "Accountant", Steps)
+
+
+def stepwise(question: worker.Question, gap: float | None) -> hs.Bound:
+    """One step, one question, as a training loop would; the last answer."""
+    release, accountant = worker.only_release(question), ACCOUNTANT()
+    options = {} if gap is None else {"gap": gap}
+    bound: hs.Bound | None = None
+    for _ in range(release["count"]):
+        accountant.step(noise_multiplier=release["noise"], sample_rate=release["rate"])
+        bound = accountant.epsilon(question["at"], **options)
+    assert bound is not None
+    return bound
+
+
+def shown(bound: hs.Bound) -> worker.Answer:
+    """What is quoted is the upper end."""
+    return {"value": bound.upper, "estimate": bound.estimate, "lower": bound.lower, "by": bound.accountant}
+
+
+if __name__ == "__main__":
+    worker.serve("hockeystick", {"default": ask})

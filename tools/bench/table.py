@@ -1,0 +1,237 @@
+"""The results as tables, made from their JSON form: Markdown for the documentation, rows for the terminal."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.cases import short
+from hockeystick.report import round_up
+
+OURS = "hockeystick"
+DIGITS = 8
+
+Results = Mapping[str, Any]
+Cell = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One route over all cases.
+
+    Attributes:
+        label: which.
+        claim: what its numbers are said to be.
+        ratios: its time over this library's, one for each case that it answered.
+        errors: its true errors, likewise.
+        failed: ``(case, what it said)``.
+        below: cases where what it gives lies below the truth.
+        closer: cases where it came closer than this library's default.
+        unmatched: those of them where this library did not come as close when asked to.
+        not_offered: how many questions it has no function for.
+    """
+
+    label: str
+    claim: str
+    ratios: tuple[float, ...]
+    errors: tuple[float, ...]
+    failed: tuple[tuple[str, str], ...]
+    below: tuple[str, ...]
+    closer: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    not_offered: int
+
+    @property
+    def mean(self) -> float | None:
+        """Geometric mean of the ratios."""
+        return math.exp(statistics.fmean(map(math.log, self.ratios))) if self.ratios else None
+
+
+def summaries(results: Results) -> list[Summary]:
+    """One for each route."""
+    return [_summary(results, label, claim) for label, claim in results["routes"].items()]
+
+
+def _summary(results: Results, label: str, claim: str) -> Summary:
+    cells = [(case, case["cells"][label]) for case in results["cases"] if label in case["cells"]]
+    answered = [(case, cell) for case, cell in cells if cell["outcome"] == "answered"]
+    return Summary(
+        label,
+        claim,
+        ratios=tuple(cell["seconds"] / cell["ours"] for _, cell in answered if cell["ours"] is not None),
+        errors=tuple(cell["error"] for _, cell in answered),
+        failed=tuple((case["name"], cell["said"]) for case, cell in cells if cell["outcome"] == "failed"),
+        below=tuple(case["name"] for case, cell in answered if cell["below"]),
+        closer=tuple(case["name"] for case, cell in answered if cell["gap"] is not None or not cell["matched"]),
+        unmatched=tuple(case["name"] for case, cell in answered if not cell["matched"]),
+        not_offered=sum(cell["outcome"] == "not offered" for _, cell in cells),
+    )
+
+
+def markdown(results: Results) -> str:
+    """Everything between the markers of ``docs/benchmark.md``."""
+    parts = [
+        _setting(results),
+        "## Summary",
+        _summary_table(results),
+        _own_summary(results),
+        "## No answer, or a wrong one",
+        _failures(results),
+        "## hockeystick alone",
+        _alone(results),
+        "## Every case",
+    ]
+    for group, cases in itertools.groupby(results["cases"], key=lambda case: case["group"]):
+        parts += [f"### {group}", _group_table(list(cases))]
+    return "\n\n".join(parts) + "\n"
+
+
+def rows(case: Mapping[str, Any]) -> list[tuple[str, str, str, str, str, str]]:
+    """Accountant, time, value, true error, ratio and remark, this library first."""
+    ours = case["hockeystick"]
+    found = [(OURS, *_answer(ours, round_outward=True), "1", _own_remark(ours))]
+    for label, cell in case["cells"].items():
+        if cell["outcome"] != "not offered":
+            ratio = None if cell["ours"] is None or cell["seconds"] is None else cell["seconds"] / cell["ours"]
+            found.append((label, *_answer(cell), "" if ratio is None else times(ratio), remark(cell)))
+    return found
+
+
+def remark(cell: Cell) -> str:
+    """What has to be said of a peer's answer."""
+    said = [cell["said"]] if cell["outcome"] == "failed" else []
+    if cell["below"]:
+        said.append("below the truth")
+    if cell["estimate"] is not None:
+        said.append(f"estimate {_value(cell['estimate'])}, off by {_error(cell['estimate_error'])}")
+    if cell["gap"] is not None:
+        said.append(f"hockeystick asked for a gap of {_error(cell['gap'])}: {seconds(cell['ours'])}")
+    if not cell["matched"]:
+        said.append("closer than hockeystick")
+    return "; ".join(said)
+
+
+def seconds(x: float | None) -> str:
+    """Two digits, in ms or s."""
+    if x is None:
+        return ""
+    return f"{float(f'{x * 1e3:.2g}'):g} ms" if x < 0.995 else f"{float(f'{x:.2g}'):g} s"
+
+
+def times(x: float) -> str:
+    """A ratio to two digits."""
+    return f"{float(f'{x:.2g}'):g}×"
+
+
+def _answer(cell: Cell, round_outward: bool = False) -> tuple[str, str, str]:
+    if cell["outcome"] != "answered":
+        return "", "", ""
+    value = round_up(cell["value"], DIGITS) if round_outward else _value(cell["value"])
+    return seconds(cell["seconds"]), value, _error(cell["error"])
+
+
+def _own_remark(cell: Cell) -> str:
+    if cell["outcome"] != "answered":
+        return str(cell["said"])
+    return f"{cell['by']}, certified width {_error((cell['value'] - cell['lower']) / cell['value'])}"
+
+
+def _value(x: float) -> str:
+    return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{x:.{DIGITS}g}")
+
+
+def _error(x: float) -> str:
+    """Relative errors to one digit, up."""
+    return "0" if x == 0 else short(float(round_up(x, 1)))
+
+
+def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *body]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _setting(results: Results) -> str:
+    setting = results["setting"]
+    versions = ", ".join(f"{name} {version}" for name, version in setting["versions"].items())
+    return (
+        f"Measured with {versions}; Python {setting['python']}, one of {setting['cores']} shared cores, at most "
+        f"{setting['memory_mib'] / 1024:g} GiB for a process."
+    )
+
+
+def _summary_table(results: Results) -> str:
+    head = ["accountant", "says it is", "answers", "below the truth", "true error: median, largest"]
+    head += ["time ratio: geometric mean, range", "closer than the default", "than any gap"]
+    body = []
+    for item in summaries(results):
+        asked = len(item.errors) + len(item.failed)
+        line = [item.label, item.claim, f"{len(item.errors)} of {asked}", str(len(item.below))]
+        line.append(f"{_error(statistics.median(item.errors))}, {_error(max(item.errors))}" if item.errors else "")
+        spread = f", {times(min(item.ratios))} to {times(max(item.ratios))}" if item.ratios else ""
+        line.append("" if item.mean is None else f"**{times(item.mean)}**{spread}")
+        body.append([*line, str(len(item.closer)), str(len(item.unmatched))])
+    return _table(head, body)
+
+
+def _own_summary(results: Results) -> str:
+    cells = [case["hockeystick"] for case in results["cases"] if case["hockeystick"]["outcome"] == "answered"]
+    errors = [cell["error"] for cell in cells]
+    widths = [(cell["value"] - cell["lower"]) / cell["value"] for cell in cells]
+    return (
+        f"hockeystick answers {len(cells)} of {len(results['cases'])}, {sum(cell['below'] for cell in cells)} of them "
+        f"below the truth; true error of the upper end: median {_error(statistics.median(errors))}, largest "
+        f"{_error(max(errors))}; certified width: median {_error(statistics.median(widths))}, largest "
+        f"{_error(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}."
+    )
+
+
+def _failures(results: Results) -> str:
+    body = []
+    for item in summaries(results):
+        said: dict[str, list[str]] = {}
+        for case, text in item.failed:
+            said.setdefault(text, []).append(f"`{case}`")
+        if item.below:
+            said["lies below the truth"] = [f"`{case}`" for case in item.below]
+        if item.unmatched:
+            said["closer than hockeystick at any gap tried"] = [f"`{case}`" for case in item.unmatched]
+        body += [[item.label, text, ", ".join(cases)] for text, cases in said.items()]
+    return _table(("accountant", "what it does", "where"), body)
+
+
+def _alone(results: Results) -> str:
+    scaling = [
+        (short(found["rounds"]), seconds(found["seconds"]), _error(found["width"]), found["by"])
+        if found["error"] is None
+        else (short(found["rounds"]), "", "", found["error"])
+        for found in results["alone"]["scaling"]
+    ]
+    memory = [
+        (f"`{found['name']}`", f"{found['mib']:.0f} MiB" if found["error"] is None else found["error"])
+        for found in results["alone"]["memory"]
+    ]
+    return "\n\n".join(
+        (
+            "The same plan (noise 4, rate 1e-3, delta 1e-6) at more and more rounds:",
+            _table(("rounds", "time", "certified width", "engine"), scaling),
+            "Peak memory above that after `import hockeystick`, each case in a new process (the parts of SciPy that "
+            "the first question loads are counted):",
+            _table(("case", "memory"), memory),
+        )
+    )
+
+
+def _group_table(cases: Sequence[Mapping[str, Any]]) -> str:
+    head = ("question", "accountant", "time", "value", "true error", "time ratio", "remarks")
+    body = []
+    for case in cases:
+        given = "epsilon" if case["quantity"] == "delta" else "delta"
+        name = f"{short(case['rounds'])} rounds, {given} {short(case['at'])}: {_value(float(case['truth']))}"
+        for i, row in enumerate(rows(case)):
+            body.append(["" if i else name, *row])
+    return _table(head, body)
