@@ -28,32 +28,13 @@ def ask(question: worker.Question) -> worker.Answer:
     return shown(plan.delta(question["at"], gap=gap))
 
 
-class Steps:
-    """A plan that grows: for versions of the library without a stateful ``Accountant``."""
-
-    def __init__(self) -> None:
-        self.plan = hs.Plan([])
-
-    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
-        """One more round."""
-        self.plan = self.plan + hs.Round(hs.Gaussian(noise_multiplier=noise_multiplier), hs.Poisson(sample_rate))
-
-    def epsilon(self, delta: float, **options: Any) -> hs.Bound:
-        """Of all rounds so far."""
-        return self.plan.epsilon(delta, **options)
-
-
-ACCOUNTANT = getattr(hs, "Accountant", Steps)
-
-
 def stepwise(question: worker.Question, gap: float | None) -> hs.Bound:
     """One step, one question, as a training loop would; the last answer."""
-    release, accountant = worker.only_release(question), ACCOUNTANT()
-    options = {} if gap is None else {"gap": gap}
+    release, accountant = worker.only_release(question), hs.Accountant()
     bound: hs.Bound | None = None
     for _ in range(release["count"]):
         accountant.step(noise_multiplier=release["noise"], sample_rate=release["rate"])
-        bound = accountant.epsilon(question["at"], **options)
+        bound = accountant.epsilon(question["at"], gap=gap)
     assert bound is not None
     return bound
 
