@@ -57,6 +57,19 @@ def test_log_delta_of_one_round(entry: dict[str, Any], direction: str) -> None:
         assert found.upper - found.lower <= 1e-6 + 1e-12 * abs(found.upper)
 
 
+@pytest.mark.parametrize("log_delta", [-0.01, -1.0, -7.0, -40.0, -230.0])
+@pytest.mark.parametrize("mu", [1e-3, 0.3, 1.0, 10.0, 40.0])
+def test_epsilon_of_gaussians_is_found_wherever_it_lies(mu: float, log_delta: float) -> None:
+    """Any number of unsampled Gaussians is one: the loss may be far from 0, delta near 1 or far below."""
+    found = DirectEngine(Composition([(GaussianPair(mu), 1)])).epsilon((log_delta, log_delta), None)
+    assert found.upper - found.lower <= 1e-9 * found.upper
+    with mp.workdps(60):
+        for end, side in ((found.upper, 1), (found.lower, -1)):
+            eps, m = mp.mpf(end), mp.mpf(mu)
+            delta = mp.ncdf(m / 2 - eps / m) - mp.exp(eps) * mp.ncdf(-m / 2 - eps / m)
+            assert side * (mp.log(delta) - log_delta) <= 0 or end == 0
+
+
 @pytest.mark.parametrize("direction", ["remove", "add"])
 @pytest.mark.parametrize("log_delta", [-1.0, -12.0, -230.0])
 @pytest.mark.parametrize(

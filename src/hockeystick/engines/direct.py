@@ -33,7 +33,8 @@ ATTEMPTS = 4
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14
-MAX_SECANTS = 200
+LEAST_SHARE = 1e-290  # so that a range on which the loss all but equals epsilon has a scale too
+BOTTOM = 100.0  # how far below the target log delta is told apart while its root is searched
 
 
 class DirectEngine:
@@ -72,22 +73,16 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, log_delta: Callable[[float], float], target: float) -> float:
-        """Where log delta meets the target, by secants kept within a bracket; it is positive at 0."""
-        low, high = 0.0, max(min(self._pair.loss_range[1], 1e300), 0.0)
-        at = min(1.0, 0.5 * high)
-        before, there = 0.0, log_delta(0.0) - target
-        for _ in range(MAX_SECANTS):
-            here = max(log_delta(at), -1e300) - target
-            low, high = (at, high) if here > 0 else (low, at)
-            step = here * (at - before) / (here - there) if here != there else 0.0
-            before, there = at, here
-            after = at - step
-            if not low < after < high:
-                after = 0.5 * (low + high) if high < 4 * low or low == 0.0 else 2 * low
-            if abs(after - at) <= ROOT_GAP * at:
-                break
-            at = after
-        return after
+        """Where log delta, which exceeds the target at 0, meets it: Brent's method on a bracket found by doubling."""
+        from scipy.optimize import brentq
+
+        def above(epsilon: float) -> float:
+            return max(log_delta(epsilon) - target, -BOTTOM)
+
+        low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
+        while above(high) > 0:
+            low, high = high, 2 * high
+        return float(brentq(above, low, high, xtol=1e-300, rtol=ROOT_GAP))
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = _of_atoms(self._pair, epsilon)
@@ -148,8 +143,7 @@ def _integral(smooth: SmoothPart, epsilon: float, threshold: float, log_floor: f
     log_p, loss = smooth.log_p(x), smooth.loss(x)
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)
-    with np.errstate(divide="ignore"):
-        scale = float((log_p + np.log(np.abs(share))).max())
+    scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
     mass = weight * np.exp(log_p - scale)
     own = UNIT_ROUNDOFF * (2 * smooth.log_p_error(x) + np.abs(log_p) + abs(scale) + OPERATIONS) * np.abs(share)
     moved = UNIT_ROUNDOFF * (2 * smooth.loss_error(x) + 2 * np.abs(loss) + 2 * abs(epsilon)) * np.exp(down)
