@@ -58,7 +58,9 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
     worst, interval = worst_direction(
-        _directions(plan), lambda composition, width: _epsilon(composition, delta, width, engine), gap
+        _directions(plan),
+        lambda composition: _epsilon(composition, delta, gap, engine),
+        lambda composition: _epsilon(composition, delta, COARSE_GAP, engine),
     )
     return Bound(
         interval.lower,
@@ -74,7 +76,9 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
     worst, log = worst_direction(
-        _directions(plan), lambda composition, width: _log_delta(composition, epsilon, width, engine), gap
+        _directions(plan),
+        lambda composition: _log_delta(composition, epsilon, gap, engine),
+        lambda composition: _log_delta(composition, epsilon, COARSE_GAP, engine),
     )
     ends = (log.lower, log.estimate, log.upper)
     log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
@@ -113,19 +117,18 @@ def _directions(plan: Plan) -> list[tuple[Direction, Composition]]:
 
 
 def worst_direction(
-    directions: Sequence[tuple[Direction, T]], ask: Callable[[T, float | None], Interval], gap: float | None
+    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T], Interval]
 ) -> tuple[Direction, Interval]:
     """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
 
-    The first direction is asked at the gap wanted. Of another one a coarse interval is enough where it lies below.
+    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below.
     """
     (direction, leader), *others = directions
-    best_direction, best = direction, ask(leader, gap)
-    for other, composition in others:
-        coarse = ask(composition, COARSE_GAP)
-        if coarse.upper <= best.lower:
+    best_direction, best = direction, ask(leader)
+    for other, subject in others:
+        if glance(subject).upper <= best.lower:
             continue
-        found = ask(composition, gap)
+        found = ask(subject)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
         if found.upper > best.upper:
             best_direction, best = other, found

@@ -7,9 +7,10 @@ With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(ep
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 from flint import arb
@@ -21,7 +22,7 @@ from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.composition import Composition
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.engines.proof.enclosure import Enclosure
-from hockeystick.engines.proof.engine import ProofEngine
+from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.errors import UnsupportedError
 from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
@@ -45,17 +46,23 @@ class ProvedAccountant(Accountant):
 
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
         """The worst direction's interval; UnsupportedError where there is no proof."""
+        gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, found = worst_direction(
-                _directions(plan), lambda direct, width: _epsilon(direct, written(delta), width), _checked(gap)
+                _directions(plan),
+                lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
+                lambda direct: _epsilon(direct, written(delta), _quick_epsilon),
             )
         return _bound(found, worst)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
         """The worst direction's interval, with its logarithm; UnsupportedError where there is no proof."""
+        gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, log = worst_direction(
-                _directions(plan), lambda direct, width: _log_delta(direct, written(epsilon), width), _checked(gap)
+                _directions(plan),
+                lambda direct: _log_delta(direct, written(epsilon), partial(_sharp_delta, gap=gap)),
+                lambda direct: _log_delta(direct, written(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
             lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)
@@ -77,7 +84,9 @@ def _refusals() -> Iterator[None]:
     try:
         yield
     except NotApplicableError as error:
-        raise UnsupportedError(f"no proof for this plan: {error}; without a proof it has a certified interval") from None
+        raise UnsupportedError(
+            f"no proof for this plan: {error}; without a proof it has a certified interval"
+        ) from None
 
 
 def _bound(found: Interval, worst: Direction) -> Bound:
@@ -92,10 +101,6 @@ def _bound(found: Interval, worst: Direction) -> Bound:
     )
 
 
-def _checked(gap: float | None) -> float | None:
-    return None if gap is None else checked_gap(gap)
-
-
 def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
     """The directions to compose; one stands for both where they are mirror images."""
     out: list[tuple[Direction, Direct]] = []
@@ -106,7 +111,26 @@ def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
     return out
 
 
-def _epsilon(direct: Direct, delta: Fraction, gap: float | None) -> Interval:
+def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Interval:
+    found = ProofEngine(*direct).epsilon(target, gap)
+    return Interval(found.lower, found.estimate, found.upper, found.limited, found.engine)
+
+
+def _quick_epsilon(direct: Direct, target: Enclosure) -> Interval:
+    upper = max(above(ProofEngine(*direct).epsilon_bound(target)), 0.0)
+    return Interval(0.0, upper, upper)
+
+
+def _sharp_delta(direct: Direct, epsilon: Ball, gap: float | None) -> ProvedDelta:
+    return ProofEngine(*direct).delta(epsilon, gap)
+
+
+def _quick_delta(direct: Direct, epsilon: Ball) -> ProvedDelta:
+    return ProvedDelta(Enclosure(arb(0), ProofEngine(*direct).delta_bound(epsilon).upper()), "contour", None)
+
+
+def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure], Interval]) -> Interval:
+    """Epsilon of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
     rounds = direct.rounds
     if rounds.empty:
         return Interval(0.0, 0.0, 0.0)
@@ -131,13 +155,14 @@ def _epsilon(direct: Direct, delta: Fraction, gap: float | None) -> Interval:
         if sign == 0:
             return Interval(top[0], top[1], top[1])
         target = ball(delta) - (1 - rounds.finite_mass())
-        found = ProofEngine(*direct).epsilon(Enclosure(target.lower(), target.upper()), gap)
+        found = ask(direct, Enclosure(target.lower(), target.upper()))
     upper = min(found.upper, top[1])
     lower = min(found.lower, upper)
     return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
 
 
-def _log_delta(direct: Direct, epsilon: Fraction, gap: float | None) -> Interval:
+def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], ProvedDelta]) -> Interval:
+    """Log delta of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
     rounds = direct.rounds
     if rounds.empty:
         return Interval(-math.inf, -math.inf, -math.inf)
@@ -145,7 +170,7 @@ def _log_delta(direct: Direct, epsilon: Fraction, gap: float | None) -> Interval
     with precision(BITS[0]):
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
-            found = ProofEngine(*direct).delta(ball(epsilon), gap)
+            found = ask(direct, ball(epsilon))
             finite, engine, limited = found.ends, found.engine, found.limited
             if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
                 free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from flint import acb, arb, ctx, fmpq
+from flint import acb, acb_mat, arb, ctx, fmpq
 
 Ball: TypeAlias = Any
 """A real ``flint.arb`` (python-flint carries no type annotations)."""
@@ -82,3 +82,18 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
     for j in range(2, count):
         out.append(out[j // 2] * out[(j + 1) // 2])
     return out[:count]
+
+
+def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
+    """``sum_x w_x e^(i j a_x)`` for j < count.
+
+    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and the sums are one product of matrices.
+    """
+    width = math.isqrt(count - 1) + 1
+    near = [powers(acb(0, angle).exp(), width + 1) for angle in angles]
+    far = [
+        [weight * turn for turn in powers(row[width], -(-count // width))]
+        for weight, row in zip(weights, near, strict=True)
+    ]
+    product = acb_mat([list(column) for column in zip(*far, strict=True)]) * acb_mat([row[:width] for row in near])
+    return list(product.entries()[:count])

@@ -35,6 +35,40 @@ GUARD_BITS = 60
 MIN_EPSILON = 1e-12  # below which 0 is tried
 
 
+def moments(rounds: ExactRounds, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
+    """``e^K(t + i j step)`` for j < count: the product of all m to their powers.
+
+    Args:
+        rounds: what is composed.
+        t: tilt > 0.
+        step: between the points.
+        count: number of points.
+        log_tolerance: log of the remainder wanted of one round's m, relative to m(t).
+    """
+    totals = [acb(1)] * count
+    for item, power in rounds.sampled.items():
+        values = MixtureBalls(item).values(t, step, count, log_tolerance)
+        totals = [total * value**power for total, value in zip(totals, values, strict=True)]
+    for closed, power in [*rounds.boxes.items(), *rounds.laplace.items()]:
+        values = closed.values(t, step, count)
+        totals = [total * value**power for total, value in zip(totals, values, strict=True)]
+    if rounds.mu_squared:
+        half = ball(rounds.mu_squared) / 2
+        for j in range(count):
+            z = acb(arb(t), arb(step) * j)
+            totals[j] *= (half * z * (1 + z)).exp()
+    return totals
+
+
+def chernoff(rounds: ExactRounds, t: float) -> Ball:
+    """A ball around ``K(t) + log peak(t)``: ``log delta(eps)`` is at most this less ``t eps``."""
+    number = rounds.number
+    with precision(GUARD_BITS + number.bit_length()):
+        at = arb(t)
+        size = moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real
+        return size.log() + at * at.log() - (1 + at) * (1 + at).log()
+
+
 class BallContour:
     """One line with its nodes and remainders.
 
@@ -64,14 +98,14 @@ class BallContour:
         count = math.ceil(cut.reach / self.step) + 1
         if count > MAX_POINTS:
             raise NotApplicableError("too few sampled rounds for a proof: the sum would be too long")
-        number = sum(rounds.sampled.values()) + sum(rounds.boxes.values()) + 1
+        number = rounds.number
         log_inner = wanted - max(top, depth) - math.log(number) - 3.0  # relative remainder of one round's m
         self.bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()
         with precision(self.bits):
             self._rest = cut.rest
             self._terms = self._sum_terms(count, log_inner)
             self._slopes = [term * self._at(j) for j, term in enumerate(self._terms)]
-            tilted = self._moments(self.t + self.theta, 1.0, 1, log_inner)[0].real
+            tilted = moments(self._rounds, self.t + self.theta, 1.0, 1, log_inner)[0].real
             self._right = upper(tilted)
 
     def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
@@ -89,31 +123,14 @@ class BallContour:
                 best = min(best, (max(left, _right(t, theta * t, k_right, epsilon, wanted)), t))
         t = best[1]
         # the guide's K may be too small where it does not reach: the extra tilt is chosen by values
-        number = sum(self._rounds.sampled.values()) + 1
+        number = self._rounds.number
         shortest = (math.inf, 0.0)
         with precision(GUARD_BITS + number.bit_length()):
             for theta in EXTRA_TILTS:
-                k_right = self._moments((1 + theta) * t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
+                k_right = moments(self._rounds, (1 + theta) * t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
                 if k_right.is_finite():
                     shortest = min(shortest, (_right(t, theta * t, float(k_right.mid()), epsilon, wanted), theta * t))
         return t, shortest[1], max((1.0 - wanted) / t, shortest[0])
-
-    def _moments(self, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
-        """``e^K(t + i j step)``: the product of all m to their powers."""
-        totals = [acb(1)] * count
-        rounds = self._rounds
-        for item, power in rounds.sampled.items():
-            values = MixtureBalls(item).values(t, step, count, log_tolerance)
-            totals = [total * value**power for total, value in zip(totals, values, strict=True)]
-        for closed, power in [*rounds.boxes.items(), *rounds.laplace.items()]:
-            values = closed.values(t, step, count)
-            totals = [total * value**power for total, value in zip(totals, values, strict=True)]
-        if rounds.mu_squared:
-            half = ball(rounds.mu_squared) / 2
-            for j in range(count):
-                z = acb(arb(t), arb(step) * j)
-                totals[j] *= (half * z * (1 + z)).exp()
-        return totals
 
     def _at(self, j: int) -> ComplexBall:
         """The j-th point of the line."""
@@ -121,7 +138,7 @@ class BallContour:
 
     def _sum_terms(self, count: int, log_tolerance: float) -> list[ComplexBall]:
         """``(ds / 2 pi) e^K / (z (1 + z))``, twice for j > 0, where the conjugates are added."""
-        values = self._moments(self.t, self.step, count, log_tolerance)
+        values = moments(self._rounds, self.t, self.step, count, log_tolerance)
         self._size = upper(values[0].real)
         share = arb(self.step) / (2 * arb.pi())
         terms = []

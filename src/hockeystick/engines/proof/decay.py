@@ -2,7 +2,7 @@
 
 For one sampled round, with g = |phi|^2 = E cos s(L - L'), L and L' independent under the tilted law:
 
-1. values of phi at multiples of a spacing h;
+1. bounds of |phi| at multiples of a spacing h (see ``core.py``);
 2. between two of them ``g <= max(ends) + kappa(h)``: linear interpolation of cos(sD) errs by at most ``min(D^2 h^2 / 8,
    2)``, and ``min(D^2 h^2 / 8, 2) <= min(h^2 y^2 / 4, 2) + min(h^2 y'^2 / 4, 2)`` for ``D = y - y'``, y = L - c;
 3. ``1 - g(s) >= (1 - g(ns)) / n^2`` for every whole n, because ``1 - cos ny <= n^2 (1 - cos y)``: values further out
@@ -26,6 +26,7 @@ from typing import NamedTuple
 from flint import arb
 
 from hockeystick.engines.interval import NotApplicableError
+from hockeystick.engines.proof.core import CoreRule
 from hockeystick.engines.proof.density import TiltedDensity
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
@@ -36,7 +37,6 @@ RATIO = 2**0.25  # of neighbouring edges
 MAX_VALUES = 20_000
 MAX_EDGES = 2_000
 DEPARTURES = (0.3, 0.5, 0.7, 0.9, 1.2, 1.6, 2.2)  # where g is looked at for bounds near 0, in units of the spread
-VALUE_TOLERANCE = -9.0  # log of the remainders of the values
 
 
 class Cut(NamedTuple):
@@ -58,15 +58,14 @@ class SampledDecay:
     """
 
     def __init__(self, mixture: MixtureBalls, t: float, count: int, depth: float, rounds: int) -> None:
-        self._mixture, self._t, self.count = mixture, t, count
+        self.count = count
         moment = mixture.values(t, 1.0, 1, -30.0)[0].real
         self._density = TiltedDensity(mixture, t, moment)
-        self._least = moment.lower()
         self.variation: Ball = self._density.variation
-        wanted = min(0.03, max(math.exp(2 * depth / rounds), 1e-3))
-        self._h = self._density.spacing(wanted)
+        self._wanted = min(0.03, max(math.exp(2 * depth / rounds), 1e-3))
+        self._h = self._density.spacing(self._wanted)
         self._between = self._density.truncated_spread(self._h)
-        self.scale = self._h / math.sqrt(2 * wanted)
+        self.scale = self._h / math.sqrt(2 * self._wanted)
         """About 1 / spread of the core of the loss."""
 
     def tabulate(self, last: float) -> None:
@@ -76,8 +75,8 @@ class SampledDecay:
         number = math.ceil(end / self._h) + 2
         if number > MAX_VALUES:
             raise NotApplicableError("the proof would need too many values of a characteristic function")
-        values = self._mixture.values(self._t, self._h, number, VALUE_TOLERANCE)
-        squares = [above((upper(value.abs_upper()) / self._least) ** 2) for value in values]
+        rule = CoreRule(self._density, self._h * number, self._wanted / 8)
+        squares = [above(bound**2) for bound in rule.bounds(self._h, number)]
         self._cells = [min(max(a, b) + self._between, 1.0) for a, b in zip(squares, squares[1:], strict=False)]
         self._beyond = min(above((self.variation / (arb(self._h) * (number - 1))) ** 2), 1.0)
 

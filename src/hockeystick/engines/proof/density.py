@@ -15,6 +15,7 @@ sigma(-x)``, ``sigma' = mu sigma (1 - sigma)``.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +25,20 @@ from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.numerics.balls import Ball, above, ball, upper
 
+Array = npt.NDArray[np.float64]
+
 WIDTH = 0.05  # of a cell
 MAX_CELLS = 1500
 OUTSIDE = -16.0  # log of the mass that may lie outside the cells
+
+
+class Derivatives(NamedTuple):
+    """First and second derivatives in x of log w and of the loss (of this one in absolute value)."""
+
+    slope: Ball
+    curve: Ball
+    loss_slope: Ball
+    loss_curve: Ball
 
 
 class TiltedDensity:
@@ -39,7 +51,9 @@ class TiltedDensity:
     """
 
     def __init__(self, mixture: MixtureBalls, t: float, moment: Ball) -> None:
-        self._mixture, self._t, self._moment = mixture, t, moment
+        self._mixture, self._coefficients = mixture, mixture.coefficients(t)
+        self._log_norm = (2 * arb.pi()).log() / 2 + moment.log()
+        self._mu, self._q = ball(mixture.item.mu), ball(mixture.item.rate)
         mu = float(mixture.item.mu)
         grid = mixture.grid(t, 0.0, OUTSIDE)
         # beyond these w / L' is monotone, see _ends
@@ -51,52 +65,74 @@ class TiltedDensity:
         self._build()
 
     def _build(self) -> None:
-        mixture, edges = self._mixture, self._edges
-        rises = [self._sigma(arb(x)) for x in edges]
-        mirrored = [self._sigma(arb(-x)) for x in edges]
-        losses = [mixture.loss(*mixture.logs(arb(x))) for x in edges]
-        mass, variation = [], arb(0)
+        edges = self._edges
+        sigmas = [self.sigmas(x) for x in edges]
+        losses = [self.loss(arb(x)) for x in edges]
+        mass, variation, steepness = [], arb(0), []
         for i in range(len(edges) - 1):
-            width = arb(edges[i + 1]) - arb(edges[i])
-            sigma, sigma_back = rises[i].union(rises[i + 1]), mirrored[i].union(mirrored[i + 1])
-            slope, bend = self._slopes(arb(edges[i]).union(arb(edges[i + 1])), sigma, sigma_back)
-            middle = (arb(edges[i]) + arb(edges[i + 1])) / 2
-            log_w, log_rate = self._log_density(middle)
+            low, high = arb(edges[i]), arb(edges[i + 1])
+            width, middle = high - low, (low + high) / 2
+            sigma, back = (a.union(b) for a, b in zip(sigmas[i], sigmas[i + 1], strict=True))
+            turns = self.derivatives(low.union(high), sigma, back)
             within = arb(0, upper(width / 2))
-            mass.append(upper((log_w + slope * within).exp() * width))
-            steep = slope - bend
-            variation += upper((log_w - log_rate + steep * within).exp() * abs(steep) * width)
+            log_w = self.log_w(middle)
+            mass.append(upper((log_w + turns.slope * within).exp() * width))
+            steep = turns.slope - self._bend(sigma, back)
+            log_f = log_w - self._log_rate(middle)
+            variation += upper((log_f + steep * within).exp() * abs(steep) * width)
+            steepness.append(float(turns.slope.mid()))
         self._mass, self._losses = mass, losses
         self.variation = upper(variation + self._ends())
         """V: a bound on the total variation of the density of the loss."""
-        self._far: npt.NDArray[np.float64] = np.array([float(loss) for loss in losses])
-        self._heavy: npt.NDArray[np.float64] = np.array([float(m) for m in mass])
+        self._far: Array = np.array([float(loss.mid()) for loss in losses])
+        self._heavy: Array = np.array([float(m) for m in mass])
+        self._steep: Array = np.array(steepness)
+        middle_loss = 0.5 * (self._far[1:] + self._far[:-1])
+        self._centre = float(middle_loss[int(np.searchsorted(np.cumsum(self._heavy), 0.5 * self._heavy.sum()))])
 
-    def _sigma(self, x: Ball) -> Ball:
-        mu, q = ball(self._mixture.item.mu), ball(self._mixture.item.rate)
-        return 1 / (1 + (1 - q) / q * (-mu * (x - mu / 2)).exp())
+    def sigmas(self, x: float) -> tuple[Ball, Ball]:
+        """sigma(x) and sigma(-x)."""
 
-    def _log_density(self, x: Ball) -> tuple[Ball, Ball]:
-        """log w and log |L'| at a point."""
-        mixture = self._mixture
-        a, b = mixture.coefficients(self._t)
-        u, v = mixture.logs(x)
-        rate = self._sigma(x) + (self._sigma(-x) if mixture.turns == 2 else 0)
-        log_w = a * u + b * v - x * x / 2 - (2 * arb.pi()).log() / 2 - self._moment.log()
-        return log_w, (ball(mixture.item.mu) * rate).log()
+        def sigma(at: Ball) -> Ball:
+            return 1 / (1 + (1 - self._q) / self._q * (-self._mu * (at - self._mu / 2)).exp())
 
-    def _slopes(self, x: Ball, sigma: Ball, sigma_back: Ball) -> tuple[Ball, Ball]:
-        """Derivatives of log w and of log |L'|, for sigma(x) and sigma(-x) in the balls given."""
-        mixture, mu = self._mixture, ball(self._mixture.item.mu)
-        a, b = mixture.coefficients(self._t)
-        slope = -x + mu * (a * sigma - b * sigma_back)
-        if mixture.turns == 1:
-            return slope, mu * (1 - sigma)
+        return sigma(arb(x)), sigma(arb(-x))
+
+    def loss(self, x: Ball) -> Ball:
+        """L."""
+        return self._mixture.loss(*self._mixture.logs(x))
+
+    def log_w(self, x: Ball) -> Ball:
+        """log w."""
+        (a, b), (u, v) = self._coefficients, self._mixture.logs(x)
+        return a * u + b * v - x * x / 2 - self._log_norm
+
+    def _log_rate(self, x: Ball) -> Ball:
+        """log |L'|."""
+        odds = (1 - self._q) / self._q
+        rate = 1 / (1 + odds * (-self._mu * (x - self._mu / 2)).exp())
+        if self._mixture.turns == 2:
+            rate += 1 / (1 + odds * (self._mu * (x + self._mu / 2)).exp())
+        return (self._mu * rate).log()
+
+    def derivatives(self, x: Ball, sigma: Ball, back: Ball) -> Derivatives:
+        """Balls for all x in a ball, given balls for sigma(x) and sigma(-x)."""
+        (a, b), mu = self._coefficients, self._mu
+        bend, bend_back = mu * mu * sigma * (1 - sigma), mu * mu * back * (1 - back)
+        slope = -x + mu * (a * sigma - b * back)
+        curve = -1 + a * bend + b * bend_back
+        if self._mixture.turns == 1:
+            return Derivatives(slope, curve, mu * sigma, abs(bend))
+        return Derivatives(slope, curve, mu * (sigma + back), abs(bend - bend_back))
+
+    def _bend(self, sigma: Ball, back: Ball) -> Ball:
+        """The derivative of log |L'|."""
+        if self._mixture.turns == 1:
+            return self._mu * (1 - sigma)
         # |sigma (1 - sigma)(x) - sigma (1 - sigma)(-x)| <= sigma(x) + sigma(-x): the quotient is at most 1
-        difference = sigma * (1 - sigma) - sigma_back * (1 - sigma_back)
-        quotient = difference / (sigma + sigma_back)
+        quotient = (sigma * (1 - sigma) - back * (1 - back)) / (sigma + back)
         unit = arb(0, 1)
-        return slope, mu * (quotient.intersection(unit) if quotient.is_finite() else unit)
+        return self._mu * (quotient.intersection(unit) if quotient.is_finite() else unit)
 
     def _ends(self) -> Ball:
         """w / L' at both ends of the cells, beyond which it is shown to rise to the first and to fall from the last.
@@ -106,21 +142,35 @@ class TiltedDensity:
         """
         total = arb(0)
         for x, sign in ((self._edges[0], 1), (self._edges[-1], -1)):
-            at = arb(x)
-            near, far = self._sigma(at), self._sigma(-at)
+            near, far = self.sigmas(x)
             sigma = arb(0).union(near) if sign > 0 else near.union(arb(1))
             back = far.union(arb(1)) if sign > 0 else arb(0).union(far)
-            slope, bend = self._slopes(at, sigma, back)
-            if not sign * (slope - bend) > 0:
+            at = arb(x)
+            if not sign * (self.derivatives(at, sigma, back).slope - self._bend(sigma, back)) > 0:
                 raise NotApplicableError("the density of the loss could not be shown to be monotone in its tails")
-            log_w, log_rate = self._log_density(at)
-            total += (log_w - log_rate).exp()
+            total += (self.log_w(at) - self._log_rate(at)).exp()
         return total
+
+    def refined(self, reach: float, tolerance: float, most: int) -> list[float]:
+        """Edges of cells of the core, short where ``w e^(i reach L)`` turns fast; a choice, not a claim.
+
+        Raises:
+            NotApplicableError: they are too many.
+        """
+        total = np.cumsum(self._heavy)
+        first = int(np.searchsorted(total, 0.25 * tolerance))
+        last = int(np.searchsorted(total, total[-1] - 0.25 * tolerance)) + 1
+        x: Array = np.array(self._edges[first : last + 1])
+        turning = np.abs(np.diff(self._far[first : last + 1])) * reach
+        turning += (1 + np.abs(self._steep[first:last])) * np.diff(x)
+        levels = np.concatenate([[0.0], np.cumsum(turning)]) / math.sqrt(8 * tolerance)
+        if not levels[-1] < most:
+            raise NotApplicableError("the proof would need too many values of a characteristic function")
+        edges = np.interp(np.linspace(0.0, levels[-1], math.ceil(levels[-1]) + 1), levels, x)
+        return [float(edge) for edge in np.unique(edges)]
 
     def spacing(self, wanted: float) -> float:
         """About the largest h with ``kappa(h) <= wanted``; a choice, not a claim."""
-        middle = 0.5 * (self._far[1:] + self._far[:-1])
-        self._centre = float(middle[int(np.searchsorted(np.cumsum(self._heavy), 0.5 * self._heavy.sum()))])
         square = np.square(np.maximum(np.abs(self._far[1:] - self._centre), np.abs(self._far[:-1] - self._centre)))
         low, high = 1e-12, 1e12
         for _ in range(60):

@@ -15,7 +15,7 @@ from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.closed import ClosedForm
-from hockeystick.engines.proof.contour import BallContour
+from hockeystick.engines.proof.contour import BallContour, chernoff
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball
@@ -62,6 +62,17 @@ class ProofEngine:
         if not (rounds.mu_squared or rounds.sampled or self._atoms):
             raise NotApplicableError("Laplace rounds have a proof only beside unsampled Gaussian ones")
 
+    def epsilon_bound(self, target: Enclosure) -> Ball:
+        """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
+        log_target = float(target.lower.log().mid())
+        t = Guide(self._composition, log_target - 50.0).tilt_for_delta(log_target)
+        return (chernoff(self._rounds, t) - target.lower.log()) / arb(t)
+
+    def delta_bound(self, epsilon: Ball) -> Ball:
+        """A quick upper bound on delta: Chernoff's at the saddle point."""
+        t = Guide.reaching(self._composition, float(epsilon.mid()))[1]
+        return (chernoff(self._rounds, t) - arb(t) * epsilon).exp()
+
     def epsilon(self, target: Enclosure, gap: float | None) -> ProvedEpsilon:
         """Ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
 
@@ -76,9 +87,7 @@ class ProofEngine:
             return self._epsilon(ends, ends[1], gap, sharp.name)
         return self._contour_epsilon(target, log_target, gap)
 
-    def _epsilon(
-        self, ends: tuple[float, float], estimate: float, gap: float, name: str
-    ) -> ProvedEpsilon:
+    def _epsilon(self, ends: tuple[float, float], estimate: float, gap: float, name: str) -> ProvedEpsilon:
         narrow = ends[1] - ends[0] <= gap * ends[1]
         lower, upper = ends
         return ProvedEpsilon(lower, min(max(estimate, lower), upper), upper, name, None if narrow else TOO_WIDE)

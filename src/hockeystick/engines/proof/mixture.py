@@ -23,14 +23,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from flint import acb, acb_mat, arb
+from flint import acb, arb
 
 from hockeystick.adjacency import Direction
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.rounds import SampledGaussian
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, powers, spread, upper
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
 
-MAX_PRODUCTS = 40_000_000  # of nodes and points of a line
+MAX_PRODUCTS = 10_000_000  # of nodes and points of a line
 STRIPS = 80  # half-widths that are tried
 
 
@@ -129,21 +129,16 @@ class MixtureBalls:
         return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(arb(high)) + lifted))
 
     def values(self, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
-        """``m(t + i j step)`` for j < count, remainders included: entry 0 is real and positive.
+        """``m(t + i j step)`` for j < count, remainders included: entry 0 is real.
 
-        ``e^(i j step L)`` is the product of a power of ``e^(i step L)`` and one of its B-th power, B about sqrt(count):
-        the sums over x are one product of matrices.
+        Raises:
+            NotApplicableError: it would take too long.
         """
         grid = self.grid(t, step * (count - 1), log_tolerance)
         if grid.count * count > MAX_PRODUCTS:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
-        width = math.isqrt(count - 1) + 1
-        weights, turns = self._nodes(t, step, grid)
-        rows = [powers(turn, width + 1) for turn in turns]
-        giants = [powers(row[width], -(-count // width)) for row in rows]
-        blocks = [[weight * turn for weight, turn in zip(weights, column, strict=True)] for column in zip(*giants, strict=True)]
-        product = acb_mat(blocks) * acb_mat([row[:width] for row in rows])
-        sums = product.entries()[:count]
+        weights, losses = self._nodes(t, grid)
+        sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
         c0, c1 = self.step_remainder(t, grid)
         outside = self.range_remainder(t, grid.low, grid.low + grid.dx * (grid.count - 1))
         if not c0 < 1:
@@ -156,14 +151,14 @@ class MixtureBalls:
             out.append(acb(value.real + around, value.imag + around if j else 0))
         return out
 
-    def _nodes(self, t: float, step: float, grid: Grid) -> tuple[list[Ball], list[ComplexBall]]:
-        """``dx phi e^(a u + b v)`` and ``e^(i step L)`` at the nodes."""
+    def _nodes(self, t: float, grid: Grid) -> tuple[list[Ball], list[Ball]]:
+        """``dx phi e^(a u + b v)`` and L at the nodes."""
         a, b = self.coefficients(t)
         scale = arb(grid.dx) / (2 * arb.pi()).sqrt()
-        weights, turns = [], []
+        weights, losses = [], []
         for n in range(grid.count):
             x = arb(grid.low) + arb(grid.dx) * n
             u, v = self.logs(x)
             weights.append(scale * (a * u + b * v - x * x / 2).exp())
-            turns.append(acb(0, arb(step) * self.loss(u, v)).exp())
-        return weights, turns
+            losses.append(self.loss(u, v))
+        return weights, losses

@@ -142,6 +142,11 @@ class ExactRounds:
         return out
 
     @property
+    def number(self) -> int:
+        """How many rounds there are, an unsampled Gaussian added."""
+        return 1 + sum(sum(kind.values()) for kind in (self.sampled, self.boxes, self.laplace))
+
+    @property
     def exact_infinite_mass(self) -> Fraction | None:
         """``P(some round has infinite loss)``, where it is a fraction of a reasonable length."""
         failing = {box: count for box, count in self.boxes.items() if box.infinite_mass}
