@@ -1,7 +1,7 @@
 """From a plan to a proved bound: as ``certified.py``, with exact numbers and balls in place of doubles.
 
-With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; a bounded loss has ``delta_finite =
-0`` from its supremum on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
+of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from hockeystick.errors import UnsupportedError
 from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
 from hockeystick.plan import Plan
 
+UNTOLD = "delta cannot be told from the black boxes' failure probability"
 BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apart
 
 
@@ -136,7 +137,7 @@ def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure],
         return Interval(0.0, 0.0, 0.0)
     sign = _against_infinite_mass(rounds, delta)
     if sign is None:
-        return Interval(0.0, math.inf, math.inf, "delta cannot be told from the black boxes' failure probability")
+        return Interval(0.0, math.inf, math.inf, UNTOLD)
     failed = rounds.exact_infinite_mass != 0
     if sign < 0:
         return Interval(math.inf, math.inf, math.inf, "the black boxes fail with a probability above delta")
@@ -155,6 +156,8 @@ def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure],
         if sign == 0:
             return Interval(top[0], top[1], top[1])
         target = ball(delta) - (1 - rounds.finite_mass())
+        if not target > 0:
+            return Interval(0.0, top[1], top[1], UNTOLD)
         found = ask(direct, Enclosure(target.lower(), target.upper()))
     upper = min(found.upper, top[1])
     lower = min(found.lower, upper)

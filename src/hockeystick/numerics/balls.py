@@ -77,7 +77,10 @@ def normal_tail(x: Ball) -> Ball:
 
 
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
-    """``base^0, base^1, ...``: each from its halves, since a box turned many times in a row grows by up to sqrt 2 a turn."""
+    """``base^0, base^1, ...``, count of them.
+
+    Each comes from two of half its size: a box that is turned many times in a row grows by up to sqrt 2 a turn.
+    """
     out = [acb(1), base]
     for j in range(2, count):
         out.append(out[j // 2] * out[(j + 1) // 2])
@@ -87,7 +90,7 @@ def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
 def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
     """``sum_x w_x e^(i j a_x)`` for j < count.
 
-    With ``j = j1 B + j2``, B about sqrt(count), each power is a product of two, and the sums are one product of matrices.
+    With ``j = j1 B + j2``, B about sqrt(count), a power is a product of two, and the sums are one product of matrices.
     """
     width = math.isqrt(count - 1) + 1
     near = [powers(acb(0, angle).exp(), width + 1) for angle in angles]

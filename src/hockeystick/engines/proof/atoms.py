@@ -1,8 +1,8 @@
 """Finitely many losses a round: delta by the sum over all compositions, in balls.
 
-The k-fold law of a round is multinomial: the sum of the losses ``n_1 L_1 + n_2 L_2 + ...`` with P-mass ``k! / (n_1! n_2!
-...) p_1^n_1 p_2^n_2 ...``, Q-mass likewise. Terms that are light are left out; what they weigh together under P is known
-exactly, as all masses sum to the mass of the finite losses. With terms sorted by loss,
+The k-fold law of a round is multinomial: the sum of the losses ``n_1 L_1 + n_2 L_2 + ...`` with P-mass ``k! / (n_1!
+n_2! ...) p_1^n_1 p_2^n_2 ...``, Q-mass likewise. Terms that are light are left out; what they weigh together under P is
+known exactly, as all masses sum to the mass of the finite losses. With terms sorted by loss,
 
     A - e^eps B <= delta(eps) <= A - e^eps B + sum over terms in doubt of (P - e^eps Q)_+ + mass left out,
 
@@ -26,6 +26,7 @@ from hockeystick.numerics.balls import Ball, precision
 
 MAX_TERMS = 300_000
 GUARD_BITS = 96
+DEEPEST = -30_000.0  # log of the lightest terms
 
 
 class Term(NamedTuple):
@@ -47,6 +48,8 @@ class AtomSum:
     name = "sum over atoms"
 
     def __init__(self, rounds: ExactRounds, log_floor: float) -> None:
+        if log_floor < DEEPEST:
+            raise NotApplicableError("delta is too small for a proof")
         most = max(rounds.boxes.values())
         self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * most.bit_length()
         with precision(self._bits):
@@ -63,9 +66,11 @@ class AtomSum:
             self._p = [arb(0), *accumulate(term.p for term in terms)]
             self._q = [arb(0), *accumulate(term.q for term in terms)]
             # the first n terms certainly exceed eps where the least of them does; the rest likewise
-            self._least = list(accumulate((term.loss.lower() for term in terms), lambda x, y: y if y < x else x))
+            self._least: list[Ball] = list(
+                accumulate((term.loss.lower() for term in terms), lambda x, y: y if y < x else x)
+            )
             upper = (term.loss.upper() for term in reversed(terms))
-            self._largest = list(accumulate(upper, lambda x, y: y if y > x else x))[::-1]
+            self._largest: list[Ball] = list(accumulate(upper, lambda x, y: y if y > x else x))[::-1]
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """The two ends of the module's docstring."""

@@ -24,7 +24,7 @@ from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.mixture import MixtureBalls
-from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point
@@ -49,7 +49,8 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
     for item, power in rounds.sampled.items():
         values = MixtureBalls(item).values(t, step, count, log_tolerance)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
-    for closed, power in [*rounds.boxes.items(), *rounds.laplace.items()]:
+    others: list[tuple[BlackBox | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
+    for closed, power in others:
         values = closed.values(t, step, count)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
     if rounds.mu_squared:

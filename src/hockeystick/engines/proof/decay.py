@@ -21,6 +21,7 @@ with V < e.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 from flint import arb
@@ -77,7 +78,7 @@ class SampledDecay:
             raise NotApplicableError("the proof would need too many values of a characteristic function")
         rule = CoreRule(self._density, self._h * number, self._wanted / 8)
         squares = [above(bound**2) for bound in rule.bounds(self._h, number)]
-        self._cells = [min(max(a, b) + self._between, 1.0) for a, b in zip(squares, squares[1:], strict=False)]
+        self._cells = [min(above(arb(max(a, b)) + arb(self._between)), 1.0) for a, b in pairwise(squares)]
         self._beyond = min(above((self.variation / (arb(self._h) * (number - 1))) ** 2), 1.0)
 
     def log_bound(self, low: float, high: float) -> Ball:

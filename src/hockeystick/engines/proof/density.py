@@ -3,9 +3,9 @@
 With w the density of x under the law tilted by t, L the loss:
 
 - truncated spread, ``kappa(h) = E min(h^2 (L - c)^2 / 2, 4)`` for any c, bounded cell by cell;
-- variation V of w / L', the density of the loss: ``|phi(s)| <= V / |s|`` by one integration by parts. In a cell it is at
-  most the largest value times the largest logarithmic slope times the width; beyond the cells w / L' is monotone and
-  adds its end values.
+- variation V of w / L', the density of the loss: ``|phi(s)| <= V / |s|`` by one integration by parts. In a cell it is
+  at most the largest value times the largest logarithmic slope times the width; beyond the cells w / L' is monotone
+  and adds its end values.
 
 On a cell the logarithm of w lies within half the width times the largest slope of its value in the middle. The slopes
 are made of x and of ``sigma = q e^(mu x - mu^2/2) / g(x)``, which rises from 0 to 1: ``u' = mu sigma(x)``, ``v' = -mu
@@ -61,7 +61,7 @@ class TiltedDensity:
         high = max(grid.high, {1: (1 + t) * mu if mixture.rises else 0.0, 2: (2 + 2 * t) * mu}[mixture.turns] + 1)
         count = min(math.ceil((high - low) / WIDTH), MAX_CELLS)
         self._edges = [low + (high - low) * i / count for i in range(count + 1)]
-        self._outside = upper(mixture.range_remainder(t, self._edges[0], self._edges[-1]) / moment)
+        self._outside = upper(mixture.range_remainder(t, arb(self._edges[0]), arb(self._edges[-1])) / moment)
         self._build()
 
     def _build(self) -> None:

@@ -88,7 +88,7 @@ class ProofEngine:
         return self._contour_epsilon(target, log_target, gap)
 
     def _epsilon(self, ends: tuple[float, float], estimate: float, gap: float, name: str) -> ProvedEpsilon:
-        narrow = ends[1] - ends[0] <= gap * ends[1]
+        narrow = math.isfinite(ends[1]) and ends[1] - ends[0] <= gap * ends[1]
         lower, upper = ends
         return ProvedEpsilon(lower, min(max(estimate, lower), upper), upper, name, None if narrow else TOO_WIDE)
 

@@ -112,21 +112,21 @@ class MixtureBalls:
             size *= (-arb(t) * half_turn.cos().log()).exp()
         return upper(size), upper(self.turns * mu * h)
 
-    def range_remainder(self, t: float, low: float, high: float) -> Ball:
-        """Bound on the modulus of what lies below ``low`` and above ``high``, for every s; infinite if none is known."""
+    def range_remainder(self, t: float, low: Ball, high: Ball) -> Ball:
+        """Bound on the modulus of what lies below ``low`` and above ``high``, for all s; infinite if none is known."""
         mu, q = ball(self.item.mu), ball(self.item.rate)
         at = arb(t)
-        if not (low <= 0 <= high and t >= 0):
+        if not (low <= 0 and high >= 0 and t >= 0):
             return arb.pos_inf()
         ratio = (-at * (1 - q).log()).exp() if self.falls else arb(1)
-        below = ratio * normal_tail(-arb(low))
+        below = ratio * normal_tail(-low)
         if not self.rises:
-            return upper(below + normal_tail(arb(high)))
+            return upper(below + normal_tail(high))
         centre = (1 + at) * mu
-        if not centre <= arb(high):
+        if not centre <= high:
             return arb.pos_inf()
-        lifted = ((1 + at) * q.log() + at * (1 + at) * mu * mu / 2).exp() * normal_tail(arb(high) - centre)
-        return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(arb(high)) + lifted))
+        lifted = ((1 + at) * q.log() + at * (1 + at) * mu * mu / 2).exp() * normal_tail(high - centre)
+        return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(high) + lifted))
 
     def values(self, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
         """``m(t + i j step)`` for j < count, remainders included: entry 0 is real.
@@ -140,7 +140,7 @@ class MixtureBalls:
         weights, losses = self._nodes(t, grid)
         sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
         c0, c1 = self.step_remainder(t, grid)
-        outside = self.range_remainder(t, grid.low, grid.low + grid.dx * (grid.count - 1))
+        outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
         if not c0 < 1:
             raise NotApplicableError("the step of the quadrature is too wide")
         size = upper((sums[0].real + outside) / (1 - c0))  # m(t) (1 - c0) <= sum + what is outside

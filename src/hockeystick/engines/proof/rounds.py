@@ -35,7 +35,7 @@ class SampledGaussian:
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """The worst pair of an (epsilon, delta) guarantee, Poisson-sampled where rate < 1; unsampled it has no direction."""
+    """The worst pair of an (epsilon, delta) guarantee; Poisson-sampled where rate < 1, else without a direction."""
 
     epsilon: Fraction
     delta: Fraction
@@ -84,7 +84,10 @@ class LaplaceNoise:
     theta: Fraction
 
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
-        """``m(z) = e^(theta z)/2 + e^(-theta (1+z))/2 (1 + (e^(theta (1+2z)) - 1) / (1+2z))``: atoms, then the middle."""
+        """``m(t + i j step)`` for j < count: two atoms and the middle between them,
+
+        ``m(z) = e^(theta z)/2 + e^(-theta (1+z))/2 [1 + (e^(theta (1+2z)) - 1) / (1+2z)]``.
+        """
         theta = ball(self.theta)
         out = []
         for j in range(count):
