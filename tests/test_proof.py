@@ -256,6 +256,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     shown = CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof"])
     assert shown.exit_code == 0
     assert "contour (proved)" in shown.stdout
+    assert "proved interval" in shown.stdout
     said = json.loads(CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--json"]).stdout)
     assert said["guarantee"] == "proved"
     assert said["epsilon"]["lower"] <= 6.9073844950450823 <= said["epsilon"]["upper"]

@@ -83,7 +83,7 @@ def test_the_transform_with_its_quadrature_remainders(direction: Direction, log_
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_coarse_rule_needs_its_remainder(direction: Direction) -> None:
-    """Without it the sum is wrong by much more than its rounding: by less than 1, but more than 1/1000, of the bound."""
+    """Without it the sum is wrong by much more than its rounding: by over 1/10000 of the bound, and less than it."""
     with precision(120):
         mixture = MixtureBalls(SampledGaussian(MU, RATE, direction))
         grid = mixture.grid(TILT, 20.0, -1.0)

@@ -72,7 +72,7 @@ def _relation(bound: Bound) -> str:
 
 
 def _lines(plan: Plan, bound: Bound, interval: tuple[str, str], delta: float) -> list[tuple[str, str]]:
-    label = "certified interval" if bound.guarantee in _SURE else "interval"
+    label = f"{bound.guarantee} interval" if bound.guarantee in _SURE else "interval"
     lower, upper = interval
     lines = [(label, lower if lower == upper else f"{lower} to {upper}")]
     if bound.reason is not None:
