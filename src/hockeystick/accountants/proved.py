@@ -118,7 +118,10 @@ def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Inte
 
 
 def _quick_epsilon(direct: Direct, target: Enclosure) -> Interval:
-    upper = max(above(ProofEngine(*direct).epsilon_bound(target)), 0.0)
+    try:
+        upper = max(above(ProofEngine(*direct).epsilon_bound(target)), 0.0)
+    except NotApplicableError:
+        upper = math.inf
     return Interval(0.0, upper, upper)
 
 
@@ -127,7 +130,11 @@ def _sharp_delta(direct: Direct, epsilon: Ball, gap: float | None) -> ProvedDelt
 
 
 def _quick_delta(direct: Direct, epsilon: Ball) -> ProvedDelta:
-    return ProvedDelta(Enclosure(arb(0), ProofEngine(*direct).delta_bound(epsilon).upper()), "contour", None)
+    try:
+        upper = ProofEngine(*direct).delta_bound(epsilon).upper()
+    except NotApplicableError:
+        upper = arb(1)
+    return ProvedDelta(Enclosure(arb(0), upper), "contour", None)
 
 
 def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure], Interval]) -> Interval:

@@ -128,7 +128,10 @@ class BallContour:
         shortest = (math.inf, 0.0)
         with precision(GUARD_BITS + number.bit_length()):
             for theta in EXTRA_TILTS:
-                k_right = moments(self._rounds, (1 + theta) * t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
+                try:
+                    k_right = moments(self._rounds, (1 + theta) * t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
+                except NotApplicableError:
+                    break  # further ones are no easier
                 if k_right.is_finite():
                     shortest = min(shortest, (_right(t, theta * t, float(k_right.mid()), epsilon, wanted), theta * t))
         return t, shortest[1], max((1.0 - wanted) / t, shortest[0])

@@ -53,6 +53,7 @@ class TiltedDensity:
     def __init__(self, mixture: MixtureBalls, t: float, moment: Ball) -> None:
         self._mixture, self._coefficients = mixture, mixture.coefficients(t)
         self._log_norm = (2 * arb.pi()).log() / 2 + moment.log()
+        self._logs = mixture.logs()
         self._mu, self._q = ball(mixture.item.mu), ball(mixture.item.rate)
         mu = float(mixture.item.mu)
         grid = mixture.grid(t, 0.0, OUTSIDE)
@@ -100,11 +101,11 @@ class TiltedDensity:
 
     def loss(self, x: Ball) -> Ball:
         """L."""
-        return self._mixture.loss(*self._mixture.logs(x))
+        return self._mixture.loss(*self._logs(x))
 
     def log_w(self, x: Ball) -> Ball:
         """log w."""
-        (a, b), (u, v) = self._coefficients, self._mixture.logs(x)
+        (a, b), (u, v) = self._coefficients, self._logs(x)
         return a * u + b * v - x * x / 2 - self._log_norm
 
     def _log_rate(self, x: Ball) -> Ball:

@@ -63,13 +63,25 @@ class ProofEngine:
             raise NotApplicableError("Laplace rounds have a proof only beside unsampled Gaussian ones")
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
-        """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt."""
+        """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
+
+        Raises:
+            NotApplicableError: there is none.
+        """
+        if self._closed or self._atoms:
+            return arb(self.epsilon(target, None).upper)
         log_target = float(target.lower.log().mid())
         t = Guide(self._composition, log_target - 50.0).tilt_for_delta(log_target)
         return (chernoff(self._rounds, t) - target.lower.log()) / arb(t)
 
     def delta_bound(self, epsilon: Ball) -> Ball:
-        """A quick upper bound on delta: Chernoff's at the saddle point."""
+        """A quick upper bound on delta: Chernoff's at the saddle point.
+
+        Raises:
+            NotApplicableError: there is none.
+        """
+        if self._closed or self._atoms:
+            return self.delta(epsilon, None).ends.upper
         t = Guide.reaching(self._composition, float(epsilon.mid()))[1]
         return (chernoff(self._rounds, t) - arb(t) * epsilon).exp()
 

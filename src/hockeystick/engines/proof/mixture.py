@@ -20,6 +20,7 @@ Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imag
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.rounds import SampledGaussian
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
 
+MAX_NODES = 50_000  # of a line
 MAX_PRODUCTS = 10_000_000  # of nodes and points of a line
 STRIPS = 80  # half-widths that are tried
 
@@ -69,14 +71,16 @@ class MixtureBalls:
             return -at, arb(0)
         return 1 + at, (-at if self.falls else arb(0))
 
-    def logs(self, x: Ball) -> tuple[Ball, Ball]:
-        """u and v; v where the direction has it, else 0."""
+    def logs(self) -> Callable[[Ball], tuple[Ball, Ball]]:
+        """u and v as functions of x, at the present precision; v where the direction has it, else 0."""
         mu, q = ball(self.item.mu), ball(self.item.rate)
+        rest, scale, zero, both = 1 - q, q * (-mu * mu / 2).exp(), arb(0), self.turns == 2
 
-        def log_g(at: Ball) -> Ball:
-            return (1 - q + q * (mu * (at - mu / 2)).exp()).log()
+        def of(x: Ball) -> tuple[Ball, Ball]:
+            turn = (mu * x).exp()
+            return (rest + scale * turn).log(), (rest + scale / turn).log() if both else zero
 
-        return log_g(x), log_g(-x) if self.turns == 2 else arb(0)
+        return of
 
     def loss(self, u: Ball, v: Ball) -> Ball:
         """L = u, -u or u - v."""
@@ -135,7 +139,7 @@ class MixtureBalls:
             NotApplicableError: it would take too long.
         """
         grid = self.grid(t, step * (count - 1), log_tolerance)
-        if grid.count * count > MAX_PRODUCTS:
+        if grid.count > MAX_NODES or grid.count * count > MAX_PRODUCTS:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
         sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
@@ -155,10 +159,10 @@ class MixtureBalls:
         """``dx phi e^(a u + b v)`` and L at the nodes."""
         a, b = self.coefficients(t)
         scale = arb(grid.dx) / (2 * arb.pi()).sqrt()
-        weights, losses = [], []
+        weights, losses, logs = [], [], self.logs()
         for n in range(grid.count):
             x = arb(grid.low) + arb(grid.dx) * n
-            u, v = self.logs(x)
+            u, v = logs(x)
             weights.append(scale * (a * u + b * v - x * x / 2).exp())
             losses.append(self.loss(u, v))
         return weights, losses
