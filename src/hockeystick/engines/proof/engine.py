@@ -24,6 +24,7 @@ DEFAULT_GAP = 1e-6
 LEAST_TOLERANCE = 1e-30
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
 ATTEMPTS = 6
+SMALLER_TILTS = 12
 TOO_WIDE = "the remainders keep it from the asked gap"
 
 
@@ -72,7 +73,8 @@ class ProofEngine:
             return arb(self.epsilon(target, None).upper)
         log_target = float(target.lower.log().mid())
         t = Guide(self._composition, log_target - 50.0).tilt_for_delta(log_target)
-        return (chernoff(self._rounds, t) - target.lower.log()) / arb(t)
+        t, exponent = self._chernoff(t)
+        return (exponent - target.lower.log()) / arb(t)
 
     def delta_bound(self, epsilon: Ball) -> Ball:
         """A quick upper bound on delta: Chernoff's at the saddle point.
@@ -83,7 +85,17 @@ class ProofEngine:
         if self._closed or self._atoms:
             return self.delta(epsilon, None).ends.upper
         t = Guide.reaching(self._composition, float(epsilon.mid()))[1]
-        return (chernoff(self._rounds, t) - arb(t) * epsilon).exp()
+        t, exponent = self._chernoff(t)
+        return (exponent - arb(t) * epsilon).exp()
+
+    def _chernoff(self, t: float) -> tuple[float, Ball]:
+        """Chernoff's exponent at a tilt, or at the first smaller one at which it can be had: any tilt bounds."""
+        for _ in range(SMALLER_TILTS):
+            try:
+                return t, chernoff(self._rounds, t)
+            except NotApplicableError:
+                t *= 0.25
+        raise NotApplicableError("no tilt gives a bound")
 
     def epsilon(self, target: Enclosure, gap: float | None) -> ProvedEpsilon:
         """Ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
