@@ -5,11 +5,13 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test docs readme validate fmt clean
+.PHONY: help demo test docs readme validate fuzz fmt clean
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
 JOBS := 2
+N := 10000
+SEED := 1
 
 # The first Python that is new enough and can make an environment; else "missing" and what is missing.
 CANDIDATES = $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -31,6 +33,7 @@ help:
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
+	@echo 'make fuzz N=10000 SEED=1          hold random plans to laws; goes on where it was stopped'
 	@echo 'make fmt       format the sources'
 	@echo 'make clean     remove .venv and everything else that was made'
 
@@ -81,6 +84,9 @@ readme: .venv/.test
 
 validate: .venv/.run-time
 	@$(BIN)/python tools/validate.py '$(VALUES)'
+
+fuzz: .venv/.run-time
+	@$(BIN)/python tools/fuzz.py $(N) $(SEED)
 
 fmt: .venv/.test
 	@$(BIN)/python -m ruff check --quiet --fix

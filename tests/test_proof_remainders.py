@@ -17,7 +17,7 @@ from flint import acb, arb
 
 import oracle
 from hockeystick import Direction, Plan, dp_sgd
-from hockeystick.engines.composition import Composition, Guide
+from hockeystick.engines.composition import Guide
 from hockeystick.engines.proof import contour as contour_module
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.contour import BallContour, chernoff, moments
@@ -28,6 +28,7 @@ from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsil
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.numerics.balls import Ball, above, ball, below, phase_sums, powers, precision
+from hockeystick.pairs import Composition
 from oracle.real import to_fraction
 
 DIRECTIONS = list(Direction)

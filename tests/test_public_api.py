@@ -13,10 +13,12 @@ import hockeystick
 
 EXPORTED = [
     "ACCOUNTANTS",
+    "Accountant",
     "Adjacency",
     "ApproximateDP",
     "Bound",
     "DeltaBound",
+    "DeltaUpperBound",
     "Direction",
     "Gaussian",
     "HockeystickError",
@@ -28,6 +30,7 @@ EXPORTED = [
     "RandomizedResponse",
     "Round",
     "UnsupportedError",
+    "UpperBound",
     "__version__",
     "dp_sgd",
     "load_plan",

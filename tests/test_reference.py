@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from hockeystick import Bound, Plan
+from hockeystick.plan import Certified
 
 Record = dict[str, Any]
 
@@ -36,7 +37,7 @@ def plan_of(text: str) -> Plan:
     return Plan.from_dict(json.loads(text))
 
 
-def answer(record: Record, accountant: str) -> Bound:
+def answer(record: Record, accountant: Certified) -> Bound:
     plan = plan_of(json.dumps(record["plan"]))
     if record["quantity"] == "epsilon":
         return plan.epsilon(delta=float(record["delta"]), accountant=accountant)
@@ -45,7 +46,7 @@ def answer(record: Record, accountant: str) -> Bound:
 
 @pytest.mark.parametrize("record", RECORDS, ids=label)
 @pytest.mark.parametrize("accountant", ["auto", "grid"])
-def test_the_truth_lies_within_the_bounds(record: Record, accountant: str) -> None:
+def test_the_truth_lies_within_the_bounds(record: Record, accountant: Certified) -> None:
     """``lower <= truth <= upper`` in exact arithmetic, no wider than was asked; exact at 0 and at infinity."""
     found = answer(record, accountant)
     if record["value"] in INFINITE:

@@ -9,9 +9,10 @@ True
 
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction
-from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
 from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
+from hockeystick.odometer import Accountant
 from hockeystick.plan import Plan, Round, dp_sgd
 from hockeystick.planfile import load_plan
 from hockeystick.sampling import NoSampling, Poisson
@@ -20,10 +21,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ACCOUNTANTS",
+    "Accountant",
     "Adjacency",
     "ApproximateDP",
     "Bound",
     "DeltaBound",
+    "DeltaUpperBound",
     "Direction",
     "Gaussian",
     "HockeystickError",
@@ -35,6 +38,7 @@ __all__ = [
     "RandomizedResponse",
     "Round",
     "UnsupportedError",
+    "UpperBound",
     "__version__",
     "dp_sgd",
     "load_plan",

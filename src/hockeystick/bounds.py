@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -45,6 +46,11 @@ class Bound:
         return self.upper
 
     @property
+    def ends(self) -> Mapping[str, float]:
+        """The numbers by name: lower, estimate, upper."""
+        return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
+
+    @property
     def gap(self) -> float:
         """Width of the interval, ``upper - lower``."""
         return 0.0 if self.lower == self.upper else self.upper - self.lower
@@ -62,3 +68,41 @@ class DeltaBound(Bound):
     """A :class:`Bound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
 
     log_delta: Bound = field(default=Bound(-math.inf, -math.inf, -math.inf), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UpperBound:
+    """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
+
+    Attributes:
+        upper: ``truth <= upper``; ``inf`` only where ``reason`` says why.
+        accountant: the route by which the number came.
+        direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
+        order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
+        reason: why the bound is infinite; ``None`` otherwise.
+
+    >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
+    1.5
+    """
+
+    upper: float
+    accountant: str = field(compare=False)
+    direction: str | None = field(default=None, compare=False)
+    order: float | None = field(default=None, compare=False)
+    reason: str | None = field(default=None, compare=False)
+    guarantee: Guarantee = field(default="upper bound", init=False, compare=False)
+
+    def __float__(self) -> float:
+        return self.upper
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """The number by its name: upper."""
+        return {"upper": self.upper}
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaUpperBound(UpperBound):
+    """An :class:`UpperBound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
+
+    log_delta: UpperBound = field(default=UpperBound(-math.inf, "rdp"), compare=False)

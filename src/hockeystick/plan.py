@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
@@ -20,8 +20,10 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
-    from hockeystick.bounds import Bound, DeltaBound
+    from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
 
+Certified = Literal["auto", "contour", "grid"]
+"""The accountants that give an interval."""
 
 NO_SAMPLING = NoSampling()
 
@@ -174,9 +176,22 @@ class Plan:
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 
+    @overload
+    def epsilon(
+        self,
+        delta: float | None = None,
+        *,
+        accountant: Certified = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+    ) -> Bound: ...
+    @overload
+    def epsilon(
+        self, delta: float | None = None, *, accountant: str, gap: float | None = None, proof: bool = False
+    ) -> Bound | UpperBound: ...
     def epsilon(
         self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
-    ) -> Bound:
+    ) -> Bound | UpperBound:
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -186,7 +201,8 @@ class Plan:
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
 
         Returns:
-            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite.
+            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
+            accountant that only has an upper bound: an :class:`UpperBound`.
 
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.
@@ -206,9 +222,17 @@ class Plan:
         assert target is not None
         return accountant_named(accountant, proof).epsilon(self, target, gap)
 
+    @overload
+    def delta(
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
+    ) -> DeltaBound: ...
+    @overload
+    def delta(
+        self, epsilon: float, *, accountant: str, gap: float | None = None, proof: bool = False
+    ) -> DeltaBound | DeltaUpperBound: ...
     def delta(
         self, epsilon: float, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
-    ) -> DeltaBound:
+    ) -> DeltaBound | DeltaUpperBound:
         """The least delta such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -219,7 +243,8 @@ class Plan:
 
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
-            of a double (the upper end is then 5e-324).
+            of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
+            :class:`DeltaUpperBound`.
 
         Raises:
             InvalidInputError: a value outside its domain.
@@ -235,7 +260,7 @@ class Plan:
         return accountant_named(accountant, proof).delta(self, epsilon, gap)
 
     def log_delta(
-        self, epsilon: float, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
     ) -> Bound:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
         return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta

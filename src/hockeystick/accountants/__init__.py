@@ -5,9 +5,13 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
+from hockeystick.accountants.rdp import RdpAccountant
 from hockeystick.errors import InvalidInputError
 
-ACCOUNTANTS: dict[str, Accountant] = {a.name: a for a in (AutoAccountant(), ContourAccountant(), GridAccountant())}
+ACCOUNTANTS: dict[str, Accountant] = {
+    accountant.name: accountant
+    for accountant in (AutoAccountant(), ContourAccountant(), GridAccountant(), RdpAccountant())
+}
 """All accountants by name."""
 
 

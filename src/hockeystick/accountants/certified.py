@@ -14,18 +14,17 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, TypeVar
 
 from hockeystick import domains
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.base import Accountant, compositions
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.engines.composition import Composition
 from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 T = TypeVar("T")
 
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
-RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
 
 
 class EngineFactory(Protocol):
@@ -58,7 +57,7 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
     worst, interval = worst_direction(
-        _directions(plan),
+        compositions(plan),
         lambda composition: _epsilon(composition, delta, gap, engine),
         lambda composition: _epsilon(composition, delta, COARSE_GAP, engine),
     )
@@ -76,7 +75,7 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
     worst, log = worst_direction(
-        _directions(plan),
+        compositions(plan),
         lambda composition: _log_delta(composition, epsilon, gap, engine),
         lambda composition: _log_delta(composition, epsilon, COARSE_GAP, engine),
     )
@@ -106,16 +105,6 @@ def checked_gap(gap: float) -> float:
     return domains.rate(gap, "gap", "widest relative width wanted of the interval")
 
 
-def _directions(plan: Plan) -> list[tuple[Direction, Composition]]:
-    """The directions to compose; one stands for both where they are mirror images."""
-    out: list[tuple[Direction, Composition]] = []
-    for direction in plan.adjacency.directions:
-        composition = Composition(plan.pairs(direction))
-        if all(composition != other for _, other in out):
-            out.append((direction, composition))
-    return out
-
-
 def worst_direction(
     directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T], Interval]
 ) -> tuple[Direction, Interval]:
@@ -140,10 +129,11 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     infinite = composition.infinite_mass
-    if delta < infinite * (1 - RELATIVE) or (delta == 0 and infinite > 0):
+    least, most = composition.infinite_mass_ends
+    if delta < least or (delta == 0 and infinite > 0):
         return Interval(math.inf, math.inf, math.inf, f"the black boxes fail with probability {infinite:.6g} > delta")
-    supremum = _supremum(composition)
-    if delta <= infinite * (1 + RELATIVE):
+    supremum = composition.largest_loss
+    if delta <= most:
         if supremum is None:
             reason = (
                 f"delta equals the black boxes' failure probability {infinite:.6g}"
@@ -157,7 +147,7 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (_log(delta - infinite * (1 + RELATIVE)), _log(delta - infinite * (1 - RELATIVE)))
+    targets = (_log(delta - most), _log(delta - least))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         upper = supremum[1]
@@ -173,7 +163,7 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     finite = _finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
-    low, high = math.log(infinite) - RELATIVE, math.log(infinite) + RELATIVE
+    low, high = (math.log(end) for end in composition.infinite_mass_ends)
     return Interval(
         min(_log_sum(finite.lower, low), 0.0),
         min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
@@ -200,19 +190,6 @@ def _finite_log_delta(composition: Composition, epsilon: float, gap: float | Non
             return replace(found, lower=lower, estimate=min(max(found.estimate, lower), free), upper=free)
         return found
     return engine(composition).log_delta(epsilon, gap)
-
-
-def _supremum(composition: Composition) -> tuple[float, float] | None:
-    """The largest finite loss as doubles on either side, or ``None`` where it is unbounded."""
-    if not composition.bounded:
-        return None
-    low, high = composition.supremum
-    below, above = float(low), float(high)
-    if Fraction(repr(below)) > low:
-        below = next_down(below)
-    if Fraction(repr(above)) < high:
-        above = next_up(above)
-    return max(below, 0.0), max(above, 0.0)
 
 
 def _log(x: float) -> float:

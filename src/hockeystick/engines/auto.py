@@ -1,17 +1,28 @@
-"""The contour engine where it applies, else the grid engine; the interval names the one that answered."""
+"""The sharpest engine that applies; the interval names the one that answered.
+
+Engines are asked in order of sharpness. One that falls short of the asked gap says why, and the next is asked too; what
+both allow is certified. Where none has an upper end that is worth anything, the Renyi bound has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from hockeystick.engines.composition import Composition
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.interval import Engine, Interval, NotApplicableError
+from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.pairs import Composition
+
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
+
+NARROW = 1e-4  # relative: what the engines after the first two would not improve
 
 
 class AutoEngine:
-    """Both engines, tried in order of sharpness.
+    """All engines, tried in order of sharpness.
 
     Args:
         composition: one direction.
@@ -29,11 +40,24 @@ class AutoEngine:
         return self._first(lambda engine: engine.log_delta(epsilon, gap))
 
     def _first(self, ask: Callable[[Engine], Interval]) -> Interval:
-        try:
-            found = ask(ContourEngine(self._composition))
-        except NotApplicableError:
-            return ask(GridEngine(self._composition))
-        if found.limited is None:
-            return found
-        other = ask(GridEngine(self._composition))
-        return found if found.upper - found.lower <= other.upper - other.lower else other.intersected(found)
+        best: Interval | None = None
+        reasons = []
+        for engine in ENGINES:
+            try:
+                found = ask(engine(self._composition))
+            except NotApplicableError as error:
+                reasons.append(str(error))
+                continue
+            best = found if best is None else _shared(best, found)
+            if best.limited is None or best.upper - best.lower <= NARROW * min(abs(best.upper), 1.0):
+                return best
+        rough = ask(RenyiEngine(self._composition))
+        if best is None:
+            return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
+        return best if best.upper <= rough.upper else best.intersected(replace(rough, limited=best.limited))
+
+
+def _shared(first: Interval, second: Interval) -> Interval:
+    """What two certified intervals allow; named after the narrower one."""
+    narrower, wider = sorted((first, second), key=lambda found: found.upper - found.lower)
+    return wider.intersected(narrower)

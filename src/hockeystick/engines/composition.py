@@ -1,4 +1,4 @@
-"""One direction of a plan: pairs with their counts, and its cumulant generating function by plain quadrature.
+"""The cumulant generating function of a composition, by plain quadrature: where to look, not what to answer.
 
 Symbols: ``K(t) = log E_P e^(tL)`` over finite losses, summed over all rounds; ``K'``, ``K''`` its derivatives, the mean
 and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)``
@@ -8,17 +8,17 @@ and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solve
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs.renyi import log_peak
+
+__all__ = ["Composition", "Cumulants", "Guide", "log_peak"]
 
 Array = npt.NDArray[np.float64]
 
@@ -35,65 +35,6 @@ class Cumulants:
     k0: float
     k1: float
     k2: float
-
-
-class Composition:
-    """The product of dominating pairs in one direction.
-
-    Args:
-        rounds: (pair, count) with counts >= 0; equal pairs are merged, closed families folded.
-    """
-
-    def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
-        merged: dict[DominatingPair, int] = {}
-        for pair, count in rounds:
-            if count:
-                merged[pair] = merged.get(pair, 0) + count
-        families: dict[type[DominatingPair], list[tuple[DominatingPair, int]]] = defaultdict(list)
-        for pair, count in merged.items():
-            families[type(pair)].append((pair, count))
-        self.rounds: tuple[tuple[DominatingPair, int], ...] = tuple(
-            item for family, items in families.items() for item in family.fold(items)
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Composition) and self.rounds == other.rounds
-
-    __hash__ = None  # type: ignore[assignment]  # compared, never kept in a set
-
-    @cached_property
-    def count(self) -> int:
-        """Number of rounds after folding."""
-        return sum(count for _, count in self.rounds)
-
-    @cached_property
-    def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly."""
-        low = high = Fraction(0)
-        for pair, count in self.rounds:
-            exact = pair.exact_supremum
-            if exact is None:
-                value = Fraction(pair.loss_range[1])
-                slack = Fraction(pair.supremum_error)
-                low, high = low + count * (value - slack), high + count * (value + slack)
-            else:
-                low, high = low + count * exact, high + count * exact
-        return low, high
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the finite losses are bounded above."""
-        return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
-
-    @cached_property
-    def log_finite_mass(self) -> float:
-        """``log P(no round has infinite loss)``."""
-        return math.fsum(count * math.log1p(-pair.infinite_mass) for pair, count in self.rounds if pair.infinite_mass)
-
-    @property
-    def infinite_mass(self) -> float:
-        """``P(some round has infinite loss) = 1 - prod (1 - p_inf)^count``."""
-        return -math.expm1(self.log_finite_mass)
 
 
 class Guide:
@@ -228,11 +169,6 @@ def _nodes(pair: DominatingPair, log_floor: float) -> tuple[Array, Array]:
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])
     return loss, log_mass
-
-
-def log_peak(t: float) -> float:
-    """``log sup_{x >= 0} e^(-tx) (1 - e^-x) = t log t - (1+t) log(1+t)``, reached at ``x = log(1 + 1/t)``."""
-    return -math.log1p(t) - t * math.log1p(1 / t)
 
 
 def _bisect(increasing: Callable[[float], float], low: float, high: float) -> float:

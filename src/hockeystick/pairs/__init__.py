@@ -8,6 +8,7 @@ its pair in each direction.
 
 from hockeystick.pairs.base import Atoms, DominatingPair, SmoothPart
 from hockeystick.pairs.black_box import BlackBoxPair
+from hockeystick.pairs.composition import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
@@ -16,6 +17,7 @@ from hockeystick.pairs.substitution import PoissonSubstitutionPair
 __all__ = [
     "Atoms",
     "BlackBoxPair",
+    "Composition",
     "DominatingPair",
     "GaussianPair",
     "LaplacePair",

@@ -63,6 +63,10 @@ class SmoothPart(Protocol):
         """Privacy loss, increasing in x."""
         ...
 
+    def log_contrast(self, x: Array) -> Array:
+        """log of a bound on ``|p - q|`` that continues into the complex plane as the densities do."""
+        ...
+
     def outcome(self, loss: Array) -> Array:
         """The x at which the loss takes a value; the end of the support where it takes none."""
         ...
@@ -143,6 +147,14 @@ class DominatingPair(ABC):
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""
         return None
+
+    @abstractmethod
+    def log_moment(self, t: float) -> float:
+        """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """That of the pair after Poisson sampling; asked only of pairs with a smooth part."""
+        raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:

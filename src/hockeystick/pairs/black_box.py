@@ -13,6 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 
@@ -47,3 +48,7 @@ class BlackBoxPair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """epsilon, as written."""
         return Fraction(repr(self.epsilon))
+
+    def log_moment(self, t: float) -> float:
+        """Closed form."""
+        return moment.black_box(self.epsilon, self.delta, t)

@@ -10,11 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
-from hockeystick.pairs.transform import QuadraticTransform, Transform
+from hockeystick.pairs.transform import QuadraticTransform
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.mixture_transform import MixtureTransform
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -36,6 +41,10 @@ class GaussianLocation:
     def loss(self, x: Array) -> Array:
         """``mu x - mu^2/2``, formed as ``mu (x - mu/2)``."""
         return self.mu * (x - 0.5 * self.mu)
+
+    def log_contrast(self, x: Array) -> Array:
+        """The sum of both."""
+        return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss."""
@@ -85,11 +94,20 @@ class GaussianPair(DominatingPair):
         """Closed form."""
         return QuadraticTransform(self.mu)
 
-    def sampled_transform(self, rate: float, add: bool) -> Transform:
+    def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
         """By the trapezoid rule."""
         from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
+
+    def log_moment(self, t: float) -> float:
+        """Closed form."""
+        return moment.gaussian(self.mu, t)
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """By the trapezoid rule, else roughly from the unsampled moment."""
+        rough = moment.mixture_add if add else moment.mixture_remove
+        return min(self.sampled_transform(rate, add).log_moment(t), rough(self.log_moment, rate, t))
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:

@@ -16,9 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
 LOG_HALF = math.log(0.5)
+MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,10 @@ class LaplaceMiddle:
     def loss(self, x: Array) -> Array:
         """``2x - theta``."""
         return 2 * x - self.theta
+
+    def log_contrast(self, x: Array) -> Array:
+        """The sum of both."""
+        return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, kept within [0, theta], where the loss ends."""
@@ -92,3 +99,27 @@ class LaplacePair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """``distance / scale``, both as written."""
         return Fraction(repr(self.distance)) / Fraction(repr(self.scale))
+
+    def log_moment(self, t: float) -> float:
+        """Closed form."""
+        return moment.laplace(self.theta, t)
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""
+        middle = self.smooth
+        width = self.theta / MOMENT_PANELS
+        power = -t if add else 1 + t
+        loss, _, log_q = (np.asarray(column) for column in (self.atoms.loss, self.atoms.log_p, self.atoms.log_q))
+        ends = moment.atoms(mixed_loss(loss, rate), log_q, power)
+        x = width * np.arange(MOMENT_PANELS + 1, dtype=np.float64)
+        if add:
+            x = 0.5 * (x[1:] + x[:-1])
+        psi = mixed_loss(middle.loss(x), rate)
+        log_f = middle.log_q(x) + power * psi
+        if add:
+            inside = moment.log_concave(log_f, -1 - 2 * t * mixed_slope(middle.loss(x), psi, rate), width)
+        else:
+            inside = moment.log_convex(log_f, width)
+        size = 1 + self.theta + power * float(np.abs(psi).max())
+        rough = (moment.mixture_add if add else moment.mixture_remove)(self.log_moment, rate, t)
+        return min(moment.rounded_up(float(np.logaddexp(ends, inside)), size), rough)

@@ -47,6 +47,9 @@ ComplexArray = npt.NDArray[np.complex128]
 CHUNK = 1 << 19  # evaluations at once
 ENVELOPE_NODES = 16000  # of the lines on which the transform is bounded by its values
 MAX_NODES = 1 << 20  # of a line
+MOMENT_TOLERANCE = 1e-11  # relative, of log m(t) in a Renyi bound
+MAX_LOG = 650.0  # of m(t), there
+MAX_TURN = 1e4  # of t mu, there
 SEARCH_CELLS = 200  # of x, to find the core of the tilted law
 WINDOWS = 48  # of the loss, over which its spread is added up
 ARCS = (0.6, 2.0)  # largest angle v (L - L') that is used of it
@@ -251,6 +254,20 @@ class MixtureTransform:
         """``log m(t)``, rounded up."""
         values, errors = self.line(t, 0.0, 1e-8).cumulants(np.zeros(1))
         return float(values[0].real + errors[0])
+
+    def log_moment(self, t: float) -> float:
+        """An upper bound on ``log m(t)`` to about 1e-11 of itself; ``inf`` where m is out of reach."""
+        if not self._in_reach(t):
+            return math.inf
+        size = (self.rate * min(self.mu, 1.0)) ** 2 * min(t, 1.0)  # about log m(t) where that is small
+        values, errors = self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290)).cumulants(np.zeros(1))
+        value = float(values[0].real + errors[0])
+        return math.inf if math.isnan(value) else value
+
+    def _in_reach(self, t: float) -> bool:
+        """Whether m(t) is a double and its nodes are few."""
+        largest = (1 + t) * math.log(self.rate) + 0.5 * t * (1 + t) * self.mu**2
+        return (self.kind is Kind.ADD or largest < MAX_LOG) and t * self.mu < MAX_TURN
 
     def _windows(self, t: float, length: float, low: float, high: float) -> tuple[Array, int]:
         """Points of x between which the loss varies by about ``length``, and the index of the heaviest such window."""

@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
@@ -52,6 +53,10 @@ class BasePair(Protocol):
         """The characteristic function after sampling, if known."""
         ...
 
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """An upper bound on the cumulant generating function after sampling; asked where there is a smooth part."""
+        ...
+
 
 def mixed_loss(loss: Array, rate: float) -> Array:
     """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
@@ -83,10 +88,8 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
     """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much for q near 1."""
-    with np.errstate(over="ignore"):
-        error: Array = np.where(
-            loss > 0, 1.0, rate * np.abs(np.expm1(np.minimum(loss, 0.0))) * np.exp(-np.minimum(psi, 0.0))
-        )
+    excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
+    error: Array = np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
     return error
 
 
@@ -108,6 +111,10 @@ class PoissonSmooth:
         """``+-psi(l)``."""
         loss: Array = self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
         return loss
+
+    def log_contrast(self, x: Array) -> Array:
+        """``p - q`` is q times that of the base."""
+        return math.log(self.rate) + self.base.log_contrast(self.sign * x)
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, through the inverse of psi."""
@@ -176,6 +183,12 @@ class PoissonRemovePair(DominatingPair):
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=False)
 
+    def log_moment(self, t: float) -> float:
+        """By the base's own way, or from the atoms."""
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t)
+        return self.base.sampled_log_moment(self.rate, False, t)
+
 
 @dataclass(frozen=True, slots=True)
 class PoissonAddPair(DominatingPair):
@@ -213,6 +226,12 @@ class PoissonAddPair(DominatingPair):
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=True)
+
+    def log_moment(self, t: float) -> float:
+        """By the base's own way, or from the atoms."""
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t)
+        return self.base.sampled_log_moment(self.rate, True, t)
 
 
 def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
@@ -45,6 +46,11 @@ class SubstitutionSmooth:
     def loss(self, x: Array) -> Array:
         """``psi(l_+(x)) - psi(l_-(x))``."""
         return mixed_loss(self._towards(x), self.rate) - mixed_loss(self._towards(-x), self.rate)
+
+    def log_contrast(self, x: Array) -> Array:
+        """q times the sum of the normal densities around mu and -mu."""
+        towards = np.logaddexp(-0.5 * np.square(x - self.mu), -0.5 * np.square(x + self.mu))
+        return math.log(self.rate) - HALF_LOG_TWO_PI + towards
 
     def outcome(self, loss: Array) -> Array:
         """``(L/2 + asinh((1 - q)/c sinh(L/2))) / mu``, in log form where the argument is large."""
@@ -108,3 +114,7 @@ class PoissonSubstitutionPair(DominatingPair):
     def transform(self) -> MixtureTransform:
         """By the trapezoid rule."""
         return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
+
+    def log_moment(self, t: float) -> float:
+        """By the trapezoid rule, else roughly."""
+        return min(self.transform.log_moment(t), moment.mixture_replace(self.mu, self.rate, t))

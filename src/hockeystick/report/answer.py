@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
 from hockeystick.domains import one_line
 from hockeystick.plan import Plan
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 
 SMALLEST_NORMAL = 2.0**-1022
-_SURE = ("certified", "proved")
+_LABELS = {"certified": "certified interval", "proved": "proved interval", "upper bound": "upper bound"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Answer:
     lines: tuple[tuple[str, str], ...]
 
 
-def epsilon_answer(plan: Plan, delta: float, bound: Bound) -> Answer:
+def epsilon_answer(plan: Plan, delta: float, bound: Bound | UpperBound) -> Answer:
     """What to say of epsilon at delta.
 
     >>> from hockeystick import Bound, dp_sgd
@@ -38,43 +38,48 @@ def epsilon_answer(plan: Plan, delta: float, bound: Bound) -> Answer:
     """
     quoted = round_up(bound.upper, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}"
-    interval = round_down(bound.lower, SHOWN_DIGITS), round_up(bound.upper, SHOWN_DIGITS)
-    return Answer(headline, tuple(_lines(plan, bound, interval, delta)))
+    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta)))
 
 
-def delta_answer(plan: Plan, epsilon: float, bound: DeltaBound) -> Answer:
+def delta_answer(plan: Plan, epsilon: float, bound: DeltaBound | DeltaUpperBound) -> Answer:
     """What to say of delta at epsilon; from its logarithm where delta is below the normal range of a double."""
     log = bound.log_delta
     if 0 < bound.upper < SMALLEST_NORMAL:
         quoted = exp_up(log.upper, QUOTED_DIGITS)
-        interval = exp_down(log.lower, SHOWN_DIGITS), exp_up(log.upper, SHOWN_DIGITS)
+        ends = [exp_up(log.upper, SHOWN_DIGITS)]
+        ends += [exp_down(end, SHOWN_DIGITS) for name, end in log.ends.items() if name == "lower"]
     else:
         quoted = round_up(bound.upper, QUOTED_DIGITS)
-        interval = round_down(bound.lower, SHOWN_DIGITS), round_up(bound.upper, SHOWN_DIGITS)
+        ends = _plain(bound)
     headline = f"delta {_relation(bound)} {quoted} at epsilon = {exact(epsilon)}"
-    return Answer(headline, tuple(_lines(plan, bound, interval, bound.upper)))
+    return Answer(headline, tuple(_lines(plan, bound, ends, bound.upper)))
 
 
-def epsilon_json(plan: Plan, delta: float, bound: Bound) -> dict[str, Any]:
+def epsilon_json(plan: Plan, delta: float, bound: Bound | UpperBound) -> dict[str, Any]:
     """The object that ``hockeystick epsilon --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
     return {"epsilon": _ends(bound), "delta": delta, **_common(plan, bound)}
 
 
-def delta_json(plan: Plan, epsilon: float, bound: DeltaBound) -> dict[str, Any]:
+def delta_json(plan: Plan, epsilon: float, bound: DeltaBound | DeltaUpperBound) -> dict[str, Any]:
     """The object that ``hockeystick delta --json`` prints; an end of ``log_delta`` is ``None`` where delta is 0."""
     return {"delta": _ends(bound), "log_delta": _ends(bound.log_delta), "epsilon": epsilon, **_common(plan, bound)}
 
 
-def _relation(bound: Bound) -> str:
+def _relation(bound: Bound | UpperBound) -> str:
     if math.isinf(bound.upper):
         return "is"
     return "is about" if bound.guarantee == "estimate" else "<="
 
 
-def _lines(plan: Plan, bound: Bound, interval: tuple[str, str], delta: float) -> list[tuple[str, str]]:
-    label = f"{bound.guarantee} interval" if bound.guarantee in _SURE else "interval"
-    lower, upper = interval
-    lines = [(label, lower if lower == upper else f"{lower} to {upper}")]
+def _plain(bound: Bound | UpperBound) -> list[str]:
+    """The upper end, then the lower one where there is one, rounded outward."""
+    lower = [round_down(end, SHOWN_DIGITS) for name, end in bound.ends.items() if name == "lower"]
+    return [round_up(bound.upper, SHOWN_DIGITS), *lower]
+
+
+def _lines(plan: Plan, bound: Bound | UpperBound, ends: Sequence[str], delta: float) -> list[tuple[str, str]]:
+    label = _LABELS.get(bound.guarantee, "interval")
+    lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
     lines.append(("adjacency", plan.adjacency.value))
@@ -100,12 +105,11 @@ def _published(published: Mapping[str, Any]) -> str:
     return f"{text} ({'; '.join(origin)})" if origin else text
 
 
-def _ends(bound: Bound) -> dict[str, float | None]:
-    ends = {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper}
-    return {name: end if math.isfinite(end) else None for name, end in ends.items()}
+def _ends(bound: Bound | UpperBound) -> dict[str, float | None]:
+    return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
 
 
-def _common(plan: Plan, bound: Bound) -> dict[str, Any]:
+def _common(plan: Plan, bound: Bound | UpperBound) -> dict[str, Any]:
     said = {
         "adjacency": plan.adjacency.value,
         "accountant": bound.accountant,

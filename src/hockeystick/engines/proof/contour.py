@@ -19,13 +19,14 @@ import math
 
 from flint import acb, arb
 
-from hockeystick.engines.composition import Guide, log_peak
+from hockeystick.engines.composition import Guide
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
+from hockeystick.pairs.renyi import log_peak
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from flint import arb
 
-from hockeystick.engines.composition import Composition, Guide
+from hockeystick.engines.composition import Guide
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.atoms import AtomSum
@@ -19,6 +19,7 @@ from hockeystick.engines.proof.contour import BallContour, chernoff
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball
+from hockeystick.pairs import Composition
 
 DEFAULT_GAP = 1e-6
 LEAST_TOLERANCE = 1e-30

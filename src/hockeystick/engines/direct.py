@@ -1,0 +1,203 @@
+"""One round: delta is one integral, over the outcomes whose loss exceeds epsilon.
+
+``delta(eps) = sup_A P(A) - e^eps Q(A)``, reached at ``A = {L > eps} = {x > x0}``, since the loss increases in x. So
+
+- the integral of ``p - e^eps q = p (1 - e^(eps - L))`` over ``x > y`` is a lower bound for every threshold y;
+- it falls short of delta by at most ``(e^d - 1) P(between y and x0)``, d a bound on ``|eps - L|`` between the two.
+
+Panels are narrow enough for the Gauss-Legendre rule to be exact to double precision for p and q (numerics/legendre.py).
+P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; mass below the first one
+likewise. Atoms are added one by one. Everything is formed in units of ``e^scale``, scale about log delta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition, DominatingPair, SmoothPart
+
+Array = npt.NDArray[np.float64]
+
+NODES = 16
+MAX_PANELS = 20_000
+DEPTH = 50.0  # e-folds of delta below which the tails are left out
+DEEPEST = -1e40  # log of the P-mass that is looked at
+ATTEMPTS = 4
+RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
+OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
+ROOT_GAP = 1e-14
+MAX_SECANTS = 200
+
+
+class DirectEngine:
+    """Certified epsilon and log delta of a single round.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+
+    Raises:
+        NotApplicableError: there is more than one round after folding, or its densities are too far from its bulk.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        if composition.count != 1:
+            raise NotApplicableError("more than one round")
+        self._pair: DominatingPair = composition.rounds[0][0]
+        self._log_floor = -DEPTH
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
+        lower, upper = self._ends(epsilon)
+        return Interval(lower, 0.5 * (lower + upper) if lower > -math.inf else upper, upper, None, "direct")
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, to about 1e-12 of itself."""
+        self._log_floor = log_delta[0] - DEPTH  # what the depth around the answer asks
+        if self._ends(0.0)[1] <= log_delta[0]:
+            return Interval(0.0, 0.0, 0.0, None, "direct")
+        upper = self._root(lambda epsilon: self._ends(epsilon)[1], log_delta[0])
+        step = math.ulp(upper)
+        while self._ends(upper)[1] > log_delta[0]:
+            upper, step = upper + step, 2 * step
+        lower, step = upper, 4 * math.ulp(upper)
+        while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
+            lower, step = max(lower - step, 0.0), 2 * step
+        return Interval(lower, upper, upper, None, "direct")
+
+    def _root(self, log_delta: Callable[[float], float], target: float) -> float:
+        """Where log delta meets the target, by secants kept within a bracket; it is positive at 0."""
+        low, high = 0.0, max(min(self._pair.loss_range[1], 1e300), 0.0)
+        at = min(1.0, 0.5 * high)
+        before, there = 0.0, log_delta(0.0) - target
+        for _ in range(MAX_SECANTS):
+            here = max(log_delta(at), -1e300) - target
+            low, high = (at, high) if here > 0 else (low, at)
+            step = here * (at - before) / (here - there) if here != there else 0.0
+            before, there = at, here
+            after = at - step
+            if not low < after < high:
+                after = 0.5 * (low + high) if high < 4 * low or low == 0.0 else 2 * low
+            if abs(after - at) <= ROOT_GAP * at:
+                break
+            at = after
+        return after
+
+    def _ends(self, epsilon: float) -> tuple[float, float]:
+        lower, upper = _of_atoms(self._pair, epsilon)
+        if self._pair.smooth is not None:
+            low, high = _of_densities(self._pair.smooth, epsilon, self._log_floor)
+            lower, upper = float(np.logaddexp(lower, low)), float(np.logaddexp(upper, high))
+        slip = 4 * UNIT_ROUNDOFF * (1 + abs(upper)) if upper > -math.inf else 0.0
+        return min(lower - slip, upper), min(upper + slip, 0.0)
+
+
+def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
+    """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+``."""
+    atoms = pair.atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    loss, log_p = atoms.loss[seen], atoms.log_p[seen]
+    slip = OPERATIONS * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + pair.supremum_error
+    ends = []
+    for side in (-1, 1):
+        excess = loss + side * slip - epsilon
+        kept = excess > 0
+        with np.errstate(divide="ignore"):
+            terms = log_p[kept] + np.log(-np.expm1(-excess[kept]))
+        terms += side * OPERATIONS * UNIT_ROUNDOFF * (1 + np.abs(log_p[kept]))
+        ends.append(float(np.logaddexp.reduce(terms)) if kept.any() else -math.inf)
+    return ends[0], ends[1]
+
+
+def _of_densities(smooth: SmoothPart, epsilon: float, log_floor: float) -> tuple[float, float]:
+    """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks.
+
+    ``log_floor`` is where to begin: log of the P-mass that the tails may have.
+    """
+    threshold = float(smooth.outcome(np.array([epsilon]))[0])
+    if smooth.support(log_floor)[1] <= threshold:
+        log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
+    for _ in range(ATTEMPTS):
+        lower, upper = _integral(smooth, epsilon, threshold, log_floor)
+        if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
+            break
+        log_floor = lower - DEPTH
+    return lower, upper
+
+
+def _integral(smooth: SmoothPart, epsilon: float, threshold: float, log_floor: float) -> tuple[float, float]:
+    low, high = smooth.support(log_floor)
+    start = min(max(threshold, low), high)
+    growth = float(smooth.growth(np.array([start, high])).max())
+    panels = (high - start) * (growth + 4) / (2 * HALF_WIDTH[NODES])
+    if not panels < MAX_PANELS:
+        raise NotApplicableError("the densities of one round would need too many panels")
+    if start == high:
+        return -math.inf, log_floor + math.log(2.0)
+    edges = np.linspace(start, high, math.ceil(panels) + 1)
+    nodes, weights = rule(NODES)
+    half = 0.5 * np.diff(edges)
+    x = (0.5 * (edges[1:] + edges[:-1])[:, None] + half[:, None] * nodes).ravel()
+    weight = (half[:, None] * weights).ravel()
+    log_p, loss = smooth.log_p(x), smooth.loss(x)
+    down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
+    share = -np.expm1(down)
+    with np.errstate(divide="ignore"):
+        scale = float((log_p + np.log(np.abs(share))).max())
+    mass = weight * np.exp(log_p - scale)
+    own = UNIT_ROUNDOFF * (2 * smooth.log_p_error(x) + np.abs(log_p) + abs(scale) + OPERATIONS) * np.abs(share)
+    moved = UNIT_ROUNDOFF * (2 * smooth.loss_error(x) + 2 * np.abs(loss) + 2 * abs(epsilon)) * np.exp(down)
+    value = float((mass * share).sum())
+    # p - e^eps q = (p - q) - (e^eps - 1) q, each part as the densities
+    contrast = weight * np.exp(np.minimum(smooth.log_contrast(x) - scale, 700.0))
+    rule_error = RULE_ERROR * (contrast - mass * math.expm1(-epsilon) * np.exp(down))
+    error = float((mass * (own + moved) + rule_error).sum())
+    missing = 2 * math.exp(min(log_floor - scale, 700.0))
+    if start == threshold:
+        missing += math.exp(min(_log_beside(smooth, epsilon, threshold, low, high) - scale, 700.0))
+    slip = 4 * UNIT_ROUNDOFF * (1 + abs(scale))
+    lower = math.log(value - error) + scale - slip if value > error else -math.inf
+    return lower, math.log(value + error + missing) + scale + slip
+
+
+def _log_mass_beyond(smooth: SmoothPart, threshold: float) -> float:
+    """The log of P-mass at which the support just reaches a threshold."""
+    low, high = DEEPEST, -1.0
+    while high / low < 1 - 1e-14:
+        middle = -math.sqrt(low * high)
+        if smooth.support(middle)[1] <= threshold:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float, high: float) -> float:
+    """log of a bound on ``int |p - e^eps q|`` between the computed threshold and the true one.
+
+    Between the two the loss is no farther from epsilon than at the computed one. The mass is that of an interval at
+    whose ends the loss is seen to lie on either side, where there is one: a loss may be all but constant.
+    """
+
+    def off(x: Array) -> tuple[Array, Array]:
+        value = smooth.loss(x) - epsilon
+        return value, 2 * UNIT_ROUNDOFF * (smooth.loss_error(x) + np.abs(value) + abs(epsilon))
+
+    at = np.array([threshold])
+    value, error = off(at)
+    log_apart = math.log(math.expm1(min(abs(float(value[0])) + float(error[0]), 700.0)) + 1e-300)
+    width = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low)
+    while width < high - low:
+        value, error = off(np.array([threshold - width, threshold + width]))
+        if value[0] < -error[0] and value[1] > error[1]:
+            growth = float(smooth.growth(at)[0])
+            log_mass = float(smooth.log_p(at)[0]) + growth * width + 0.5 * width**2 + math.log(2 * width)
+            return log_apart + min(log_mass, 0.0) + 1e-6
+        width *= 2
+    return log_apart

@@ -1,0 +1,95 @@
+"""One direction of a plan: dominating pairs with their counts.
+
+Composition of mechanisms is dominated by the product of their pairs (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem
+10).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+
+from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.pairs.base import DominatingPair
+
+RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
+
+
+class Composition:
+    """The product of dominating pairs in one direction.
+
+    Args:
+        rounds: (pair, count) with counts >= 0; equal pairs are merged, closed families folded.
+    """
+
+    def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
+        merged: dict[DominatingPair, int] = {}
+        for pair, count in rounds:
+            if count:
+                merged[pair] = merged.get(pair, 0) + count
+        families: dict[type[DominatingPair], list[tuple[DominatingPair, int]]] = defaultdict(list)
+        for pair, count in merged.items():
+            families[type(pair)].append((pair, count))
+        self.rounds: tuple[tuple[DominatingPair, int], ...] = tuple(
+            item for family, items in families.items() for item in family.fold(items)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Composition) and self.rounds == other.rounds
+
+    __hash__ = None  # type: ignore[assignment]  # compared, never kept in a set
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rounds after folding."""
+        return sum(count for _, count in self.rounds)
+
+    @cached_property
+    def supremum(self) -> tuple[Fraction, Fraction]:
+        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly."""
+        low = high = Fraction(0)
+        for pair, count in self.rounds:
+            exact = pair.exact_supremum
+            if exact is None:
+                value = Fraction(pair.loss_range[1])
+                slack = Fraction(pair.supremum_error)
+                low, high = low + count * (value - slack), high + count * (value + slack)
+            else:
+                low, high = low + count * exact, high + count * exact
+        return low, high
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the finite losses are bounded above."""
+        return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
+
+    @cached_property
+    def log_finite_mass(self) -> float:
+        """``log P(no round has infinite loss)``."""
+        return math.fsum(count * math.log1p(-pair.infinite_mass) for pair, count in self.rounds if pair.infinite_mass)
+
+    @property
+    def infinite_mass(self) -> float:
+        """``P(some round has infinite loss) = 1 - prod (1 - p_inf)^count``, to a few roundings."""
+        return -math.expm1(self.log_finite_mass)
+
+    @property
+    def infinite_mass_ends(self) -> tuple[float, float]:
+        """Bounds on :attr:`infinite_mass`; both 0 where no round has any."""
+        return self.infinite_mass * (1 - RELATIVE), self.infinite_mass * (1 + RELATIVE)
+
+    @property
+    def largest_loss(self) -> tuple[float, float] | None:
+        """Doubles on either side of the largest finite loss, not below 0; ``None`` where it is unbounded."""
+        if not self.bounded:
+            return None
+        low, high = self.supremum
+        below, above = float(low), float(high)
+        if Fraction(repr(below)) > low:
+            below = next_down(below)
+        if Fraction(repr(above)) < high:
+            above = next_up(above)
+        return max(below, 0.0), max(above, 0.0)

@@ -1,0 +1,140 @@
+"""Upper bounds on ``K(t) = log E_P [e^(tL); L < inf]`` for real t > 0: what a Renyi bound asks of a pair.
+
+``K(t) = t D_(1+t)(P || Q)``, D the Renyi divergence, where no loss is infinite. Each function returns an upper bound
+that holds in floating point; it exceeds the truth by a few roundings unless its docstring says otherwise.
+
+First-order terms are taken out on paper, so that a small K keeps its digits: with ``x2(y) = e^y - 1 - y`` every
+``m(t) - 1`` below is a sum of positive terms.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.logarithm import exp_beyond_first
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+Array = npt.NDArray[np.float64]
+
+DIRECT = 600.0  # exponents up to which e^y is formed
+CARE = 256 * UNIT_ROUNDOFF  # relative: a few dozen operations, each within a few units in the last place
+
+
+def rounded_up(value: float, size: float = 0.0) -> float:
+    """``value`` plus what its rounding may have taken, ``size`` being the largest number that went into it."""
+    return math.inf if math.isnan(value) else value + CARE * (abs(value) + size)
+
+
+def gaussian(mu: float, t: float) -> float:
+    """``mu^2 t (1 + t) / 2``."""
+    return rounded_up(0.5 * mu * mu * t * (1 + t))
+
+
+def laplace(theta: float, t: float) -> float:
+    """Lap(theta, 1) against Lap(0, 1) (Mironov 2017, arXiv 1702.07476, Proposition 6).
+
+    With ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t x2(-c)) / (1 + 2t)``.
+    """
+    a, c = t * theta, (1 + t) * theta
+    if a > DIRECT:  # m <= e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), and e^(-c) <= e^a
+        return rounded_up(a, 1.0)
+    return rounded_up(math.log1p(((1 + t) * _beyond(a) + t * _beyond(-c)) / (1 + 2 * t)))
+
+
+def black_box(epsilon: float, delta: float, t: float) -> float:
+    """The worst (epsilon, delta) pair: ``(1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 - e^-eps)) / (1 + e^-eps))``.
+
+    ``a = t epsilon``; with delta = 0 Mironov 2017 (arXiv 1702.07476), Proposition 5.
+    """
+    a, small = t * epsilon, math.exp(-epsilon)
+    if a > DIRECT:
+        return rounded_up(a, 1.0)
+    excess = (_beyond(a) + small * _beyond(-a) - a * math.expm1(-epsilon)) / (1 + small)
+    return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
+
+
+def atoms(loss: Array, log_p: Array, t: float) -> float:
+    """Finitely many losses: ``log sum p e^(tL)``. Errs by a few roundings of 1, not of K."""
+    seen = np.isfinite(loss) & np.isfinite(log_p)
+    exponent = log_p[seen] + t * loss[seen]
+    if not len(exponent):
+        return -math.inf
+    top = float(exponent.max())
+    value = top + math.log(float(np.exp(exponent - top).sum()))
+    return rounded_up(value, 1.0 + abs(top) + float(np.abs(exponent[exponent > top - 50]).max()))
+
+
+def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
+    """A rough bound after Poisson sampling with rate q, from the base pair's own K: the better of two.
+
+    With ``g = 1 - q + q Lambda``, ``Lambda`` the base likelihood ratio under Q: convexity of ``g^(1+t)`` gives ``m <=
+    1 - q + q e^K``, and Minkowski's inequality ``m^(1/(1+t)) <= 1 - q + q e^(K / (1+t))``.
+    """
+    k = base(t)
+    power = 1 + t
+    return rounded_up(min(_log_mixture(rate, k), power * _log_mixture(rate, k / power)), power)
+
+
+def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
+    """A rough bound in the other direction: ``g^(-t)`` is convex and at most ``(1 - q)^(-t)``.
+
+    ``base(t)`` bounds the K of the swapped base pair, ``log E_Q Lambda^(-t)``.
+    """
+    return rounded_up(min(_log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
+
+
+def mixture_replace(mu: float, rate: float, t: float) -> float:
+    """A rough bound for two Gaussian mixtures at a distance: the better of two.
+
+    ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, which gives the Gaussian at distance 2 mu with probability q; and
+    the second mixture is at least (1 - q) times the law without the record.
+    """
+    apart = _log_mixture(rate, gaussian(2 * mu, t))
+    one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)
+    return rounded_up(min(apart, one_sided), 1 + t)
+
+
+def log_convex(log_f: Array, width: float) -> float:
+    """log of an upper bound on the integral of a log-convex f, from its logarithms at equidistant nodes.
+
+    f lies below the exponential through the ends of each panel, whose integral is ``width (f1 - f0) / log (f1 / f0)``,
+    the logarithmic mean.
+    """
+    low, high = np.minimum(log_f[:-1], log_f[1:]), np.maximum(log_f[:-1], log_f[1:])
+    return _log_sum(high + _log_mean(high - low)) + math.log(width)
+
+
+def log_concave(log_f: Array, slope: Array, width: float) -> float:
+    """The same for a log-concave f, from logarithm and logarithmic slope in the middle of each panel.
+
+    f lies below the exponential with that tangent, whose integral is ``width f sinh(y) / y``, ``y = slope width / 2``.
+    """
+    twice = np.abs(slope) * width
+    return _log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)
+
+
+def _log_mean(apart: Array) -> Array:
+    """``log ((1 - e^-y) / y)``, 0 at y = 0: the mean of ``e^-u`` over ``0 <= u <= y``."""
+    safe = np.maximum(apart, 1e-8)
+    mean: Array = np.where(apart < 1e-8, -0.5 * apart, np.log(-np.expm1(-safe) / safe))
+    return mean
+
+
+def _log_sum(exponent: Array) -> float:
+    top = float(exponent.max())
+    return top + math.log(float(np.exp(exponent - top).sum()))
+
+
+def _log_mixture(rate: float, k: float) -> float:
+    """``log(1 - q + q e^k)``."""
+    if k > DIRECT:
+        return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
+    return math.log1p(rate * math.expm1(k))
+
+
+def _beyond(y: float) -> float:
+    return float(exp_beyond_first(np.array([y]))[0])
