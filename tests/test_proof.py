@@ -220,6 +220,7 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
             "too many distinct sums",
         ),
         (Plan([Round(RandomizedResponse(0.001), count=10**12)]), "too many terms"),
+        (Plan([Round(ApproximateDP(0.1, 0.01), Poisson(0.5), 10**6)], adjacency="add"), "too many distinct sums"),
     ],
 )
 def test_a_refusal_says_why(plan: Plan, reason: str) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from flint import arb
@@ -55,7 +55,7 @@ class AtomSum:
         with precision(self._bits):
             terms = [Term(arb(0), arb(1), arb(1))]
             for box, count in rounds.boxes.items():
-                one = list(power([Term(*atom) for atom in box.atoms()], count, log_floor))
+                one = list(islice(power([Term(*atom) for atom in box.atoms()], count, log_floor), MAX_TERMS + 1))
                 if len(terms) * len(one) > MAX_TERMS:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
