@@ -80,7 +80,7 @@ docs: .venv/.docs
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html docs docs/_build/html
 	@echo 'docs/_build/html/index.html'
 
-readme: .venv/.run-time
+readme: .venv/.test
 	@$(BIN)/python tools/shown.py --write
 
 validate: .venv/.run-time

@@ -178,14 +178,19 @@ class Plan:
 
     @overload
     def epsilon(
-        self, delta: float | None = None, *, accountant: Certified = "auto", gap: float | None = None
+        self,
+        delta: float | None = None,
+        *,
+        accountant: Certified = "auto",
+        gap: float | None = None,
+        proof: bool = False,
     ) -> Bound: ...
     @overload
     def epsilon(
-        self, delta: float | None = None, *, accountant: str, gap: float | None = None
+        self, delta: float | None = None, *, accountant: str, gap: float | None = None, proof: bool = False
     ) -> Bound | UpperBound: ...
     def epsilon(
-        self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None
+        self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
     ) -> Bound | UpperBound:
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
@@ -193,6 +198,7 @@ class Plan:
             delta: in [0, 1); 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
 
         Returns:
             A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
@@ -200,7 +206,8 @@ class Plan:
 
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: a round for which no dominating pair is proven, or no proof where one is asked for.
+            HockeystickError: a proof is asked for, and python-flint is missing.
 
         >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
         2.1...
@@ -213,14 +220,18 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return accountant_named(accountant).epsilon(self, target, gap)
+        return accountant_named(accountant, proof).epsilon(self, target, gap)
 
     @overload
-    def delta(self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None) -> DeltaBound: ...
-    @overload
-    def delta(self, epsilon: float, *, accountant: str, gap: float | None = None) -> DeltaBound | DeltaUpperBound: ...
     def delta(
-        self, epsilon: float, *, accountant: str = "auto", gap: float | None = None
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
+    ) -> DeltaBound: ...
+    @overload
+    def delta(
+        self, epsilon: float, *, accountant: str, gap: float | None = None, proof: bool = False
+    ) -> DeltaBound | DeltaUpperBound: ...
+    def delta(
+        self, epsilon: float, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
     ) -> DeltaBound | DeltaUpperBound:
         """The least delta such that the plan is (epsilon, delta)-differentially private.
 
@@ -228,6 +239,7 @@ class Plan:
             epsilon: 0 or greater.
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
 
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
@@ -236,7 +248,8 @@ class Plan:
 
         Raises:
             InvalidInputError: a value outside its domain.
-            UnsupportedError: a round for which no dominating pair is proven.
+            UnsupportedError: a round for which no dominating pair is proven, or no proof where one is asked for.
+            HockeystickError: a proof is asked for, and python-flint is missing.
 
         >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
         2.66...e-06
@@ -244,11 +257,13 @@ class Plan:
         from hockeystick.accountants import accountant_named
 
         epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
-        return accountant_named(accountant).delta(self, epsilon, gap)
+        return accountant_named(accountant, proof).delta(self, epsilon, gap)
 
-    def log_delta(self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None) -> Bound:
+    def log_delta(
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
+    ) -> Bound:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
-        return self.delta(epsilon, accountant=accountant, gap=gap).log_delta
+        return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

@@ -8,10 +8,10 @@ supremum on.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from hockeystick import domains
 from hockeystick.accountants.base import Accountant, compositions
@@ -21,6 +21,8 @@ from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
+
+T = TypeVar("T")
 
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 
@@ -54,7 +56,11 @@ class CertifiedAccountant(Accountant):
 def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
-    worst, interval = _worst(plan, lambda composition, width: _epsilon(composition, delta, width, engine), gap)
+    worst, interval = worst_direction(
+        compositions(plan),
+        lambda composition: _epsilon(composition, delta, gap, engine),
+        lambda composition: _epsilon(composition, delta, COARSE_GAP, engine),
+    )
     return Bound(
         interval.lower,
         interval.estimate,
@@ -68,7 +74,11 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
 def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
-    worst, log = _worst(plan, lambda composition, width: _log_delta(composition, epsilon, width, engine), gap)
+    worst, log = worst_direction(
+        compositions(plan),
+        lambda composition: _log_delta(composition, epsilon, gap, engine),
+        lambda composition: _log_delta(composition, epsilon, COARSE_GAP, engine),
+    )
     ends = (log.lower, log.estimate, log.upper)
     log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
     lower, estimate, upper = (math.exp(end) for end in ends)
@@ -95,20 +105,19 @@ def checked_gap(gap: float) -> float:
     return domains.rate(gap, "gap", "widest relative width wanted of the interval")
 
 
-def _worst(
-    plan: Plan, ask: Callable[[Composition, float | None], Interval], gap: float | None
+def worst_direction(
+    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T], Interval]
 ) -> tuple[Direction, Interval]:
     """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
 
-    The first direction is asked at the gap wanted. Of another one a coarse interval is enough where it lies below.
+    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below.
     """
-    (direction, leader), *others = compositions(plan)
-    best_direction, best = direction, ask(leader, gap)
-    for other, composition in others:
-        coarse = ask(composition, COARSE_GAP)
-        if coarse.upper <= best.lower:
+    (direction, leader), *others = directions
+    best_direction, best = direction, ask(leader)
+    for other, subject in others:
+        if glance(subject).upper <= best.lower:
             continue
-        found = ask(composition, gap)
+        found = ask(subject)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
         if found.upper > best.upper:
             best_direction, best = other, found

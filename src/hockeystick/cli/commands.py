@@ -32,6 +32,9 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
     command = _as_json(command)
     command = click.option(
+        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs hockeystick[proof]."
+    )(command)
+    command = click.option(
         "--gap",
         type=float,
         metavar="NUMBER",
@@ -47,7 +50,13 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 @_question
 @click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
-    plan: str | None, delta: float | None, accountant: str, gap: float | None, as_json: bool, **flags: Any
+    plan: str | None,
+    delta: float | None,
+    accountant: str,
+    gap: float | None,
+    proof: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Certified bounds on epsilon at a delta.
 
@@ -61,7 +70,7 @@ def epsilon(
         raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
     with flag_names(), progress("computing epsilon"):
         _check_gap(gap)
-        bound = chosen.epsilon(delta, accountant=accountant, gap=gap)
+        bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof)
     if as_json:
         _print_json(epsilon_json(chosen, target, bound))
     else:
@@ -71,7 +80,9 @@ def epsilon(
 @main.command()
 @_question
 @click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
-def delta(plan: str | None, epsilon: float, accountant: str, gap: float | None, as_json: bool, **flags: Any) -> None:
+def delta(
+    plan: str | None, epsilon: float, accountant: str, gap: float | None, proof: bool, as_json: bool, **flags: Any
+) -> None:
     """Certified bounds on delta at an epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
@@ -81,7 +92,7 @@ def delta(plan: str | None, epsilon: float, accountant: str, gap: float | None, 
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
         _check_gap(gap)
-        bound = chosen.delta(epsilon, accountant=accountant, gap=gap)
+        bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof)
     if as_json:
         _print_json(delta_json(chosen, epsilon, bound))
     else:

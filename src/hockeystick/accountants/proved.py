@@ -1,0 +1,230 @@
+"""From a plan to a proved bound: as ``certified.py``, with exact numbers and balls in place of doubles.
+
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
+of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import partial
+from typing import ClassVar, NamedTuple
+
+from flint import arb
+
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.certified import checked_gap, worst_direction
+from hockeystick.adjacency import Direction
+from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
+from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.errors import UnsupportedError
+from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
+from hockeystick.pairs import Composition
+from hockeystick.plan import Plan
+
+UNTOLD = "delta cannot be told from the black boxes' failure probability"
+BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apart
+
+
+class Direct(NamedTuple):
+    """One direction of a plan: exact for the proof, in doubles for guesses."""
+
+    rounds: ExactRounds
+    composition: Composition
+
+
+class ProvedAccountant(Accountant):
+    """Ball arithmetic throughout."""
+
+    name: ClassVar[str] = "proof"
+    summary: ClassVar[str] = "proved: ball arithmetic throughout"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
+        """The worst direction's interval; UnsupportedError where there is no proof."""
+        gap = None if gap is None else checked_gap(gap)
+        with _refusals():
+            worst, found = worst_direction(
+                _directions(plan),
+                lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
+                lambda direct: _epsilon(direct, written(delta), _quick_epsilon),
+            )
+        return _bound(found, worst)
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
+        """The worst direction's interval, with its logarithm; UnsupportedError where there is no proof."""
+        gap = None if gap is None else checked_gap(gap)
+        with _refusals():
+            worst, log = worst_direction(
+                _directions(plan),
+                lambda direct: _log_delta(direct, written(epsilon), partial(_sharp_delta, gap=gap)),
+                lambda direct: _log_delta(direct, written(epsilon), _quick_delta),
+            )
+        with precision(BITS[0]):
+            lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)
+        return DeltaBound(
+            lower,
+            min(max(math.exp(log.estimate), lower), upper),
+            upper,
+            guarantee="proved",
+            accountant=log.engine,
+            direction=worst.value,
+            reason=log.limited,
+            log_delta=_bound(log, worst),
+        )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Say of a refusal that it is the proof which is not to be had."""
+    try:
+        yield
+    except NotApplicableError as error:
+        raise UnsupportedError(
+            f"no proof for this plan: {error}; without a proof it has a certified interval"
+        ) from None
+
+
+def _bound(found: Interval, worst: Direction) -> Bound:
+    return Bound(
+        found.lower,
+        found.estimate,
+        found.upper,
+        guarantee="proved",
+        accountant=found.engine,
+        direction=worst.value,
+        reason=found.limited,
+    )
+
+
+def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
+    """The directions to compose; one stands for both where they are mirror images."""
+    out: list[tuple[Direction, Direct]] = []
+    for direction in plan.adjacency.directions:
+        rounds = ExactRounds.of(plan, direction)
+        if all(rounds != other.rounds for _, other in out):
+            out.append((direction, Direct(rounds, Composition(plan.pairs(direction)))))
+    return out
+
+
+def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Interval:
+    found = ProofEngine(*direct).epsilon(target, gap)
+    return Interval(found.lower, found.estimate, found.upper, found.limited, found.engine)
+
+
+def _quick_epsilon(direct: Direct, target: Enclosure) -> Interval:
+    try:
+        upper = max(above(ProofEngine(*direct).epsilon_bound(target)), 0.0)
+    except NotApplicableError:
+        upper = math.inf
+    return Interval(0.0, upper, upper)
+
+
+def _sharp_delta(direct: Direct, epsilon: Ball, gap: float | None) -> ProvedDelta:
+    return ProofEngine(*direct).delta(epsilon, gap)
+
+
+def _quick_delta(direct: Direct, epsilon: Ball) -> ProvedDelta:
+    try:
+        upper = ProofEngine(*direct).delta_bound(epsilon).upper()
+    except NotApplicableError:
+        upper = arb(1)
+    return ProvedDelta(Enclosure(arb(0), upper), "contour", None)
+
+
+def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure], Interval]) -> Interval:
+    """Epsilon of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
+    rounds = direct.rounds
+    if rounds.empty:
+        return Interval(0.0, 0.0, 0.0)
+    sign = _against_infinite_mass(rounds, delta)
+    if sign is None:
+        return Interval(0.0, math.inf, math.inf, UNTOLD)
+    failed = rounds.exact_infinite_mass != 0
+    if sign < 0:
+        return Interval(math.inf, math.inf, math.inf, "the black boxes fail with a probability above delta")
+    if sign == 0 and not rounds.bounded:
+        reason = (
+            "delta equals the black boxes' failure probability"
+            if failed
+            else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+        )
+        return Interval(math.inf, math.inf, math.inf, reason)
+    with precision(BITS[0]):
+        top = (math.inf, math.inf)
+        if rounds.bounded:
+            supremum = _supremum(rounds)
+            top = max(below(supremum), 0.0), max(above(supremum), 0.0)
+        if sign == 0:
+            return Interval(top[0], top[1], top[1])
+        target = ball(delta) - (1 - rounds.finite_mass())
+        if not target > 0:
+            return Interval(0.0, top[1], top[1], UNTOLD)
+        found = ask(direct, Enclosure(target.lower(), target.upper()))
+    upper = min(found.upper, top[1])
+    lower = min(found.lower, upper)
+    return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
+
+
+def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], ProvedDelta]) -> Interval:
+    """Log delta of one direction, mass at infinity and supremum taken care of; ``ask`` answers for what remains."""
+    rounds = direct.rounds
+    if rounds.empty:
+        return Interval(-math.inf, -math.inf, -math.inf)
+    engine, limited = "exact", None
+    with precision(BITS[0]):
+        finite = Enclosure(arb(0), arb(0))
+        if not rounds.bounded or _below_supremum(rounds, epsilon):
+            found = ask(direct, ball(epsilon))
+            finite, engine, limited = found.ends, found.engine, found.limited
+            if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
+                free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()
+                finite = Enclosure(finite.lower, finite.upper.min(free.upper()))
+        infinite = 1 - rounds.finite_mass() if rounds.exact_infinite_mass != 0 else arb(0)
+        lower, upper = (infinite + finite.lower).lower(), (infinite + finite.upper).upper()
+        log_upper = min(above(upper.log()), 0.0) if upper > 0 else -math.inf
+        log_lower = min(below(lower.log()), log_upper) if lower > 0 else -math.inf
+        middle = float(((lower.max(arb(0)) + upper) / 2).log().mid()) if upper > 0 else -math.inf
+    return Interval(log_lower, min(max(middle, log_lower), log_upper), log_upper, limited, engine)
+
+
+def _supremum(rounds: ExactRounds) -> Ball:
+    exact = rounds.rational_supremum
+    return rounds.supremum() if exact is None else ball(exact)
+
+
+def _below_supremum(rounds: ExactRounds, epsilon: Fraction) -> bool:
+    """Whether eps is below the largest loss.
+
+    Raises:
+        UnsupportedError: they cannot be told apart.
+    """
+    exact = rounds.rational_supremum
+    if exact is not None:
+        return epsilon < exact
+    for bits in BITS:
+        with precision(bits):
+            difference = rounds.supremum() - ball(epsilon)
+            if difference > 0 or difference <= 0:
+                return bool(difference > 0)
+    raise UnsupportedError("no proof: epsilon cannot be told from the largest loss")
+
+
+def _against_infinite_mass(rounds: ExactRounds, delta: Fraction) -> int | None:
+    """Sign of ``delta - P(L = inf)``, or ``None`` where they cannot be told apart."""
+    exact = rounds.exact_infinite_mass
+    if exact is not None:
+        return (delta > exact) - (delta < exact)
+    for bits in BITS:
+        with precision(bits):
+            difference = ball(delta) - (1 - rounds.finite_mass())
+            if difference > 0:
+                return 1
+            if difference < 0:
+                return -1
+    return None

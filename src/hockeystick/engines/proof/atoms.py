@@ -1,0 +1,167 @@
+"""Finitely many losses a round: delta by the sum over all compositions, in balls.
+
+The k-fold law of a round is multinomial: the sum of the losses ``n_1 L_1 + n_2 L_2 + ...`` with P-mass ``k! / (n_1!
+n_2! ...) p_1^n_1 p_2^n_2 ...``, Q-mass likewise. Terms that are light are left out; what they weigh together under P is
+known exactly, as all masses sum to the mass of the finite losses. With terms sorted by loss,
+
+    A - e^eps B <= delta(eps) <= A - e^eps B + sum over terms in doubt of (P - e^eps Q)_+ + mass left out,
+
+A and B the P- and Q-masses of any set of terms whose losses certainly exceed eps; in doubt are the others that are not
+certainly at most eps. The lower end holds for every set: it is ``P(E) - e^eps Q(E)`` of an event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+from flint import arb
+
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.numerics.balls import Ball, precision
+
+MAX_TERMS = 300_000
+GUARD_BITS = 96
+DEEPEST = -30_000.0  # log of the lightest terms
+
+
+class Term(NamedTuple):
+    """A loss with its masses."""
+
+    loss: Ball
+    p: Ball
+    q: Ball
+
+
+class AtomSum:
+    """delta(eps) of black boxes.
+
+    Args:
+        rounds: black boxes alone.
+        log_floor: log of the mass below which terms are left out.
+    """
+
+    name = "sum over atoms"
+
+    def __init__(self, rounds: ExactRounds, log_floor: float) -> None:
+        if log_floor < DEEPEST:
+            raise NotApplicableError("delta is too small for a proof")
+        most = max(rounds.boxes.values())
+        self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * most.bit_length()
+        with precision(self._bits):
+            terms = [Term(arb(0), arb(1), arb(1))]
+            for box, count in rounds.boxes.items():
+                one = list(islice(power([Term(*atom) for atom in box.atoms()], count, log_floor), MAX_TERMS + 1))
+                if len(terms) * len(one) > MAX_TERMS:
+                    raise NotApplicableError("the losses have too many distinct sums for a proof")
+                terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
+            terms.sort(key=lambda term: -float(term.loss.mid()))
+            left_out = rounds.finite_mass() - sum((term.p for term in terms), arb(0))
+            self._left_out = left_out.upper().max(arb(0))
+            self._terms = terms
+            self._p = [arb(0), *accumulate(term.p for term in terms)]
+            self._q = [arb(0), *accumulate(term.q for term in terms)]
+            # the first n terms certainly exceed eps where the least of them does; the rest likewise
+            self._least: list[Ball] = list(
+                accumulate((term.loss.lower() for term in terms), lambda x, y: y if y < x else x)
+            )
+            upper = (term.loss.upper() for term in reversed(terms))
+            self._largest: list[Ball] = list(accumulate(upper, lambda x, y: y if y > x else x))[::-1]
+
+    def delta(self, epsilon: Ball) -> Enclosure:
+        """The two ends of the module's docstring."""
+        with precision(self._bits):
+            odds = epsilon.exp()
+            first = _count(self._least, lambda loss: bool(loss > epsilon))
+            last = _count(self._largest, lambda loss: not loss <= epsilon)
+            sure = self._p[first] - odds * self._q[first]
+            doubt = sum(
+                ((term.p - odds * term.q).upper().max(arb(0)) for term in self._terms[first:last]), self._left_out
+            )
+            return Enclosure(sure.lower().max(arb(0)), (sure + doubt).upper())
+
+
+def _count(falling: list[Ball], holds: Callable[[Ball], bool]) -> int:
+    """How many entries at the head of a falling list a property that large numbers have holds for."""
+    low, high = 0, len(falling)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(falling[middle]):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def power(atoms: list[Term], count: int, log_floor: float) -> Iterator[Term]:
+    """The terms of the count-fold law that are not light; which are left out is a choice, and any choice is sound."""
+    if len(atoms) == 1:
+        (only,) = atoms
+        yield Term(count * only.loss, only.p**count, only.q**count)
+        return
+    first, second, *others = atoms
+    if not others:
+        yield from _binomial(first, second, count, log_floor)
+        return
+    third, *more = others
+    if more:
+        raise NotApplicableError("a round with more than three finite losses has no proof")
+    share = float(third.p)
+    for n in _window(count, share, log_floor):
+        coefficient = _choose(count, n)
+        outer = Term(n * third.loss, coefficient * third.p**n, coefficient * third.q**n)
+        rest = log_floor - float(outer.p.log().mid())
+        for term in _binomial(first, second, count - n, rest):
+            yield Term(outer.loss + term.loss, outer.p * term.p, outer.q * term.q)
+
+
+def _binomial(first: Term, second: Term, count: int, log_floor: float) -> Iterator[Term]:
+    """``C(k, n) p_1^n p_2^(k - n)`` for n in a window, each from the one before."""
+    weight = float((first.p + second.p).log().mid()) * count  # the two need not sum to 1
+    window = _window(count, float((first.p / (first.p + second.p)).mid()), log_floor - weight)
+    start = window[0] if len(window) else 0
+    coefficient = _choose(count, start)
+    p = coefficient * first.p**start * second.p ** (count - start)
+    q = coefficient * first.q**start * second.q ** (count - start)
+    loss = start * first.loss + (count - start) * second.loss
+    step, p_ratio, q_ratio = first.loss - second.loss, first.p / second.p, first.q / second.q
+    for n in window:
+        yield Term(loss, p, q)
+        ratio = arb(count - n) / (n + 1)
+        loss, p, q = loss + step, p * p_ratio * ratio, q * q_ratio * ratio
+
+
+def _choose(count: int, n: int) -> Ball:
+    """The binomial coefficient."""
+    return (arb(count + 1).lgamma() - arb(n + 1).lgamma() - arb(count - n + 1).lgamma()).exp()
+
+
+def _window(count: int, share: float, log_floor: float) -> range:
+    """The n for which ``-k KL(n/k, share)``, about the log of the binomial mass, reaches a floor.
+
+    Raises:
+        NotApplicableError: they are too many.
+    """
+
+    def log_mass(n: int) -> float:
+        a, b = n, count - n
+        total = -(a * math.log(a / count / share) if a else 0.0)
+        return total - (b * math.log(b / count / (1 - share)) if b else 0.0)
+
+    if count == 0 or not 0 < share < 1:
+        return range(count + 1) if count == 0 or share <= 0 else range(count, count + 1)
+    mode = min(max(round(count * share), 0), count)
+    ends = []
+    for far in (0, count):
+        near = mode
+        while abs(far - near) > 1:  # bisection between the mode and an end
+            middle = (far + near) // 2
+            near, far = (middle, far) if log_mass(middle) >= log_floor else (near, middle)
+        ends.append(far if log_mass(far) >= log_floor else near)
+    if ends[1] - ends[0] >= MAX_TERMS:
+        raise NotApplicableError("too many rounds with atoms for a proof: the sum would have too many terms")
+    return range(ends[0], ends[1] + 1)

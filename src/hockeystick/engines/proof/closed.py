@@ -1,0 +1,100 @@
+"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, and one sampled Gaussian round.
+
+Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
+``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
+
+- Gaussian (Balle, Wang 2018, arXiv 1805.06530, Theorem 8): ``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)``;
+- remove: ``psi(l0) = eps`` at ``e^l0 = 1 + (e^eps - 1) / q``, ``x0 = l0/mu + mu/2``: ``q [Phi(mu - x0) - e^l0
+  Phi(-x0)]``;
+- add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -
+  Phi(x0 - mu)]``;
+- replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/substitution.py``): ``(1 - q) (1 -
+  e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flint import arb
+
+from hockeystick.adjacency import Direction
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
+from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
+
+LEAST_BITS = 128
+MOST_BITS = 1 << 20
+ACCURACY = 64  # bits of delta
+
+
+class ClosedForm:
+    """delta(eps) by its formula, with as many bits as it takes.
+
+    Args:
+        rounds: unsampled Gaussians alone, or one sampled Gaussian round.
+    """
+
+    name = "closed form"
+
+    def __init__(self, rounds: ExactRounds) -> None:
+        self._formula: Callable[[Ball], Ball]
+        if rounds.mu_squared:
+            self._formula = lambda epsilon: gaussian(ball(rounds.mu_squared).sqrt(), epsilon)
+        else:
+            ((item, _),) = rounds.sampled.items()
+            self._formula = lambda epsilon: sampled(item, epsilon)
+
+    def delta(self, epsilon: Ball) -> Enclosure:
+        """Ends that agree to 64 bits.
+
+        Raises:
+            NotApplicableError: delta is too small.
+        """
+        bits = LEAST_BITS
+        while bits <= MOST_BITS:
+            with precision(bits):
+                value = self._formula(epsilon)
+                if value.rel_accuracy_bits() >= ACCURACY or value.is_zero():
+                    return Enclosure(value.lower(), value.upper())
+            bits *= 2
+        raise NotApplicableError("delta is too small for its closed form to be proved")
+
+
+def gaussian(mu: Ball, epsilon: Ball) -> Ball:
+    """delta(eps) of N(mu, 1) against N(0, 1)."""
+    return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(epsilon / mu + mu / 2)
+
+
+def sampled(item: SampledGaussian, epsilon: Ball) -> Ball:
+    """delta(eps) of one sampled round, eps >= 0."""
+    return _FORMULAS[item.direction](ball(item.mu), ball(item.rate), epsilon)
+
+
+def _remove(mu: Ball, q: Ball, epsilon: Ball) -> Ball:
+    odds = 1 + epsilon.expm1() / q
+    x0 = odds.log() / mu + mu / 2
+    return q * (normal_tail(x0 - mu) - odds * normal_tail(x0))
+
+
+def _add(mu: Ball, q: Ball, epsilon: Ball) -> Ball:
+    odds = 1 + (-epsilon).expm1() / q
+    if odds <= 0:
+        return arb(0)
+    x0 = odds.log() / mu + mu / 2
+    return q * epsilon.exp() * (odds * normal_tail(-x0) - normal_tail(mu - x0))
+
+
+def _replace(mu: Ball, q: Ball, epsilon: Ball) -> Ball:
+    turn = ((1 - q) / q * (mu * mu / 2).exp() * (epsilon / 2).sinh()).asinh()
+    x0 = (epsilon / 2 + turn) / mu
+    outside = (1 - q) * epsilon.expm1() * normal_tail(x0)
+    return q * (normal_tail(x0 - mu) - epsilon.exp() * normal_tail(x0 + mu)) - outside
+
+
+_FORMULAS: dict[Direction, Callable[[Ball, Ball, Ball], Ball]] = {
+    Direction.REMOVE: _remove,
+    Direction.ADD: _add,
+    Direction.REPLACE_ONE: _replace,
+}

@@ -1,0 +1,93 @@
+"""Proved ends of delta, and the epsilon at a delta that follows from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+from flint import arb
+
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.numerics.balls import Ball
+
+MAX_STEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """Proved ends of a number, as exact balls."""
+
+    lower: Ball
+    upper: Ball
+
+
+class Evaluator(Protocol):
+    """delta over the finite losses of one direction."""
+
+    def delta(self, epsilon: Ball) -> Enclosure:
+        """Its proved ends at an epsilon >= 0."""
+        ...
+
+
+def epsilon_around(evaluator: Evaluator, target: Enclosure, root: float, slope: float) -> tuple[float, float]:
+    """Doubles near a root at which the ends of delta are on the right side of the target.
+
+    delta falls with eps: ``delta(upper) <= target`` and ``delta(lower) > target`` put the truth between. Where none is
+    found the end is infinite, or 0.
+
+    Args:
+        evaluator: of delta.
+        target: ends of the target delta.
+        root: about the epsilon sought.
+        slope: about ``-d log delta / d eps`` there.
+    """
+    at_root = evaluator.delta(arb(root))
+    upper, step = root, 1.01 * max(_log_ratio(at_root.upper, target.lower), 0.0) / slope + 1e-15 * root
+    for _ in range(MAX_STEPS):
+        if evaluator.delta(arb(upper)).upper <= target.lower:
+            break
+        upper, step = upper + step, 2 * step + math.ulp(upper)
+    else:
+        upper = math.inf
+    lower, step = root, 1.01 * max(_log_ratio(target.upper, at_root.lower), 0.0) / slope + 1e-15 * root
+    for _ in range(MAX_STEPS):
+        if lower <= 0 or evaluator.delta(arb(lower)).lower > target.upper:
+            break
+        lower, step = lower - step, 2 * step + math.ulp(root)
+    else:
+        lower = 0.0
+    return max(lower, 0.0), upper
+
+
+def _log_ratio(x: Ball, y: Ball) -> float:
+    """About log(x / y), at most 1; 1 where a step cannot be told from it."""
+    if not (x > 0 and y > 0):
+        return 1.0
+    return min(float((x / y).log().mid()), 1.0)
+
+
+def epsilon_bisected(evaluator: Evaluator, target: Enclosure) -> tuple[float, float]:
+    """As :func:`epsilon_around`, for an evaluator that is sharp everywhere: the closest doubles that can be told apart.
+
+    Raises:
+        NotApplicableError: epsilon leaves the range of a double.
+    """
+    if evaluator.delta(arb(0)).upper <= target.lower:
+        return 0.0, 0.0
+    lower, upper = 0.0, 1.0
+    while not evaluator.delta(arb(upper)).upper <= target.lower:
+        lower, upper = (upper if evaluator.delta(arb(upper)).lower > target.upper else lower), 2 * upper
+        if upper > 1e300:
+            raise NotApplicableError("epsilon is too large to be proved")
+    while True:
+        middle = lower + 0.5 * (upper - lower)
+        if not lower < middle < upper:
+            return lower, upper
+        found = evaluator.delta(arb(middle))
+        if found.upper <= target.lower:
+            upper = middle
+        elif found.lower > target.upper:
+            lower = middle
+        else:
+            return lower, upper

@@ -1,0 +1,172 @@
+"""Proved ends of delta and epsilon for one direction: which of three ways applies, and where it looks.
+
+Floating point proposes (tilts, guesses of epsilon, where to stop), balls dispose: no end rests on an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from flint import arb
+
+from hockeystick.engines.composition import Guide
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.engines.proof.atoms import AtomSum
+from hockeystick.engines.proof.closed import ClosedForm
+from hockeystick.engines.proof.contour import BallContour, chernoff
+from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
+from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.numerics.balls import Ball
+from hockeystick.pairs import Composition
+
+DEFAULT_GAP = 1e-6
+LEAST_TOLERANCE = 1e-30
+SPARE = 60.0  # log of how far below delta the terms lie that are left out
+ATTEMPTS = 6
+SMALLER_TILTS = 12
+TOO_WIDE = "the remainders keep it from the asked gap"
+
+
+class ProvedEpsilon(NamedTuple):
+    """Proved ends of epsilon, the best guess, the way they came, and what kept them from the asked gap."""
+
+    lower: float
+    estimate: float
+    upper: float
+    engine: str
+    limited: str | None
+
+
+class ProvedDelta(NamedTuple):
+    """Proved ends of delta over finite losses, the way they came, and what kept them from the asked gap."""
+
+    ends: Enclosure
+    engine: str
+    limited: str | None
+
+
+class ProofEngine:
+    """One direction.
+
+    Args:
+        rounds: exact rounds with finite losses; mass at infinite loss is the caller's.
+        composition: the same in doubles, for guesses.
+    """
+
+    def __init__(self, rounds: ExactRounds, composition: Composition) -> None:
+        self._rounds, self._composition = rounds, composition
+        kinds = sum(map(bool, (rounds.mu_squared, rounds.sampled, rounds.boxes, rounds.laplace)))
+        single = list(rounds.sampled.values()) == [1]
+        self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
+        self._atoms = kinds == 1 and bool(rounds.boxes)
+        if not (rounds.mu_squared or rounds.sampled or self._atoms):
+            raise NotApplicableError("Laplace rounds have a proof only beside unsampled Gaussian ones")
+
+    def epsilon_bound(self, target: Enclosure) -> Ball:
+        """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
+
+        Raises:
+            NotApplicableError: there is none.
+        """
+        if self._closed or self._atoms:
+            return arb(self.epsilon(target, None).upper)
+        log_target = float(target.lower.log().mid())
+        t = Guide(self._composition, log_target - 50.0).tilt_for_delta(log_target)
+        t, exponent = self._chernoff(t)
+        return (exponent - target.lower.log()) / arb(t)
+
+    def delta_bound(self, epsilon: Ball) -> Ball:
+        """A quick upper bound on delta: Chernoff's at the saddle point.
+
+        Raises:
+            NotApplicableError: there is none.
+        """
+        if self._closed or self._atoms:
+            return self.delta(epsilon, None).ends.upper
+        t = Guide.reaching(self._composition, float(epsilon.mid()))[1]
+        t, exponent = self._chernoff(t)
+        return (exponent - arb(t) * epsilon).exp()
+
+    def _chernoff(self, t: float) -> tuple[float, Ball]:
+        """Chernoff's exponent at a tilt, or at the first smaller one at which it can be had: any tilt bounds."""
+        for _ in range(SMALLER_TILTS):
+            try:
+                return t, chernoff(self._rounds, t)
+            except NotApplicableError:
+                t *= 0.25
+        raise NotApplicableError("no tilt gives a bound")
+
+    def epsilon(self, target: Enclosure, gap: float | None) -> ProvedEpsilon:
+        """Ends of ``inf {eps >= 0: delta_finite(eps) <= target}`` for a target > 0.
+
+        Raises:
+            NotApplicableError: no way applies.
+        """
+        gap = gap or DEFAULT_GAP
+        log_target = float(target.lower.log().mid())
+        if self._closed or self._atoms:
+            sharp = ClosedForm(self._rounds) if self._closed else AtomSum(self._rounds, min(log_target, 0.0) - SPARE)
+            ends = epsilon_bisected(sharp, target)
+            return self._epsilon(ends, ends[1], gap, sharp.name)
+        return self._contour_epsilon(target, log_target, gap)
+
+    def _epsilon(self, ends: tuple[float, float], estimate: float, gap: float, name: str) -> ProvedEpsilon:
+        narrow = math.isfinite(ends[1]) and ends[1] - ends[0] <= gap * ends[1]
+        lower, upper = ends
+        return ProvedEpsilon(lower, min(max(estimate, lower), upper), upper, name, None if narrow else TOO_WIDE)
+
+    def _contour_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
+        guide = Guide(self._composition, log_target - 50.0)
+        guess = self._guess(guide, log_target, gap)
+        tilt = guide.saddle(guess)
+        for attempt in range(ATTEMPTS):
+            tolerance = max(min(0.1 * gap * guess * tilt, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
+            contour = BallContour(self._rounds, guide, tilt, guess, log_target, tolerance)
+            root, slope = contour.solve(target.lower, guess)
+            ends = epsilon_around(contour, target, root, slope)
+            found = self._epsilon(ends, root, gap, "contour")
+            if found.limited is None or root == guess == 0.0 or attempt == ATTEMPTS - 1:
+                break
+            guess, tilt = root, guide.saddle(root)
+        return found
+
+    def _guess(self, guide: Guide, log_target: float, gap: float) -> float:
+        """The floating-point contour's epsilon, or where it does not apply the leading term's."""
+        try:
+            return ContourEngine(self._composition).epsilon((log_target, log_target), max(gap, 1e-3)).estimate
+        except NotApplicableError:
+            return max(guide.epsilon(guide.tilt_for_delta(log_target)), 0.0)
+
+    def delta(self, epsilon: Ball, gap: float | None) -> ProvedDelta:
+        """Ends of delta_finite at an epsilon below the supremum.
+
+        Raises:
+            NotApplicableError: no way applies.
+        """
+        gap = gap or DEFAULT_GAP
+        at = float(epsilon.mid())
+        if self._closed:
+            return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
+        guide, tilt, depth = Guide.reaching(self._composition, at)
+        depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
+        for attempt in range(ATTEMPTS):
+            way: AtomSum | BallContour
+            if self._atoms:
+                way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
+            else:
+                way = BallContour(self._rounds, guide, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
+            found = self._delta(way.delta(epsilon), gap, way.name)
+            if found.limited is None or attempt == ATTEMPTS - 1:
+                break
+            top = found.ends.upper
+            deeper = float(top.log().mid()) if top > 0 else -math.inf
+            if not found.ends.lower > 0 and deeper > depth - 0.5:
+                deeper = depth - 20.0  # the truth may be far below the bound
+            depth = deeper - 0.1 if math.isfinite(deeper) else depth - 20.0
+        return found
+
+    def _delta(self, ends: Enclosure, gap: float, name: str) -> ProvedDelta:
+        narrow = ends.upper - ends.lower <= arb(gap) * ends.upper
+        return ProvedDelta(ends, name, None if narrow else TOO_WIDE)

@@ -1,0 +1,168 @@
+"""The characteristic function of a Poisson-sampled Gaussian in balls, with the remainders of its quadrature.
+
+Symbols as in ``pairs/mixture_transform.py``: ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log
+g(-x)``, phi the standard normal density, and ``m(z) = int phi e^(a u + b v)`` with (a, b) = (1 + z, 0) for remove,
+(-z, 0) for add, (1 + z, -z) for replace-one. By Jensen m(t) >= 1 for t >= 0.
+
+Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imaginary part, 0 < h < pi/mu:
+
+- step: for ``|Im x| <= h``, ``g(x) cos(mu h / 2) <= |g(x + ih)| <= g(x)`` and ``|arg g| <= mu h``, since g is a sum of
+  two positive weights of 1 and ``e^(i mu h)``. So the integrand is analytic there and its modulus integrates to at most
+  ``M = m(t) e^(h^2/2 + c |s| mu h) cos(mu h / 2)^(-d t)``, c = 2 for replace-one and 1 otherwise, d = 0 for remove and
+  1 otherwise; the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen, Weideman 2014, SIAM Review
+  56(3), Theorem 5.1).
+- range: the nodes left out weigh at most the integrals of decreasing bounds of the modulus. Below ``low <= 0``, g <= 1
+  and ``g(-x)^(-t), g^(-t) <= (1-q)^(-t)``: at most ``r Phi(low)``, r = 1 for remove and ``(1-q)^(-t)`` otherwise. Above
+  ``high >= 0``: for add Phi(-high); else, as ``(A + B)^(1+t) <= 2^t (A^(1+t) + B^(1+t))``, at most ``2^t r [Phi(-high)
+  + q^(1+t) e^(t (1+t) mu^2/2) Phi((1+t) mu - high)]``, decreasing from (1+t) mu on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from flint import acb, arb
+
+from hockeystick.adjacency import Direction
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.engines.proof.rounds import SampledGaussian
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
+
+MAX_NODES = 50_000  # of a line
+MAX_PRODUCTS = 10_000_000  # of nodes and points of a line
+STRIPS = 80  # half-widths that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Where the trapezoid rule has its nodes: ``low + dx n`` up to ``high``; ``strip`` is h."""
+
+    low: float
+    high: float
+    dx: float
+    strip: float
+
+    @property
+    def count(self) -> int:
+        """Number of nodes."""
+        return math.ceil((self.high - self.low) / self.dx) + 1
+
+
+class MixtureBalls:
+    """m and its pieces for one sampled Gaussian.
+
+    Args:
+        item: mu, rate and direction, exact.
+    """
+
+    def __init__(self, item: SampledGaussian) -> None:
+        self.item = item
+        self.turns = 2 if item.direction is Direction.REPLACE_ONE else 1
+        self.falls = item.direction is not Direction.REMOVE  # some power of g is negative
+        self.rises = item.direction is not Direction.ADD  # some power of g is positive
+
+    def coefficients(self, t: float) -> tuple[Ball, Ball]:
+        """Real coefficients (a, b) of u and v at Re z = t."""
+        at = arb(t)
+        if self.item.direction is Direction.ADD:
+            return -at, arb(0)
+        return 1 + at, (-at if self.falls else arb(0))
+
+    def logs(self) -> Callable[[Ball], tuple[Ball, Ball]]:
+        """u and v as functions of x, at the present precision; v where the direction has it, else 0."""
+        mu, q = ball(self.item.mu), ball(self.item.rate)
+        rest, scale, zero, both = 1 - q, q * (-mu * mu / 2).exp(), arb(0), self.turns == 2
+
+        def of(x: Ball) -> tuple[Ball, Ball]:
+            turn = (mu * x).exp()
+            return (rest + scale * turn).log(), (rest + scale / turn).log() if both else zero
+
+        return of
+
+    def loss(self, u: Ball, v: Ball) -> Ball:
+        """L = u, -u or u - v."""
+        return -u if self.item.direction is Direction.ADD else u - v
+
+    def grid(self, t: float, reach: float, log_tolerance: float) -> Grid:
+        """Nodes whose remainders relative to m(t) should stay below a tolerance for ``|s| <= reach``; any are sound."""
+        mu, q = float(self.item.mu), float(self.item.rate)
+        depth = 3.0 - log_tolerance
+        h = np.linspace(0.02, 1.0, STRIPS) * min(0.97 * math.pi / mu, 2 * math.sqrt(2 * depth))
+        strip = 0.5 * np.square(h) + self.turns * reach * mu * h
+        if self.falls:
+            strip = strip - t * np.log(np.cos(0.5 * mu * h))
+        dx = 2 * math.pi * h / (depth + strip)
+        best = int(np.argmax(dx))
+        ratio = -t * math.log1p(-q) if self.falls else 0.0
+        low = -math.sqrt(2 * (depth + ratio))
+        high = math.sqrt(2 * depth)
+        if self.rises:
+            lifted = t * math.log(2) + ratio + (1 + t) * math.log(q) + 0.5 * t * (1 + t) * mu * mu
+            high = math.sqrt(2 * (depth + t * math.log(2) + ratio))
+            high = max(high, (1 + t) * mu + math.sqrt(2 * max(depth + lifted, 0.0)))
+        return Grid(low, high, float(dx[best]), float(h[best]))
+
+    def step_remainder(self, t: float, grid: Grid) -> tuple[Ball, Ball]:
+        """``(c0, c1)``: the infinite sum at t + is errs by at most ``c0 e^(c1 |s|) m(t)``."""
+        h, mu = arb(grid.strip), ball(self.item.mu)
+        half_turn = mu * h / 2
+        if not half_turn < arb.pi() / 2:
+            raise NotApplicableError("the strip of the quadrature is too wide")
+        size = 2 * (h * h / 2).exp() / (2 * arb.pi() * h / arb(grid.dx)).expm1()
+        if self.falls:
+            size *= (-arb(t) * half_turn.cos().log()).exp()
+        return upper(size), upper(self.turns * mu * h)
+
+    def range_remainder(self, t: float, low: Ball, high: Ball) -> Ball:
+        """Bound on the modulus of what lies below ``low`` and above ``high``, for all s; infinite if none is known."""
+        mu, q = ball(self.item.mu), ball(self.item.rate)
+        at = arb(t)
+        if not (low <= 0 and high >= 0 and t >= 0):
+            return arb.pos_inf()
+        ratio = (-at * (1 - q).log()).exp() if self.falls else arb(1)
+        below = ratio * normal_tail(-low)
+        if not self.rises:
+            return upper(below + normal_tail(high))
+        centre = (1 + at) * mu
+        if not centre <= high:
+            return arb.pos_inf()
+        lifted = ((1 + at) * q.log() + at * (1 + at) * mu * mu / 2).exp() * normal_tail(high - centre)
+        return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(high) + lifted))
+
+    def values(self, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
+        """``m(t + i j step)`` for j < count, remainders included: entry 0 is real.
+
+        Raises:
+            NotApplicableError: it would take too long.
+        """
+        grid = self.grid(t, step * (count - 1), log_tolerance)
+        if grid.count > MAX_NODES or grid.count * count > MAX_PRODUCTS:
+            raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
+        weights, losses = self._nodes(t, grid)
+        sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
+        c0, c1 = self.step_remainder(t, grid)
+        outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
+        if not c0 < 1:
+            raise NotApplicableError("the step of the quadrature is too wide")
+        size = upper((sums[0].real + outside) / (1 - c0))  # m(t) (1 - c0) <= sum + what is outside
+        out = []
+        for j, value in enumerate(sums):
+            error = c0 * (c1 * arb(step) * j).exp() * size + outside
+            around = spread(error)
+            out.append(acb(value.real + around, value.imag + around if j else 0))
+        return out
+
+    def _nodes(self, t: float, grid: Grid) -> tuple[list[Ball], list[Ball]]:
+        """``dx phi e^(a u + b v)`` and L at the nodes."""
+        a, b = self.coefficients(t)
+        scale = arb(grid.dx) / (2 * arb.pi()).sqrt()
+        weights, losses, logs = [], [], self.logs()
+        for n in range(grid.count):
+            x = arb(grid.low) + arb(grid.dx) * n
+            u, v = logs(x)
+            weights.append(scale * (a * u + b * v - x * x / 2).exp())
+            losses.append(self.loss(u, v))
+        return weights, losses

@@ -1,0 +1,102 @@
+"""Ball arithmetic: exact numbers in, proved inequalities out. Needs python-flint (Johansson 2017, arXiv 1611.02831).
+
+A ball is a midpoint and a radius; every operation returns one that holds all results for all arguments in its operands.
+A comparison is true only where it holds for all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from flint import acb, acb_mat, arb, ctx, fmpq
+
+Ball: TypeAlias = Any
+"""A real ``flint.arb`` (python-flint carries no type annotations)."""
+
+ComplexBall: TypeAlias = Any
+"""A complex ``flint.acb``."""
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Midpoints of this many bits inside the block."""
+    before = ctx.prec
+    ctx.prec = bits
+    try:
+        yield
+    finally:
+        ctx.prec = before
+
+
+def ball(value: Fraction | int) -> Ball:
+    """A ball around an exact number."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def written(value: float) -> Fraction:
+    """A parameter as the decimal it prints as: 0.1 is one tenth."""
+    return Fraction(repr(float(value)))
+
+
+def above(x: Ball) -> float:
+    """A double that no point of the ball exceeds; the least one, up to a step.
+
+    Raises:
+        ArithmeticError: the ball is not a number.
+    """
+    if x.is_nan():
+        raise ArithmeticError("a ball that is not a number has no upper end")
+    top = float(x.upper())
+    while not arb(top) >= x:
+        top = math.nextafter(top, math.inf)
+    return top
+
+
+def below(x: Ball) -> float:
+    """A double that exceeds no point of the ball."""
+    return 0.0 - above(-x)
+
+
+def upper(x: Ball) -> Ball:
+    """The upper end of the ball, exact."""
+    return x.upper()
+
+
+def spread(radius: Ball) -> Ball:
+    """The ball around 0 that holds all numbers of modulus at most a bound."""
+    return arb(0, upper(abs(radius)))
+
+
+def normal_tail(x: Ball) -> Ball:
+    """``Phi(-x)``, the standard normal mass above x."""
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def powers(base: ComplexBall, count: int) -> list[ComplexBall]:
+    """``base^0, base^1, ...``, count of them.
+
+    Each comes from two of half its size: a box that is turned many times in a row grows by up to sqrt 2 a turn.
+    """
+    out = [acb(1), base]
+    for j in range(2, count):
+        out.append(out[j // 2] * out[(j + 1) // 2])
+    return out[:count]
+
+
+def phase_sums(weights: list[Ball], angles: list[Ball], count: int) -> list[ComplexBall]:
+    """``sum_x w_x e^(i j a_x)`` for j < count.
+
+    With ``j = j1 B + j2``, B about sqrt(count), a power is a product of two, and the sums are one product of matrices.
+    """
+    width = math.isqrt(count - 1) + 1
+    near = [powers(acb(0, angle).exp(), width + 1) for angle in angles]
+    far = [
+        [weight * turn for turn in powers(row[width], -(-count // width))]
+        for weight, row in zip(weights, near, strict=True)
+    ]
+    product = acb_mat([list(column) for column in zip(*far, strict=True)]) * acb_mat([row[:width] for row in near])
+    return list(product.entries()[:count])

@@ -1,0 +1,269 @@
+"""Proved intervals: they hold the truth, they are narrow, and where there is no proof it is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import oracle
+from hockeystick import (
+    ApproximateDP,
+    Bound,
+    Gaussian,
+    HockeystickError,
+    InvalidInputError,
+    Laplace,
+    Plan,
+    Poisson,
+    RandomizedResponse,
+    Round,
+    UnsupportedError,
+    dp_sgd,
+)
+from hockeystick.cli import main
+from oracle.real import to_fraction
+
+GAP = Fraction(1, 10**6)  # the default
+
+
+def sampled(noise: float, rate: float, count: int) -> dict[str, Any]:
+    return {
+        "mechanism": "gaussian",
+        "noise_multiplier": noise,
+        "sampling": "poisson",
+        "sample_rate": rate,
+        "count": count,
+    }
+
+
+MIX = [
+    sampled(1.0, 0.01, 1000),
+    {"mechanism": "gaussian", "noise_multiplier": 20.0, "count": 10},
+    {"mechanism": "laplace", "scale": 10.0, "count": 5},
+    {"mechanism": "randomized-response", "epsilon": 0.05, "count": 3},
+    {"mechanism": "approximate-dp", "epsilon": 0.1, "delta": 1e-9, "count": 2},
+]
+
+TRUTHS = [  # rounds, adjacency, target delta, epsilon to 25 digits by two independent contour integrations
+    ([sampled(1.0, 0.01, 10000)], "remove", 1e-6, "6.907384495045082347688477"),
+    ([sampled(1.0, 0.01, 10000)], "add-or-remove", 1e-6, "6.907384495045082347688477"),
+    ([sampled(1.0, 0.01, 10000)], "add", 1e-6, "6.207484378794227779597729"),
+    ([sampled(2.0, 0.01, 10000)], "add-or-remove", 1e-6, "2.446733944483725719460422"),
+    ([sampled(0.8, 0.001, 10000)], "add-or-remove", 1e-6, "0.9471956872702805655491026"),
+    ([sampled(0.8, 0.001, 10000)], "add", 1e-6, "0.7427004949028654206239583"),
+    ([sampled(0.65, 0.01, 500)], "remove", 1e-6, "5.439129877262575919511518"),
+    ([sampled(1.0, 0.01, 100)], "remove", 1e-6, "0.9542170736171037928335252"),
+    ([sampled(1.0, 0.01, 1)], "remove", 1e-6, "0.3639478396155085243816396"),
+    ([sampled(1.0, 0.01, 1)], "add", 1e-6, "9.514180106418408229419257e-3"),
+    ([sampled(1.0, 0.01, 1000)], "replace-one", 1e-6, "3.214230966557781131698908"),
+    ([sampled(3.0, 0.01, 1000)], "replace-one", 1e-6, "0.8834709729537828805540157"),
+    ([{"mechanism": "gaussian", "noise_multiplier": 0.5}], "add-or-remove", 1e-6, "10.99715121422065111490776"),
+    (
+        [{"mechanism": "randomized-response", "epsilon": 0.1, "count": 1000}],
+        "add-or-remove",
+        1e-6,
+        "19.34467144799304367251909",
+    ),
+]
+
+
+def inside(truth: object, found: Bound) -> bool:
+    return Fraction(found.lower) <= to_fraction(truth) <= Fraction(found.upper)
+
+
+@pytest.mark.parametrize(("rounds", "adjacency", "delta", "truth"), TRUTHS)
+def test_the_interval_holds_the_truth_and_is_narrow(
+    rounds: list[dict[str, Any]], adjacency: str, delta: float, truth: str
+) -> None:
+    """Both ends in exact arithmetic, for every kind of proof and in every direction."""
+    found = Plan.from_dict({"adjacency": adjacency, "round": rounds}).epsilon(delta, proof=True)
+    assert inside(Fraction(Decimal(truth)), found)
+    assert Fraction(found.upper) - Fraction(found.lower) <= GAP * Fraction(found.upper)
+    assert found.guarantee == "proved"
+    assert found.reason is None
+    assert found.lower <= found.estimate <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("rounds", "adjacency", "epsilon"),
+    [
+        ([sampled(1.0, 0.01, 10000)], "remove", 2.0),
+        ([sampled(1.0, 0.01, 10000)], "add", 6.0),
+        ([sampled(2.0, 0.01, 1000)], "replace-one", 2.0),
+        ([sampled(5.0, 0.05, 1)], "remove", 0.25),
+        ([sampled(0.7, 0.2, 1)], "add", 0.125),
+        ([sampled(0.7, 0.2, 1)], "replace-one", 0.7),
+        ([{"mechanism": "gaussian", "noise_multiplier": 7.0, "count": 30}], "replace-one", 1.7),
+        ([{"mechanism": "approximate-dp", "epsilon": 0.3, "delta": 1e-4, "count": 40}], "add", 2.5),
+        (
+            [
+                {"mechanism": "randomized-response", "epsilon": 0.1, "count": 7},
+                {"mechanism": "randomized-response", "epsilon": 0.2345, "count": 5},
+            ],
+            "remove",
+            0.6,
+        ),
+        (MIX, "add-or-remove", 0.7),
+    ],
+)
+def test_delta_against_the_oracle(rounds: list[dict[str, Any]], adjacency: str, epsilon: float) -> None:
+    """delta and its logarithm, at values that are nowhere tabulated."""
+    plan = {"adjacency": adjacency, "round": rounds}
+    found = Plan.from_dict(plan).delta(epsilon, proof=True)
+    truth = oracle.delta(plan, epsilon, digits=22)
+    slack = Fraction(1, 10**20)  # the oracle's own
+    assert Fraction(found.lower) * (1 - slack) <= to_fraction(truth) <= Fraction(found.upper) * (1 + slack)
+    assert found.upper - found.lower <= 1.1e-6 * found.upper
+    assert found.guarantee == found.log_delta.guarantee == "proved"
+    log = Plan.from_dict(plan).log_delta(epsilon, proof=True)
+    assert log == found.log_delta
+    assert math.exp(log.lower) == pytest.approx(found.lower, rel=1e-9)
+
+
+@pytest.mark.parametrize("adjacency", ["add", "remove"])
+@pytest.mark.parametrize("failure", [0.0, 1e-3])
+def test_sampled_black_boxes_against_the_oracle(adjacency: str, failure: float) -> None:
+    """Two or three finite losses a round; where it is removed a sampled failure is an infinite loss."""
+    entry = {"mechanism": "approximate-dp", "epsilon": 0.4, "delta": failure, "count": 60}
+    plan = {"adjacency": adjacency, "round": [{**entry, "sampling": "poisson", "sample_rate": 0.25}]}
+    found = Plan.from_dict(plan).epsilon(0.02, proof=True)
+    truth = oracle.epsilon(plan, 0.02, digits=22)
+    assert Fraction(found.lower) * (1 - Fraction(1, 10**20)) <= to_fraction(truth)
+    assert to_fraction(truth) <= Fraction(found.upper) * (1 + Fraction(1, 10**20))
+    assert found.upper - found.lower <= 1e-12
+    assert found.accountant == "sum over atoms"
+
+
+def test_parameters_are_the_decimals_they_print_as() -> None:
+    """The rate is a quotient of whole numbers where it was given as one: no double stands between."""
+    plan = Plan([Round(Gaussian(1.0), Poisson(batch_size=1, dataset_size=3))], adjacency="remove")
+    third = Plan([Round(Gaussian(1.0), Poisson(sample_rate=1 / 3))], adjacency="remove")
+    exact, rounded = plan.delta(0.1, proof=True), third.delta(0.1, proof=True)
+    quotient = {"adjacency": "remove", "round": [{**sampled(1.0, 0.5, 1), "sample_rate": Fraction(1, 3)}]}
+    assert inside(oracle.delta(quotient, 0.1, digits=30), exact)
+    assert exact.log_delta.upper == pytest.approx(rounded.log_delta.upper, rel=1e-14)
+
+
+def test_a_wider_gap_is_as_sound_and_a_narrower_one_is_met() -> None:
+    """The gap is of the interval asked for, not of the arithmetic."""
+    plan, truth = dp_sgd(1.0, 0.01, 10000), Fraction(Decimal("6.907384495045082347688477"))
+    for gap in (0.5, 1e-3, 1e-9, 1e-12):
+        found = plan.epsilon(1e-6, gap=gap, proof=True)
+        assert inside(truth, found)
+        assert found.relative_gap <= gap
+
+
+def test_deltas_below_the_range_of_a_double() -> None:
+    """The logarithm is proved where delta itself rounds to the smallest double."""
+    found = Plan([10 * Round(Gaussian(3.0))]).delta(50.0, proof=True)
+    assert (found.lower, found.upper) == (0.0, 5e-324)
+    plan = {"adjacency": "remove", "round": [{"mechanism": "gaussian", "noise_multiplier": 3.0, "count": 10}]}
+    log = oracle.real.mp.log(oracle.delta(plan, 50.0, digits=30))
+    assert inside(log, found.log_delta)
+
+
+def test_pure_epsilon_is_exact() -> None:
+    """Largest losses are sums of fractions; from there on delta is 0."""
+    plan = Plan([3 * Round(RandomizedResponse(0.1)), 2 * Round(Laplace(4.0))])
+    found = plan.epsilon(0.0, proof=True)
+    assert inside(Fraction(4, 5), found)
+    assert math.nextafter(found.lower, math.inf) == found.upper == 0.8  # no double is four fifths
+    at = plan.delta(0.8, proof=True)
+    assert (at.lower, at.upper, at.log_delta.upper, at.guarantee) == (0.0, 0.0, -math.inf, "proved")
+    added = dp_sgd(1.0, 0.5, 3, adjacency="add")
+    top = added.epsilon(0.0, proof=True)
+    assert top.lower < 3 * math.log(2) + 1e-15
+    assert top.upper == math.nextafter(top.lower, math.inf)
+    assert added.delta(top.upper, proof=True).upper == 0.0
+
+
+def test_mass_at_infinity_is_told_from_delta_exactly() -> None:
+    """Below it nothing helps, at it only the largest loss, above it what remains."""
+    plan = Plan([Round(ApproximateDP(0.25, 1e-6)), Round(ApproximateDP(0.5, 2e-6))], adjacency="remove")
+    below = plan.epsilon(2.9e-6, proof=True)
+    assert below.lower == below.upper == math.inf
+    assert below.reason == "the black boxes fail with a probability above delta"
+    single = Plan([Round(ApproximateDP(0.25, 1e-6))], adjacency="remove")
+    assert single.epsilon(1e-6, proof=True) == Bound(0.25, 0.25, 0.25)
+    unbounded = (single + Round(Gaussian(1.0))).epsilon(1e-6, proof=True)
+    assert unbounded.lower == unbounded.upper == math.inf
+    assert unbounded.reason == "delta equals the black boxes' failure probability"
+    assert plan.epsilon(1e-4, proof=True).upper < 0.75
+    pure = Plan([Round(Gaussian(1.0))]).epsilon(0.0, proof=True)
+    assert (pure.upper, pure.reason) == (math.inf, "delta is 0 and the loss is unbounded: the plan has no pure epsilon")
+
+
+def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
+    assert dp_sgd(1.0, 0.01, 0).epsilon(1e-6, proof=True) == Bound(0.0, 0.0, 0.0)
+    assert dp_sgd(1.0, 0.01, 0).delta(0.5, proof=True).upper == 0.0
+    assert dp_sgd(1.0, 0.01, 1000).epsilon(0.5, proof=True).upper == 0.0
+    assert Plan([Round(Gaussian(1.0))]).epsilon(0.5, proof=True).upper == 0.0
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (Plan([Round(Laplace(1.0), Poisson(0.1), 100)]), "Poisson-sampled Laplace"),
+        (Plan([100 * Round(Laplace(1.0))]), "Laplace rounds have a proof only beside"),
+        (dp_sgd(1.0, 0.001, 2), "no proof for this plan: "),
+        (
+            Plan([Round(RandomizedResponse(0.1 + 0.01 * math.sqrt(n)), count=50) for n in range(6)]),
+            "too many distinct sums",
+        ),
+        (Plan([Round(RandomizedResponse(0.001), count=10**12)]), "too many terms"),
+        (Plan([Round(ApproximateDP(0.1, 0.01), Poisson(0.5), 10**6)], adjacency="add"), "too many distinct sums"),
+    ],
+)
+def test_a_refusal_says_why(plan: Plan, reason: str) -> None:
+    with pytest.raises(UnsupportedError, match=reason) as refusal:
+        plan.epsilon(1e-6, proof=True)
+    assert "\n" not in str(refusal.value)
+
+
+def test_other_accountants_have_no_proof() -> None:
+    plan = dp_sgd(1.0, 0.01, 100)
+    with pytest.raises(InvalidInputError, match="accountant must be 'auto' or 'contour' where a proof is asked for"):
+        plan.epsilon(1e-6, accountant="grid", proof=True)
+    with pytest.raises(InvalidInputError, match="accountant must be one of"):
+        plan.delta(1.0, accountant="nonsense", proof=True)
+    assert plan.epsilon(1e-6, accountant="contour", proof=True) == plan.epsilon(1e-6, proof=True)
+
+
+def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "flint", None)  # as if it were not installed
+    with pytest.raises(HockeystickError, match=r"^a proof needs .*pip install 'hockeystick\[proof\]'$"):
+        dp_sgd(1.0, 0.01, 100).epsilon(1e-6, proof=True)
+
+
+def test_importing_the_library_does_not_import_flint() -> None:
+    code = (
+        "import sys, hockeystick; hockeystick.dp_sgd(1.0, 0.01, 100).epsilon(1e-6); assert 'flint' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    """The flag, the guarantee in both forms of output, and the refusal."""
+    flags = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "10000"]
+    shown = CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof"])
+    assert shown.exit_code == 0
+    assert "contour (proved)" in shown.stdout
+    assert "proved interval" in shown.stdout
+    said = json.loads(CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--json"]).stdout)
+    assert said["guarantee"] == "proved"
+    assert said["epsilon"]["lower"] <= 6.9073844950450823 <= said["epsilon"]["upper"]
+    said = json.loads(CliRunner().invoke(main, ["delta", *flags, "--epsilon", "2", "--proof", "--json"]).stdout)
+    assert said["guarantee"] == "proved"
+    refused = CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--accountant", "grid"])
+    assert refused.exit_code == 2
+    assert refused.stderr.count("\n") == 1
+    assert "where a proof is asked for" in refused.stderr
