@@ -17,6 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.laplace_transform import LaplaceTransform
 
 LOG_HALF = math.log(0.5)
 
@@ -92,3 +93,8 @@ class LaplacePair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """``distance / scale``, both as written."""
         return Fraction(repr(self.distance)) / Fraction(repr(self.scale))
+
+    @property
+    def transform(self) -> LaplaceTransform:
+        """Closed form."""
+        return LaplaceTransform(self.theta)

@@ -26,7 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.composition import Composition, Guide, log_peak
+from hockeystick.engines.contour.cut import SPARE, cut
 from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import Line, Transform
 
@@ -34,14 +36,14 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 DEFAULT_GAP = 1e-6
-LEAST_ROUNDS = 4  # sampled rounds; a Gaussian's own transform falls off at once
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
+EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
 MAX_AMPLIFICATION = 12.0  # log of how much more rounding weighs at less tilt
-MAX_EVALUATIONS = 6_000_000  # of elementary functions: beyond, the grid engine is quicker
-MAX_POINTS = 200_000  # of the contour
+ROUNDINGS = 500.0  # of about which the cumulants suffer
+MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
+MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
-MAX_EDGES = 2000  # of intervals on which the transforms are bounded
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+ATTEMPTS = 4  # at a contour that reaches the gap
 
 
 class ContourEngine:
@@ -68,13 +70,18 @@ class ContourEngine:
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
-        for _ in range(4):
-            contour = _Contour(self._transforms, guide, tilt, epsilon, depth, 0.2 * gap)
-            found = contour.log_delta(epsilon)
-            if found.upper - found.lower <= gap or found.upper > depth - 0.5:
+        sharpness, best = 0.2, None
+        for _ in range(ATTEMPTS):
+            found = _Contour(self._transforms, guide, tilt, epsilon, depth, sharpness * gap).log_delta(epsilon)
+            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
+            if found.upper - found.lower <= gap:
                 break
-            depth = found.estimate - 0.1
-        return _labelled(found, found.upper - found.lower <= gap)
+            if math.isfinite(found.estimate) and found.upper < depth - 0.5:
+                depth = found.estimate - 0.1  # it lay deeper than was thought
+            else:
+                sharpness *= 0.05
+        assert best is not None
+        return _labelled(best, best.upper - best.lower <= gap)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap."""
@@ -85,16 +92,20 @@ class ContourEngine:
         guess = max(guide.epsilon(tilt), 0.0)
         if guess == 0.0:
             tilt = guide.saddle(0.0)
-        slope = tilt
-        for _ in range(6):
-            tolerance = min(0.1 * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
+        slope, sharpness, best = tilt, 0.1, None
+        for _ in range(ATTEMPTS):
+            tolerance = min(sharpness * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
             contour = _Contour(self._transforms, guide, tilt, guess, target, tolerance)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
+            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
+            if abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
+                sharpness *= 0.05
             guess, tilt = root, guide.saddle(root)
-        return _labelled(found, found.upper - found.lower <= gap * found.upper)
+        assert best is not None
+        return _labelled(best, best.upper - best.lower <= gap * best.upper)
 
 
 def _labelled(found: Interval, narrow: bool) -> Interval:
@@ -127,7 +138,7 @@ class _Contour:
         self._transforms, self._guide = transforms, guide
         tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
-        self.t, self._theta, self.period = self._line(saddle, epsilon, wanted)
+        self.t, self._theta, self.period = self._line(saddle, epsilon, depth, tolerance)
         self._k_right = self._upper(self.t + self._theta)
         if not math.isfinite(self._k_right):
             raise NotApplicableError("a characteristic function is out of reach at this tilt")
@@ -136,107 +147,70 @@ class _Contour:
         self.period = max(self.period, right)  # the guide's K may have been too small
         if not math.isfinite(self.period):
             raise NotApplicableError("the aliases of the contour cannot be bounded")
-        top = guide.cumulants(self.t).k0 - self.t * epsilon
-        reach, self._log_tail = self._cut(top, wanted)
-        if not reach * self.period < 2 * math.pi * MAX_POINTS:
-            raise NotApplicableError("the contour would be too long")
-        count = math.ceil(reach * self.period / (2 * math.pi)) + 1
-        self.s = 2 * math.pi / self.period * np.arange(count, dtype=np.float64)
+        cumulants = guide.cumulants(self.t)
+        top = cumulants.k0 - self.t * epsilon
+        step = 2 * math.pi / self.period
+        reach, self._log_tail = cut(transforms, self.t, step, wanted - top, cumulants.k2, MAX_POINTS)
+        count = math.ceil(reach / step) + 1
+        self.s = step * np.arange(count, dtype=np.float64)
         # an error of K weighs e^(K - t eps), the sum of the moduli, against delta
         inner = max(0.05 * tolerance * math.exp(min(depth - top, 0.0)), 1e-25)
         rounds = sum(k for _, k in transforms)
-        lines: list[tuple[Line, int]] = [
-            (transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms
-        ]
-        cost = sum(line.cost for line, _ in lines) * count
-        if cost > MAX_EVALUATIONS:
-            raise NotApplicableError(f"the contour would need {cost:.0e} evaluations")
-        log_sum = np.zeros(count, dtype=np.complex128)
-        error = np.zeros(count)
-        for line, k in lines:
-            values, errors = line.cumulants(self.s)
-            log_sum += k * values
-            error += k * errors + 2 * UNIT_ROUNDOFF * k * np.abs(values)
-        if not (np.isfinite(log_sum).all() and np.isfinite(error).all()):
-            raise NotApplicableError("the characteristic function leaves the range of a double")
-        self._k, self._k_error = log_sum, error
-        self._k_top = float(log_sum[0].real + error[0])
+        lines = [(transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms]
+        evaluations = sum(line.cost(count) for line, _ in lines)
+        if evaluations > MAX_EVALUATIONS:
+            raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
+        self._k, self._k_error = self._summed(lines, step, count)
+        self._k_top = float(self._k[0].real + self._k_error[0])
 
-    def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
-        """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts."""
-        best = (math.inf, 0.0, 0.0)
-        least = math.inf
-        for factor in TILTS:
-            t = factor * saddle
-            base = self._guide.cumulants(t).k0 - t * epsilon - math.log(t) - math.log1p(t)
-            least = min(least, base)
-            if base > least + MAX_AMPLIFICATION:
-                break
-            left = (1.0 - wanted) / t
-            for theta in t * np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0]):
-                tilted = t + float(theta)
-                right = (self._guide.cumulants(tilted).k0 - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / theta
-                best = min(best, (max(left, float(right)), t, float(theta)))
-        period, t, theta = best
-        return t, theta, period
+    @staticmethod
+    def _summed(lines: list[tuple[Line, int]], step: float, count: int) -> tuple[ComplexArray, Array]:
+        """K of the composition on the line, and its error."""
+        log_sum, error = np.zeros(count, dtype=np.complex128), np.zeros(count)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
+            for line, k in lines:
+                values, errors = line.cumulants(step, count)
+                log_sum += k * values
+                error += k * errors + (2 + len(lines)) * UNIT_ROUNDOFF * k * np.abs(values)
+        if not (np.isfinite(log_sum).all() and np.isfinite(error).all()):
+            raise NotApplicableError("a characteristic function is out of reach")
+        return log_sum, error
+
+    def _line(self, saddle: float, epsilon: float, depth: float, tolerance: float) -> tuple[float, float, float]:
+        """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts.
+
+        Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
+        """
+        wanted = depth + math.log(tolerance) - 2.0
+        tilts = np.array(TILTS) * saddle
+        k0, k1, _ = self._guide.curves(tilts)
+        base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
+        noise = ROUNDINGS * UNIT_ROUNDOFF * (0.1 + abs(float(k0[0])) + abs(saddle * float(k1[0])))
+        weighs = max(float(k0[0]) - saddle * epsilon - depth, 0.0)  # log of how much at the saddle point already
+        room = min(max(math.log(0.1 * tolerance / noise) - weighs, 0.0), MAX_AMPLIFICATION)
+        keep = base <= base[0] + room
+        keep[0] = True
+        tilts = tilts[keep]
+        thetas = tilts[:, None] * EXTRA_TILTS
+        tilted = tilts[:, None] + thetas
+        with np.errstate(over="ignore"):
+            k_right = self._guide.curves(tilted.ravel())[0].reshape(tilted.shape)
+        peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
+        right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
+        periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
+        i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
+        return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])
 
     def _upper(self, t: float) -> float:
         """A certified upper bound on K(t)."""
         total = 0.0
         rounds = sum(k for _, k in self._transforms)
         for transform, k in self._transforms:
-            values, errors = transform.line(t, 0.0, 1e-3 / rounds).cumulants(np.zeros(1))
+            values, errors = transform.line(t, 0.0, 1e-3 / rounds).cumulants(1.0, 1)
             total += k * float(values[0].real + errors[0])
         if math.isnan(total):
             return math.inf
         return total + SPARE * (1 + abs(total))
-
-    def _cut(self, top: float, wanted: float) -> tuple[float, float]:
-        """Where to cut the sum, and the log of the bound on what is left out, less ``K(t) - t eps``."""
-        depth = wanted - top
-        variance = max(self._guide.cumulants(self.t).k2, 1e-300)
-        variation = [(transform.log_variation(self.t), k) for transform, k in self._transforms]
-        finite = [(v, k) for v, k in variation if math.isfinite(v)]
-        power = sum(k for _, k in finite)
-        at_once = any(
-            transform.mean_distance(self.t) and not transform.envelope_reach(self.t)
-            for transform, _ in self._transforms
-        )
-        if not at_once and power < LEAST_ROUNDS:
-            raise NotApplicableError(f"fewer than {LEAST_ROUNDS} rounds have a characteristic function that falls off")
-        # where total variation alone suffices: sum k (v - log s) - log(pi (power + 1) s) <= depth - 3
-        last = math.exp((sum(k * v for v, k in finite) + 3.0 - depth) / (power + 1))
-        edges = self._edges(0.6 * math.sqrt(2 * max(-depth, 1.0) / variance), last)
-        log_rho = np.zeros(len(edges) - 1)
-        for (transform, k), (v, _) in zip(self._transforms, variation, strict=True):
-            log_rho += k * np.minimum(transform.log_envelope(self.t, edges, k), np.minimum(v - np.log(edges[:-1]), 0.0))
-        step = 2 * math.pi / self.period
-        with np.errstate(over="ignore"):
-            pieces = np.exp(log_rho - depth) / math.pi * (step / edges[:-1] ** 2 + 1 / edges[:-1] - 1 / edges[1:])
-        beyond = sum(k * (v - math.log(edges[-1])) for v, k in finite) - math.log(math.pi * (power + 1) * edges[-1])
-        beyond += math.log1p(step * (power + 2) / edges[-1]) - depth
-        tails = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + math.exp(min(beyond, 700.0))
-        enough = np.flatnonzero(tails <= 1.0)
-        if len(enough) == 0:
-            raise NotApplicableError("the characteristic function does not fall off fast enough")
-        first = int(enough[0])
-        return float(edges[first]), math.log(max(tails[first], 1e-300)) + depth + 1e-6
-
-    def _edges(self, first: float, last: float) -> Array:
-        """Between which to bound the transforms: close where their values are looked at, else geometric."""
-        turn = 1.0 / max(max(transform.mean_distance(self.t) for transform, _ in self._transforms), 1e-300)
-        looked = min(last, 60 * turn, max(transform.envelope_reach(self.t) for transform, _ in self._transforms))
-        edges = [min(first, 0.5 * last)]
-        while edges[-1] < last:
-            s = edges[-1]
-            if s < 0.08 * turn or s >= looked:
-                gap = s * (2**0.25 - 1)
-            else:  # values are looked at: small against 1 - |phi|, about (s / turn)^2 / 2 to begin with
-                gap = min(0.25 * s * s / turn, 0.35 * turn) if s < 4 * turn else turn
-            edges.append(s + gap)
-            if len(edges) > MAX_EDGES:
-                raise NotApplicableError("too few rounds for the contour: the sum would be too long")
-        return np.array(edges)
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
@@ -245,10 +219,10 @@ class _Contour:
         values[1:] *= 2
         sizes = np.abs(values)
         # exponent: K's own error, eps s, and a few roundings; then the sum
-        error = self._k_error + UNIT_ROUNDOFF * (16 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + len(z))
+        error = self._k_error + UNIT_ROUNDOFF * (16 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + BLOCK)
         scale = 1 / self.period
         return (
-            float(values.real.sum()) * scale,
+            blocked_sum(values.real) * scale,
             float((sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
             -float((values * z).real.sum()) * scale,
         )
