@@ -182,7 +182,7 @@ class Guide:
         Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
         numbers cancel.
         """
-        grid = np.linspace(*LOG_TILT_RANGE, 65)
+        grid = np.linspace(*LOG_TILT_RANGE, 33)
         for _ in range(4):
             tilts = np.exp(grid)
             best = int(np.argmin((self.curves(tilts)[0] - log_delta + _log_peaks(tilts)) / tilts))

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.logarithm import exp_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.transform import safe_log_one_plus
+from hockeystick.pairs.transform import line_upper, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -48,6 +48,10 @@ class LaplaceTransform:
     def envelope(self, t: float, count: int) -> LaplaceEnvelope:
         """At tilt t."""
         return LaplaceEnvelope(self.theta, t)
+
+    def upper(self, t: float, slack: float) -> float:
+        """Closed form."""
+        return line_upper(self.line(t, 0.0, slack))
 
 
 @dataclass(frozen=True, slots=True)

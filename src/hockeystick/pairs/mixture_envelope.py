@@ -53,7 +53,7 @@ STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0
-POWERS = (0.0, 0.25, 0.5)
+POWERS = (0.5, 0.25, 0.0)  # in the order in which they are tried
 SHARES = (1.0, 0.5)  # of the largest shift, tried where it is reached
 MAX_NODES = 400_000
 CHUNK = 1 << 18
@@ -162,7 +162,9 @@ class MixtureEnvelope:
                 part = np.flatnonzero((share == 1.0) | (best > widest * share))
                 if len(part):
                     out[part] = np.minimum(out[part], self._log_values(p, shifts[part], edges[part], self._eta))
-        if self._law.kind is Kind.REMOVE:
+            if best[-1] <= widest:  # the best shift of nearly the best shape: the others would not gain
+                return np.minimum.accumulate(out)
+        if self._far:
             far = np.full(len(edges), self._far)
             out = np.minimum(out, self._log_values(0.0, far, edges, min(FAR_STRIP / mu, self._far)))
         return np.minimum.accumulate(out)

@@ -45,7 +45,7 @@ class MixtureLine:
         self._law, self.t, self._tolerance = law, t, tolerance
         self.dx, self.a = self._step(reach)
         self.low, self._high = law.range_for(t, reach, 0.1 * tolerance)
-        self._count = math.ceil((self._high - self.low) / self.dx) + 1
+        self.nodes = math.ceil((self._high - self.low) / self.dx) + 1
         self._built = False
 
     def _step(self, s: float) -> tuple[float, float]:
@@ -58,11 +58,11 @@ class MixtureLine:
 
     def cost(self, count: int) -> float:
         """Elementary evaluations for that many points."""
-        return cost(self._count, count) if self._count <= MAX_NODES else math.inf
+        return cost(self.nodes, count) if self.nodes <= MAX_NODES else math.inf
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        x: Array = self.low + self.dx * np.arange(self._count, dtype=np.float64)
+        x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = self._law.at(x, self.t)
         log_weight = log_density(x) + math.log(self.dx)
@@ -124,7 +124,7 @@ class MixtureLine:
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K and its error at each ``s = j step``; infinite where it would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        if self._count > MAX_NODES:
+        if self.nodes > MAX_NODES:
             return out_of_reach
         if not self._built:
             self._build()
@@ -141,3 +141,25 @@ class MixtureLine:
             value, error = safe_log(values, absolute)
             return value + self._top, error + 4 * UNIT_ROUNDOFF * abs(self._top)
         return safe_log_one_plus(values, absolute)
+
+
+def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
+    """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
+    line = MixtureLine(law, t, 0.0, slack)
+    if line.nodes > MAX_NODES:
+        return math.inf
+    x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
+    nodes = law.at(x, t)
+    log_tilted = log_density(x) + math.log(line.dx) + nodes.exponent
+    top = float(log_tilted.max())
+    weight = np.exp(log_tilted - top)
+    total = float(weight.sum())
+    log_total = top + math.log(total)
+    arc = 2 * math.pi * line.a / line.dx
+    # relative to the sum: m <= sum (1 + care) + step remainder, of which m(t) is a factor, + range
+    doubt = float(nodes.care @ weight) / total + UNIT_ROUNDOFF * (16 * abs(top) + len(x))
+    step = 2 * math.exp(min(float(law.log_strip(line.a, t, 0.0)) - arc, LOG_LARGEST)) / -math.expm1(-arc)
+    beyond = law.log_beyond(t, line.low, float(x[-1])) - log_total
+    if step >= 0.5 or beyond > LOG_LARGEST:
+        return math.inf
+    return log_total + math.log1p(doubt + math.exp(beyond)) - math.log1p(-step)

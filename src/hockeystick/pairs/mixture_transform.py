@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hockeystick.pairs.mixture_envelope import MixtureEnvelope
 from hockeystick.pairs.mixture_law import Kind, MixtureLaw
-from hockeystick.pairs.mixture_line import MixtureLine
+from hockeystick.pairs.mixture_line import MixtureLine, log_moment_upper
 
 __all__ = ["Kind", "MixtureTransform"]
 
@@ -22,3 +22,7 @@ class MixtureTransform(MixtureLaw):
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
         """By moving x into the complex plane."""
         return MixtureEnvelope(self, t, count)
+
+    def upper(self, t: float, slack: float) -> float:
+        """By the trapezoid rule."""
+        return log_moment_upper(self, t, slack)

@@ -51,6 +51,10 @@ class Transform(Protocol):
         """The envelope at t; ``count`` is the power to which it will be raised: it is wanted to about 1/count."""
         ...
 
+    def upper(self, t: float, slack: float) -> float:
+        """An upper bound on K(t), about ``slack`` above it; ``inf`` where none can be had."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class QuadraticTransform:
@@ -65,6 +69,10 @@ class QuadraticTransform:
     def envelope(self, t: float, count: int) -> QuadraticTransform:
         """Its own, at every tilt."""
         return self
+
+    def upper(self, t: float, slack: float) -> float:
+        """Closed form."""
+        return line_upper(self.line(t, 0.0, slack))
 
     def log_bound(self, edges: Array) -> Array:
         """``-mu^2 s^2 / 2``."""
@@ -113,6 +121,10 @@ class AtomTransform:
         """Its own, at every tilt."""
         return self
 
+    def upper(self, t: float, slack: float) -> float:
+        """The sum itself."""
+        return line_upper(self.line(t, 0.0, slack))
+
     def log_bound(self, edges: Array) -> Array:
         """0: characteristic functions of lattice laws are periodic."""
         return np.zeros(len(edges))
@@ -145,6 +157,12 @@ class AtomLine:
         )
         value, error = safe_log(m, 4 * UNIT_ROUNDOFF * np.abs(worst) * terms.sum())
         return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)
+
+
+def line_upper(line: Line) -> float:
+    """The value at s = 0 with its error."""
+    values, errors = line.cumulants(1.0, 1)
+    return float(values[0].real + errors[0])
 
 
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:

@@ -38,8 +38,8 @@ ComplexArray = npt.NDArray[np.complex128]
 DEFAULT_GAP = 1e-6
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
-MAX_AMPLIFICATION = 12.0  # log of how much more rounding weighs at less tilt
 ROUNDINGS = 500.0  # of about which the cumulants suffer
+SUM_ROUNDINGS = 60.0  # and of which the sum does
 MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
@@ -185,11 +185,11 @@ class _Contour:
         tilts = np.array(TILTS) * saddle
         k0, k1, _ = self._guide.curves(tilts)
         base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
-        noise = ROUNDINGS * UNIT_ROUNDOFF * (0.1 + abs(float(k0[0])) + abs(saddle * float(k1[0])))
+        cumulant = np.abs(k0) + tilts * np.abs(k1)
+        noise = np.log(UNIT_ROUNDOFF * (SUM_ROUNDINGS + ROUNDINGS * cumulant)) + base - base[0]
         weighs = max(float(k0[0]) - saddle * epsilon - depth, 0.0)  # log of how much at the saddle point already
-        room = min(max(math.log(0.1 * tolerance / noise) - weighs, 0.0), MAX_AMPLIFICATION)
-        keep = base <= base[0] + room
-        keep[0] = True
+        room = math.log(0.1 * tolerance) - weighs
+        keep = noise <= max(room, float(noise.min()))
         tilts = tilts[keep]
         thetas = tilts[:, None] * EXTRA_TILTS
         tilted = tilts[:, None] + thetas
@@ -203,14 +203,10 @@ class _Contour:
 
     def _upper(self, t: float) -> float:
         """A certified upper bound on K(t)."""
-        total = 0.0
         rounds = sum(k for _, k in self._transforms)
-        for transform, k in self._transforms:
-            values, errors = transform.line(t, 0.0, 1e-3 / rounds).cumulants(1.0, 1)
-            total += k * float(values[0].real + errors[0])
-        if math.isnan(total):
-            return math.inf
-        return total + SPARE * (1 + abs(total))
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = sum(k * transform.upper(t, 1e-3 / rounds) for transform, k in self._transforms)
+        return math.inf if math.isnan(total) else total + SPARE * (1 + abs(total))
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
