@@ -36,7 +36,7 @@ TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
 CHUNK = 1 << 18  # evaluations at once, term by term
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FEW = 20_000  # evaluations up to which term by term is quicker
-MOST = 60_000_000  # evaluations term by term: beyond, they take seconds
+MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # transform
 
 

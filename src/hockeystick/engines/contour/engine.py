@@ -20,6 +20,7 @@ the last by total variation. Each value of K comes with a bound on its error, wh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -40,9 +41,10 @@ TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails 
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
-MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
+MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
+GUIDES = 3  # that see deeper and deeper
 ATTEMPTS = 4  # at a contour that reaches the gap
 
 
@@ -69,10 +71,13 @@ class ContourEngine:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        guide, tilt, limit = self._seeing(guide, min(depth, -50.0), lambda guide: guide.saddle(epsilon))
+        depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
         depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
         sharpness, best = 0.2, None
         for _ in range(ATTEMPTS):
-            found = _Contour(self._transforms, guide, tilt, epsilon, depth, sharpness * gap).log_delta(epsilon)
+            contour = _Contour(self._transforms, guide, (tilt, limit), epsilon, depth, sharpness * gap)
+            found = contour.log_delta(epsilon)
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap:
                 break
@@ -88,14 +93,13 @@ class ContourEngine:
         gap = gap or DEFAULT_GAP
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
-        tilt = guide.tilt_for_delta(target)
+        place = _placed_at(target)
+        guide, tilt, limit = self._seeing(guide, target - 50.0, place)
         guess = max(guide.epsilon(tilt), 0.0)
-        if guess == 0.0:
-            tilt = guide.saddle(0.0)
         slope, sharpness, best = tilt, 0.1, None
         for _ in range(ATTEMPTS):
             tolerance = min(sharpness * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
-            contour = _Contour(self._transforms, guide, tilt, guess, target, tolerance)
+            contour = _Contour(self._transforms, guide, (tilt, limit), guess, target, tolerance)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
@@ -103,9 +107,32 @@ class ContourEngine:
                 break
             if abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
                 sharpness *= 0.05
-            guess, tilt = root, guide.saddle(root)
+            guess, tilt = root, min(guide.saddle(root), 0.99 * limit)
         assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap * best.upper)
+        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf)
+
+    def _seeing(self, guide: Guide, floor: float, place: Callable[[Guide], float]) -> tuple[Guide, float, float]:
+        """A guide whose nodes reach as far as the tilt looks, the tilt, and up to where the guide may be believed.
+
+        K(t) is held against the certified bound. Where deeper nodes do not help, because a hump far out takes over
+        within a small step of t, the tilt stays below that step.
+        """
+        first = guide
+        for _ in range(GUIDES):
+            tilt = place(guide)
+            if self._sees(guide, tilt):
+                return guide, tilt, math.inf
+            floor *= 4.0
+            guide = Guide(self.composition, floor)
+        low, high = math.log(place(first)) - 25.0, math.log(place(first))
+        while high - low > 0.01:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._sees(first, math.exp(middle)) else (low, middle)
+        return first, 0.99 * math.exp(low), math.exp(low)
+
+    def _sees(self, guide: Guide, tilt: float) -> bool:
+        seen = guide.cumulants(tilt).k0
+        return upper(self._transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
 
 def _labelled(found: Interval, narrow: bool) -> Interval:
@@ -114,13 +141,31 @@ def _labelled(found: Interval, narrow: bool) -> Interval:
     )
 
 
+def _placed_at(log_delta: float) -> Callable[[Guide], float]:
+    """The saddle point of the epsilon >= 0 at which log delta takes a value."""
+
+    def place(guide: Guide) -> float:
+        tilt = guide.tilt_for_delta(log_delta)
+        return tilt if guide.epsilon(tilt) > 0 else guide.saddle(0.0)
+
+    return place
+
+
+def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
+    """A certified upper bound on K(t); ``inf`` where there is none."""
+    rounds = sum(k for _, k in transforms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = sum(k * transform.upper(t, 1e-3 / rounds) for transform, k in transforms)
+    return math.inf if math.isnan(total) else total + SPARE * (1 + abs(total))
+
+
 class _Contour:
     """One line with its nodes, period and remainders.
 
     Args:
         transforms: characteristic function and count of each distinct round.
         guide: approximate cumulants.
-        saddle: saddle point of epsilon.
+        saddle: saddle point of epsilon, and the tilt up to which the guide may be believed.
         epsilon: where to look.
         depth: about log delta there.
         tolerance: wanted relative size of the remainders together.
@@ -130,7 +175,7 @@ class _Contour:
         self,
         transforms: list[tuple[Transform, int]],
         guide: Guide,
-        saddle: float,
+        saddle: tuple[float, float],
         epsilon: float,
         depth: float,
         tolerance: float,
@@ -138,8 +183,8 @@ class _Contour:
         self._transforms, self._guide = transforms, guide
         tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
-        self.t, self._theta, self.period = self._line(saddle, epsilon, depth, tolerance)
-        self._k_right = self._upper(self.t + self._theta)
+        self.t, self._theta, self.period = self._line(*saddle, epsilon, depth, tolerance)
+        self._k_right = upper(transforms, self.t + self._theta)
         if not math.isfinite(self._k_right):
             raise NotApplicableError("a characteristic function is out of reach at this tilt")
         tilted = self.t + self._theta
@@ -176,7 +221,9 @@ class _Contour:
             raise NotApplicableError("a characteristic function is out of reach")
         return log_sum, error
 
-    def _line(self, saddle: float, epsilon: float, depth: float, tolerance: float) -> tuple[float, float, float]:
+    def _line(
+        self, saddle: float, limit: float, epsilon: float, depth: float, tolerance: float
+    ) -> tuple[float, float, float]:
         """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts.
 
         Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
@@ -197,16 +244,10 @@ class _Contour:
             k_right = self._guide.curves(tilted.ravel())[0].reshape(tilted.shape)
         peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
         right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
+        right = np.where(tilted < limit, right, np.inf)
         periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
         i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
         return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])
-
-    def _upper(self, t: float) -> float:
-        """A certified upper bound on K(t)."""
-        rounds = sum(k for _, k in self._transforms)
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = sum(k * transform.upper(t, 1e-3 / rounds) for transform, k in self._transforms)
-        return math.inf if math.isnan(total) else total + SPARE * (1 + abs(total))
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
@@ -242,23 +283,29 @@ class _Contour:
 
     def solve(self, target: float, guess: float) -> tuple[float, float]:
         """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there: Newton, not certified."""
-        epsilon, slope = guess, self.t
-        for _ in range(40):
+        low, high, epsilon = 0.0, math.inf, guess
+        best = (math.inf, guess, self.t)
+        for i in range(100):
             value, _, derivative = self._sums(epsilon)
-            if value <= 0:
-                epsilon *= 0.5
-                continue
-            log_value = math.log(value) + self._k_top - self.t * epsilon
-            slope = -derivative / value
-            if slope <= 0:
+            known = value > 0 and derivative < 0
+            gain = math.log(value) + self._k_top - self.t * epsilon - target if value > 0 else -math.inf
+            low, high = (epsilon, high) if gain > 0 else (low, epsilon)
+            slope = -derivative / value if known else math.nan
+            if known:
+                best = min(best, (abs(gain), epsilon, slope))
+            step = min(max(gain / slope, -2.0 / slope), 2.0 / slope)
+            if abs(step) <= 1e-14 * epsilon or epsilon == high == 0.0:
+                return (epsilon, slope) if known else (epsilon, best[2])
+            updated = epsilon + step
+            if not low < updated < high:  # nor where it is not a number
+                if low == 0.0 and i % 2 == 0:
+                    updated = 0.0  # it may be 0
+                else:
+                    updated = 2 * low + 1e-300 if high == math.inf else 0.5 * (low + high)
+            if high - low <= 1e-14 * high < math.inf:
                 break
-            step = (log_value - target) / slope
-            step = min(max(step, -2.0 / slope), 2.0 / slope)
-            updated = max(epsilon + step, 0.0)
-            if abs(updated - epsilon) <= 1e-15 * updated or (updated == epsilon == 0.0):
-                return updated, slope
             epsilon = updated
-        return epsilon, max(slope, 1e-300)
+        return best[1:]
 
     def certified(self, target: tuple[float, float], root: float, slope: float) -> Interval:
         """Ends at which the certified bounds of log delta are on the right side of the target."""
