@@ -69,7 +69,7 @@ def test_aliasing(mu: float, epsilon: float, t: float, period: float) -> None:
 def test_what_the_cut_leaves_out(transforms: list[tuple[Transform, int]], t: float) -> None:
     step, depth = 0.4, -18.0
     lines = [(transform.line(t, 2000 * step, 1e-12), k) for transform, k in transforms]
-    log_m = sum(k * line.cumulants(step, 2000)[0].real for line, k in lines)
+    log_m = np.sum([k * line.cumulants(step, 2000)[0].real for line, k in lines], axis=0)
     variance = 2 * (log_m[0] - log_m[1]) / step**2
     reach, log_bound = cut(transforms, t, step, depth, variance, 100_000)
     assert log_bound <= depth + 1e-6

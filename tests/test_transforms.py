@@ -53,7 +53,7 @@ def integrand(law: MixtureTransform, t: float, s: float) -> Any:
     return value
 
 
-def trapezoid(law: MixtureTransform, t: float, s: float, dx: Mpf, shift: Mpf = mpf(0)) -> Any:
+def trapezoid(law: MixtureTransform, t: float, s: float, dx: Mpf, shift: Mpf | int = 0) -> Any:
     """The rule over all nodes ``shift + j dx`` that count."""
     value = integrand(law, t, s)
     low, high = -16 - law.mu, 16 + law.mu * (2 + (0 if law.kind is Kind.ADD else t))
@@ -230,7 +230,7 @@ def test_laplace_envelope(theta: float) -> None:
 def test_closed_forms(transform: Transform, moments: Any) -> None:
     t, step = 1.7, 2.9
     values, errors = transform.line(t, 20.0, 1e-13).cumulants(step, 5)
-    bounds = transform.envelope(t, 5).log_bound(step * np.arange(1, 5))
+    bounds = transform.envelope(t, 5).log_bound(step * np.arange(1.0, 5.0))
     for j in range(5):
         true = moments(mp.mpc(t, mpf(step) * j))
         assert off_by(values[j], errors[j], true) <= 1

@@ -15,8 +15,8 @@ Two ways, the cheaper one that is exact enough:
 
 Rounding of the second way: every entry of a transform errs by at most e times the 1-norm of its input
 (``numerics/fourier.py``); the coefficients err by 4r units, a moment by BLOCK, the number of blocks in its cell and
-4r units more (the 1-norm after r products is that of the moments or more). ``s |L|`` times a few units is added for the phases,
-which the rounding of D moves too.
+4r units more (the 1-norm after r products is that of the moments or more). ``s |L|`` times a few units is added for
+the phases, which the rounding of D moves too.
 """
 
 from __future__ import annotations

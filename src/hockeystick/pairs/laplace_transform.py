@@ -1,18 +1,20 @@
 """The characteristic function of the Laplace loss: two atoms and a smooth part between them, in closed form.
 
-With theta = distance / scale, ``h = theta / 2``, ``w = 2z + 1``: atoms of mass ``1/2`` at theta and ``e^(-theta) / 2`` at
--theta, density ``e^((L - theta)/2) / 4`` between them, so that
+With theta = distance / scale, ``h = theta / 2``, ``w = 2z + 1``: atoms of mass ``1/2`` at theta and
+``e^(-theta) / 2`` at -theta, density ``e^((L - theta)/2) / 4`` between them, so that
 
-    m(z) = 1/2 [ e^(theta z) + e^(-theta (1+z)) + (e^(theta z) - e^(-theta (1+z))) / w ] = e^(-h) [cosh hw + sinh(hw) / w] .
+    m(z) = 1/2 [ e^(theta z) + e^(-theta (1+z)) + (e^(theta z) - e^(-theta (1+z))) / w ]
+         = e^(-h) [cosh hw + sinh(hw) / w] .
 
 **Stable form**, for small theta: with ``S(x) = sinh(x)/x - 1`` and ``E(h) = e^h - 1 - h``,
 
     m - 1 = e^(-h) [2 sinh^2(hw/2) + h S(hw) - E(h)] .
 
 **Envelope.** With ``a = h (2t + 1)``, ``b = 2hs``: ``|cosh(a + ib)|^2 = cosh^2 a - sin^2 b``;
-``|sinh(hw)/w| <= sinh(a) / (2t + 1)``, the mean of ``|e^(hwU)|`` over U uniform on [-1, 1], times h; and ``|sinh(hw)/w| <=
-cosh(a) / 2s``. As ``m(t) = e^(-h) [cosh a + sinh(a) / (2t+1)]`` the atoms alone never lose more than the smooth part's share
-for good: b returns to multiples of pi. What is left, to the power of many rounds, is small all the same.
+``|sinh(hw)/w| <= sinh(a) / (2t + 1)``, the mean of ``|e^(hwU)|`` over U uniform on [-1, 1], times h; and
+``|sinh(hw)/w| <= cosh(a) / 2s``. As ``m(t) = e^(-h) [cosh a + sinh(a) / (2t+1)]`` the atoms alone never lose more
+than the smooth part's share for good: b returns to multiples of pi. What is left, to the power of many rounds, is
+small all the same.
 """
 
 from __future__ import annotations

@@ -6,33 +6,33 @@ everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, 
     |m(t + is)| <= B(s) = int phi e^A e^psi dx,
     psi = y^2/2 + ca log |g(x+iy) / g(x)| + cb log |g(-x-iy) / g(-x)| - s (arg g(x+iy) + arg g(-x+iy)) + log(1 + y'^2/2)
 
-(the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies beyond.
-With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), and ``R = r(x)`` (replace-one: ``r(x) + r(-x)``,
-so that the slope of the loss is mu R), the choice is ``y = Y R^p``, p one of 0, 1/4, 1/2. Small y gives
-``log B/m(t) = -s^2/2`` times nearly the variance of the loss; the best y would be s times the Stein kernel.
+(the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies
+beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), and ``R = r(x)`` (replace-one:
+``r(x) + r(-x)``, so that the slope of the loss is mu R), the choice is ``y = Y R^p``, p one of 0, 1/4, 1/2. Small y
+gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss; the best y would be s times the Stein kernel.
 
-**Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k. The
-trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
+**Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
+The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
 ``zeta = x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
 
     e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
 
-Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the argument
-of R is at most nu, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``. Then
+Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the
+argument of R is at most nu, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``. Then
 
 - Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since x - b and x + b leave ``e^(-b^2/2)`` behind;
 - ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor
   ``e^((1+t) mu^2 b^2 / 8)``;
 - ``|g|^(-t)``: u is convex, which leaves :meth:`MixtureLaw.log_dip` at ``|eta| + Y'``;
-- phase: ``log g(zeta+iy) - log g(zeta-iy) = int_-1^1 iy mu r(zeta + i theta y) dtheta`` has an imaginary part >= 0 where
-  the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at most 1
-  for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``: the arguments of
-  g at heights Y + eta and Y - eta are then both >= 0;
-- ``1 + y'^2/2``: ``|R'| <= mu (|r(zeta)| + |r(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r(zeta)| + |r(-zeta)|) cos nu``, so that
-  ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
+- phase: ``log g(zeta+iy) - log g(zeta-iy) = int_-1^1 iy mu r(zeta + i theta y) dtheta`` has an imaginary part >= 0
+  where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at
+  most 1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``:
+  the arguments of g at heights Y + eta and Y - eta are then both >= 0;
+- ``1 + y'^2/2``: ``|R'| <= mu (|r(zeta)| + |r(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r(zeta)| + |r(-zeta)|) cos nu``,
+  so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
 
-The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman 2014,
-Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
+The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
+2014, Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
 :meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line.
 """
 
@@ -96,11 +96,13 @@ class MixtureEnvelope:
         largest = (0.5 * math.pi - (1 + p) * mu * self._eta) / mu * (1 - 1e-9)
         nu = mu * self._eta
         slope = 0.9 / (p * mu) * math.cos(0.5 * nu) * math.cos(nu) if p else math.inf
-        return min(largest, slope, LARGEST_SHIFT) * self._spread**-p
+        shift: float = min(largest, slope, LARGEST_SHIFT) * self._spread**-p
+        return shift
 
     def _bend(self, p: float, shift: float) -> float:
         """The largest ``|b|``."""
-        return shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
+        bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
+        return bend
 
     def _build(self, x: Array) -> None:
         law, mu = self._law, self._law.mu
@@ -199,7 +201,8 @@ class MixtureEnvelope:
         )
         remainder = self._left_out + self._beyond + self._step_remainder(p, float(shifts.max()), eta)
         drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
-        return np.log1p(np.minimum(drop, 0.0))
+        out: Array = np.log1p(np.minimum(drop, 0.0))
+        return out
 
     def _step_remainder(self, p: float, shift: float, eta: float) -> float:
         """Bound on the errors of both trapezoid sums, relative to their m(t)."""

@@ -6,9 +6,10 @@ With phi the standard normal density, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``
 - add: ``m(z) = int phi g^(-z)``, loss -u;
 - replace-one: ``m(z) = int phi g(x)^(1+z) g(-x)^(-z)``, loss u - v.
 
-**Range.** ``g^(1+t) <= 2^t ((1-q)^(1+t) + q^(1+t) e^((1+t)(mu x - mu^2/2)))`` for t >= 0 and ``g^(-t) <= (1-q)^(-t)``, so
-that what lies beyond the ends is at most a sum of normal tails, bounded in turn by Mills' ratio; a sum beyond the last
-node of a decreasing function is below its integral from that node. In all directions ``m(t) >= 1`` for t > 0.
+**Range.** ``g^(1+t) <= 2^t ((1-q)^(1+t) + q^(1+t) e^((1+t)(mu x - mu^2/2)))`` for t >= 0 and
+``g^(-t) <= (1-q)^(-t)``, so that what lies beyond the ends is at most a sum of normal tails, bounded in turn by
+Mills' ratio; a sum beyond the last node of a decreasing function is below its integral from that node. In all
+directions ``m(t) >= 1`` for t > 0.
 
 **Strip.** 1 - q and ``q e^(..)`` being positive weights of 1 and ``e^(i mu a)``, for ``mu a < pi``
 
@@ -131,7 +132,7 @@ class MixtureLaw:
         return (1 + t) * math.log(self.rate) + 0.5 * t * (1 + t) * self.mu**2
 
     def log_beyond(self, t: float, low: float, high: float) -> float:
-        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, sums over nodes there included."""
+        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there."""
         t_log2 = t * math.log(2)
         if self.kind is Kind.ADD:
             return _log_sum(-t * math.log1p(-self.rate) + log_tail(low), log_tail(-high))

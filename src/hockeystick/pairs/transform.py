@@ -6,7 +6,6 @@ the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 

@@ -1,7 +1,7 @@
 """Where to cut the sum on the contour.
 
-With ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S (:class:`Envelope`) and ``|z (1 + z)| >= s^2``, the terms
-between two edges S < S', counted on both sides of the real axis, are at most
+With ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S (:class:`Envelope`) and ``|z (1 + z)| >= s^2``, the
+terms between two edges S < S', counted on both sides of the real axis, are at most
 
     (2 / P) e^(K(t) - t eps) rho(S) sum 1 / s_j^2 <= e^(K(t) - t eps) rho(S) / pi (step / S^2 + 1/S - 1/S'),
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.interval import NotApplicableError
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import Envelope, Transform
 
 Array = npt.NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def cut(
         first = float(edges[-1])
 
 
-def _log_tails(edges: Array, envelopes: list, step: float) -> Array:  # type: ignore[type-arg]
+def _log_tails(edges: Array, envelopes: list[tuple[Envelope, int]], step: float) -> Array:
     """Log of the bound on all terms from each edge on."""
     log_rho = np.zeros(len(edges))
     for envelope, k in envelopes:

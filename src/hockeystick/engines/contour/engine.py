@@ -11,10 +11,12 @@ bound at the tilt t + theta to the right)
     1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t /
     (1+t)^(1+t) .
 
-The sum is cut at ``|s| = S``. What is left out is at most ``(2 / P) sum e^(K(t) - t eps) rho(s_j) / s_j^2`` with
-``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``, bounded interval by interval (:meth:`Transform.log_envelope`), and beyond
-the last by total variation. Each value of K comes with a bound on its error, which enters the sum as ``|e^F| (e^error
-- 1)``.
+The sum is cut where what is left out is bound to be small (``engines/contour/cut.py``). Each value of K comes with a
+bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
+
+Less tilt than the saddle point's gives a shorter period where the right tail is heavy, and lets rounding weigh more:
+``e^(K(t) - t eps)`` is what every error is multiplied by. Where the moment generating function explodes at some t
+(rare samples far out), the tilt stays below that.
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take secon
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
 GUIDES = 3  # that see deeper and deeper
+HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 
 
@@ -72,7 +75,7 @@ class ContourEngine:
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         guide, tilt, limit = self._seeing(guide, min(depth, -50.0), lambda guide: guide.saddle(epsilon))
-        depth = guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt)
+        depth = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
         depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
         sharpness, best = 0.2, None
         for _ in range(ATTEMPTS):
@@ -97,13 +100,15 @@ class ContourEngine:
         guide, tilt, limit = self._seeing(guide, target - 50.0, place)
         guess = max(guide.epsilon(tilt), 0.0)
         slope, sharpness, best = tilt, 0.1, None
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             tolerance = min(sharpness * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
             contour = _Contour(self._transforms, guide, (tilt, limit), guess, target, tolerance)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
+                break
+            if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
                 break
             if abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
                 sharpness *= 0.05
@@ -190,7 +195,7 @@ class _Contour:
         tilted = self.t + self._theta
         right = (self._k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / self._theta
         self.period = max(self.period, right)  # the guide's K may have been too small
-        if not math.isfinite(self.period):
+        if not 0 < self.period < math.inf:
             raise NotApplicableError("the aliases of the contour cannot be bounded")
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
