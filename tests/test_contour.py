@@ -16,7 +16,7 @@ from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, upper
 from hockeystick.engines.interval import NotApplicableError
-from hockeystick.pairs import GaussianPair, LaplacePair, PoissonRemovePair
+from hockeystick.pairs import GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import QuadraticTransform, Transform
 
@@ -190,3 +190,17 @@ def test_a_root_at_zero() -> None:
     engine = ContourEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-3), 100)]))
     log_delta = math.log(0.4)
     assert engine.epsilon((log_delta, log_delta), None).upper == 0.0
+
+
+def test_a_chernoff_bound_where_only_a_coarse_interval_is_asked() -> None:
+    """In the direction add this epsilon is within rounding of the largest loss."""
+    engine = ContourEngine(Composition([(PoissonAddPair(GaussianPair(1.25), 1e-3), 1000)]))
+    with pytest.raises(NotApplicableError):
+        engine.log_delta(1.0, 1e-6)
+    found = engine.log_delta(1.0, 0.1)
+    assert found.upper < -50
+    assert str(found.limited).startswith("a Chernoff bound")
+    given = hs.Plan.from_dict(plan(sampled(0.8, 1e-3, 1000), adjacency="add-or-remove"))
+    log_delta = given.delta(1.0, accountant="contour").log_delta
+    assert log_delta.upper - log_delta.lower <= GAP
+    assert log_delta.reason is None

@@ -24,7 +24,7 @@ POINTS = [
     (MixtureTransform(1.0, 0.01, Kind.ADD), 4.1),
     (MixtureTransform(1.0, 0.01, Kind.REPLACE), 2.5),
     (MixtureTransform(1.25, 1e-3, Kind.REMOVE), 7.0),
-    (MixtureTransform(1.25, 1e-3, Kind.ADD), 100.0),
+    (MixtureTransform(1.25, 0.02, Kind.ADD), 20.0),
     (MixtureTransform(0.25, 0.3, Kind.REMOVE), 15.0),
     (MixtureTransform(0.25, 0.3, Kind.REPLACE), 6.0),
     (MixtureTransform(2.0, 0.05, Kind.ADD), 0.4),

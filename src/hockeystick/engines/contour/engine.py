@@ -39,6 +39,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 DEFAULT_GAP = 1e-6
+COARSE = 0.05  # gap from which on any upper bound may be of use
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
 ROUNDINGS = 500.0  # of about which the cumulants suffer
@@ -71,8 +72,22 @@ class ContourEngine:
             self._transforms.append((transform, count))
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+
+        Where only a coarse interval is asked and there is no contour, a Chernoff bound: ``K(t) - t eps + log peak(t)``.
+        """
         gap = gap or DEFAULT_GAP
+        try:
+            return self._log_delta(epsilon, gap)
+        except NotApplicableError as error:
+            tilt = Guide.reaching(self.composition, epsilon)[1]
+            bound = min(upper(self._transforms, tilt) - tilt * epsilon + log_peak(tilt), 0.0)
+            if gap < COARSE or not math.isfinite(bound):
+                raise
+            slip = SPARE * (1 + abs(tilt * epsilon))
+            return Interval(-math.inf, bound, min(bound + slip, 0.0), f"a Chernoff bound: {error}", "contour")
+
+    def _log_delta(self, epsilon: float, gap: float) -> Interval:
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         guide, tilt, limit = self._seeing(guide, min(depth, -50.0), lambda guide: guide.saddle(epsilon))
         depth = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
@@ -92,8 +107,22 @@ class ContourEngine:
         return _labelled(best, best.upper - best.lower <= gap)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap."""
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+
+        Where only a coarse interval is asked and there is no contour, the epsilon of the Chernoff bound.
+        """
         gap = gap or DEFAULT_GAP
+        try:
+            return self._epsilon(log_delta, gap)
+        except NotApplicableError as error:
+            tilt = _placed_at(log_delta[0])(Guide(self.composition, log_delta[0] - 50.0))
+            bound = max((upper(self._transforms, tilt) - log_delta[0] + log_peak(tilt)) / tilt, 0.0)
+            if gap < COARSE or not math.isfinite(bound):
+                raise
+            slip = SPARE * (bound + abs(log_delta[0]) / tilt)
+            return Interval(0.0, bound, bound + slip, f"a Chernoff bound: {error}", "contour")
+
+    def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
         place = _placed_at(target)
