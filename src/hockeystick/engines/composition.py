@@ -24,7 +24,10 @@ Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-PANELS = (48, 1500)
+PANELS = (48, 1500)  # least and most, of a smooth part
+FEW_PANELS = (16, 300)  # where there are many different rounds
+MANY_PAIRS = 12
+CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
 
 
@@ -46,13 +49,20 @@ class Guide:
     """
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
-        self._laws = [(*_nodes(pair, log_floor), count) for pair, count in composition.rounds]
+        panels = FEW_PANELS if len(composition.rounds) > MANY_PAIRS else PANELS
+        laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
+        self._loss = np.concatenate([loss for loss, _ in laws])
+        self._log_mass = np.concatenate([log_mass for _, log_mass in laws])
+        sizes = np.array([len(loss) for loss, _ in laws])
+        self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        self._of = np.repeat(np.arange(len(laws)), sizes)
+        self._counts = np.array([float(count) for _, count in composition.rounds])
 
     @property
     def finest(self) -> float:
         """The largest tilt whose law, about 1/t wide at its upper end, the nodes still resolve."""
         least = math.inf
-        for loss, _, _ in self._laws:
+        for loss in np.split(self._loss, self._starts[1:]):
             top = np.partition(loss, -2)[-2:] if len(loss) > 1 else loss
             spacing = float(top.max() - top.min())
             least = min(least, spacing) if spacing > 0 else least
@@ -71,32 +81,41 @@ class Guide:
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
             floor = max(1.3 * depth - 50.0, 2.5 * floor)
 
+    def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
+        """K, K', K'' of each distinct round, one round each; shape (tilts, rounds)."""
+        batch = max(1, CHUNK // len(self._loss))
+        if len(tilts) > batch:
+            parts = [self._moments(tilts[i : i + batch]) for i in range(0, len(tilts), batch)]
+            k0, k1, k2 = (np.concatenate(part) for part in zip(*parts, strict=True))
+            return k0, k1, k2
+        exponent = self._log_mass + tilts[:, None] * self._loss
+        top = np.maximum.reduceat(exponent, self._starts, axis=1)
+        single = len(self._starts) == 1
+        weight = np.exp(exponent - (top if single else top[:, self._of]))
+        total = np.add.reduceat(weight, self._starts, axis=1)
+        mean = np.add.reduceat(weight * self._loss, self._starts, axis=1) / total
+        centred = self._loss - (mean if single else mean[:, self._of])
+        variance = np.add.reduceat(weight * np.square(centred), self._starts, axis=1) / total
+        return top + np.log(total), mean, variance
+
     def pair_cumulants(self, t: float) -> list[Cumulants]:
         """Cumulants of each distinct round, one round each."""
-        out = []
-        for loss, log_mass, _ in self._laws:
-            exponent = log_mass + t * loss
-            top = float(exponent.max())
-            weight = np.exp(exponent - top)
-            total = float(weight.sum())
-            mean = float((weight * loss).sum()) / total
-            variance = float((weight * np.square(loss - mean)).sum()) / total
-            out.append(Cumulants(top + math.log(total), mean, variance))
-        return out
+        k0, k1, k2 = self._moments(np.array([t]))
+        return [Cumulants(*parts) for parts in zip(k0[0].tolist(), k1[0].tolist(), k2[0].tolist(), strict=True)]
+
+    def curves(self, tilts: Array) -> tuple[Array, Array, Array]:
+        """K, K', K'' of the composition at many tilts."""
+        k0, k1, k2 = self._moments(tilts)
+        return k0 @ self._counts, k1 @ self._counts, k2 @ self._counts
 
     def cumulants(self, t: float) -> Cumulants:
         """Cumulants of the composition at tilt t."""
-        parts = self.pair_cumulants(t)
-        counts = [count for *_, count in self._laws]
-        return Cumulants(
-            math.fsum(n * c.k0 for n, c in zip(counts, parts, strict=True)),
-            math.fsum(n * c.k1 for n, c in zip(counts, parts, strict=True)),
-            math.fsum(n * c.k2 for n, c in zip(counts, parts, strict=True)),
-        )
+        k0, k1, k2 = self.curves(np.array([t]))
+        return Cumulants(float(k0[0]), float(k1[0]), float(k2[0]))
 
     def saddle(self, epsilon: float) -> float:
         """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
-        return _bisect(lambda t: self._epsilon_at(t, self.cumulants(t)) - epsilon, *LOG_TILT_RANGE)
+        return self._root(lambda t: _epsilons(t, self.curves(t)[1]) - epsilon, *LOG_TILT_RANGE)
 
     def tilt_for_delta(self, log_delta: float) -> float:
         """The tilt at which the leading saddle-point approximation of log delta takes a value.
@@ -104,13 +123,13 @@ class Guide:
         Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
         numbers cancel.
         """
-        grid = np.linspace(*LOG_TILT_RANGE, 65)
+        grid = np.linspace(*LOG_TILT_RANGE, 33)
         for _ in range(4):
-            orders = [self.renyi_epsilon(math.exp(x), log_delta) for x in grid]
-            best = int(np.argmin(orders))
+            tilts = np.exp(grid)
+            best = int(np.argmin((self.curves(tilts)[0] - log_delta + _log_peaks(tilts)) / tilts))
             grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 9)
         centre = float(grid[4])
-        return _bisect(lambda t: log_delta - self._log_delta_at(t), centre - 5.0, centre + 1.0)
+        return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.0, centre + 1.0)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
         """``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``: epsilon from the Renyi divergence of order 1 + t."""
@@ -118,21 +137,27 @@ class Guide:
 
     def epsilon(self, t: float) -> float:
         """The epsilon whose saddle point is t."""
-        return self._epsilon_at(t, self.cumulants(t))
+        return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
 
     def log_delta(self, epsilon: float) -> float:
         """Leading saddle-point approximation of log delta(epsilon)."""
-        return self._log_delta_at(self.saddle(epsilon))
+        return float(self._log_deltas(np.array([self.saddle(epsilon)]))[0])
 
-    @staticmethod
-    def _epsilon_at(t: float, c: Cumulants) -> float:
-        return c.k1 - 1 / t - 1 / (1 + t)
+    def _log_deltas(self, t: Array) -> Array:
+        k0, k1, k2 = self.curves(t)
+        curvature = k2 + t**-2 + (1 + t) ** -2
+        out: Array = k0 - t * _epsilons(t, k1) - np.log(t) - np.log1p(t) - 0.5 * np.log(2 * math.pi * curvature)
+        return out
 
-    def _log_delta_at(self, t: float) -> float:
-        c = self.cumulants(t)
-        epsilon = self._epsilon_at(t, c)
-        curvature = c.k2 + t**-2 + (1 + t) ** -2
-        return c.k0 - t * epsilon - math.log(t) - math.log1p(t) - 0.5 * math.log(2 * math.pi * curvature)
+    def _root(self, increasing: Callable[[Array], Array], low: float, high: float) -> float:
+        """The t where an increasing function changes sign, log t between low and high: many points at a time."""
+        inner = int(min(max(30_000 // len(self._loss), 1), 24))
+        while high - low > 1e-3:
+            grid = np.linspace(low, high, inner + 2)
+            above = increasing(np.exp(grid[1:-1])) >= 0
+            first = int(np.argmax(above)) if above.any() else inner
+            low, high = float(grid[first]), float(grid[first + 1])
+        return math.exp(0.5 * (low + high))
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
         """Where the law tilted by t has a Chernoff tail of ``exp(log_tail)``, and the extra tilt that shows it.
@@ -143,17 +168,13 @@ class Guide:
         base = self.cumulants(t)
         scale = 1 / math.sqrt(base.k2) if base.k2 > 0 else 1.0
 
-        def distance(theta: float) -> float:
-            c = self.cumulants(t + sign * theta)
-            return (c.k0 - base.k0 - log_tail) / theta
-
         thetas = scale * np.geomspace(0.02, 50.0, 26) * min(1.0, math.sqrt(-log_tail / 30))
-        distances = [distance(float(theta)) for theta in thetas]
+        distances = (self.curves(t + sign * thetas)[0] - base.k0 - log_tail) / thetas
         best = int(np.argmin(distances))
-        return sign * distances[best], float(thetas[best])
+        return sign * float(distances[best]), float(thetas[best])
 
 
-def _nodes(pair: DominatingPair, log_floor: float) -> tuple[Array, Array]:
+def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array]:
     """Losses and log-masses that stand in for the law of the loss."""
     atoms = pair.atoms.finite()
     keep = np.isfinite(atoms.log_p)
@@ -161,7 +182,7 @@ def _nodes(pair: DominatingPair, log_floor: float) -> tuple[Array, Array]:
     if pair.smooth is not None:
         low, high = pair.smooth.support(log_floor)
         span = np.diff(pair.smooth.loss(np.array([low, high])))[0]
-        panels = int(min(max(span, PANELS[0]), PANELS[1]))
+        panels = int(min(max(span, panels_between[0]), panels_between[1]))
         edges = np.linspace(low, high, panels + 1)
         x, w = rule(NODES_PER_PANEL)
         half = 0.5 * np.diff(edges)
@@ -171,12 +192,11 @@ def _nodes(pair: DominatingPair, log_floor: float) -> tuple[Array, Array]:
     return loss, log_mass
 
 
-def _bisect(increasing: Callable[[float], float], low: float, high: float) -> float:
-    """The t where an increasing function of t changes sign, log t between low and high."""
-    while high - low > 1e-3:
-        middle = 0.5 * (low + high)
-        if increasing(math.exp(middle)) < 0:
-            low = middle
-        else:
-            high = middle
-    return math.exp(0.5 * (low + high))
+def _log_peaks(t: Array) -> Array:
+    out: Array = -np.log1p(t) - t * np.log1p(1 / t)
+    return out
+
+
+def _epsilons(t: Array, k1: Array) -> Array:
+    out: Array = k1 - 1 / t - 1 / (1 + t)
+    return out

@@ -18,6 +18,7 @@ import numpy as np
 
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
 LOG_HALF = math.log(0.5)
@@ -99,6 +100,11 @@ class LaplacePair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """``distance / scale``, both as written."""
         return Fraction(repr(self.distance)) / Fraction(repr(self.scale))
+
+    @property
+    def transform(self) -> LaplaceTransform:
+        """Closed form."""
+        return LaplaceTransform(self.theta)
 
     def log_moment(self, t: float) -> float:
         """Closed form."""

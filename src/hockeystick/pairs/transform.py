@@ -6,13 +6,13 @@ the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -22,13 +22,20 @@ ComplexArray = npt.NDArray[np.complex128]
 class Line(Protocol):
     """K of one round on the line Re z = t, |Im z| <= some reach."""
 
-    @property
-    def cost(self) -> int:
-        """Elementary evaluations for each point of the line."""
+    def cost(self, count: int) -> float:
+        """About how many elementary evaluations that many points take."""
         ...
 
-    def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
-        """``K(t + is)`` and a bound on the absolute error of each value."""
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """``K(t + i j step)`` for j < count, and a bound on the absolute error of each value."""
+        ...
+
+
+class Envelope(Protocol):
+    """How fast the characteristic function falls off."""
+
+    def log_bound(self, edges: Array) -> Array:
+        """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; edges increase."""
         ...
 
 
@@ -39,23 +46,12 @@ class Transform(Protocol):
         """The line through t > 0, for ``|s| <= reach``; analytic remainders of K below ``tolerance`` where possible."""
         ...
 
-    def log_variation(self, t: float) -> float:
-        """log of a constant C with ``|m(t + is)| / m(t) <= C / s`` for all s > 0; ``inf`` where there is none."""
+    def envelope(self, t: float, count: int) -> Envelope:
+        """The envelope at t; ``count`` is the power to which it will be raised: it is wanted to about 1/count."""
         ...
 
-    def mean_distance(self, t: float) -> float:
-        """An upper bound on ``E |L - c|`` under the law tilted by t, for some c: how fast the transform can change."""
-        ...
-
-    def envelope_reach(self, t: float) -> float:
-        """Up to where :meth:`log_envelope` profits from edges much less than ``1 / mean_distance`` apart."""
-        ...
-
-    def log_envelope(self, t: float, edges: Array, count: int) -> Array:
-        """Upper bounds, non-positive, on ``log sup |m(t + is)| / m(t)`` over each [edges[i], edges[i + 1]].
-
-        ``count`` is the power to which they will be raised: a bound is wanted to about 1/count.
-        """
+    def upper(self, t: float, slack: float) -> float:
+        """An upper bound on K(t), about ``slack`` above it; ``inf`` where none can be had."""
         ...
 
 
@@ -69,21 +65,17 @@ class QuadraticTransform:
         """No remainder but rounding."""
         return QuadraticLine(self.mu, t)
 
-    def log_variation(self, t: float) -> float:
-        """``sup s e^(-mu^2 s^2 / 2) = e^(-1/2) / mu``."""
-        return -0.5 - math.log(self.mu) + 1e-12
+    def envelope(self, t: float, count: int) -> QuadraticTransform:
+        """Its own, at every tilt."""
+        return self
 
-    def mean_distance(self, t: float) -> float:
-        """At most the standard deviation, mu."""
-        return self.mu
+    def upper(self, t: float, slack: float) -> float:
+        """Closed form."""
+        return line_upper(self.line(t, 0.0, slack))
 
-    def envelope_reach(self, t: float) -> float:
-        """Nowhere."""
-        return 0.0
-
-    def log_envelope(self, t: float, edges: Array, count: int) -> Array:
-        """``-mu^2 s^2 / 2`` at the lower end."""
-        decay: Array = -0.5 * np.square(self.mu * edges[:-1]) * (1 - 1e-12)
+    def log_bound(self, edges: Array) -> Array:
+        """``-mu^2 s^2 / 2``."""
+        decay: Array = -0.5 * np.square(self.mu * edges) * (1 - 1e-12)
         return decay
 
 
@@ -93,10 +85,14 @@ class QuadraticLine:
 
     mu: float
     t: float
-    cost: int = 1
 
-    def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
-        """Closed form; relative error a few roundings, eight of them from mu."""
+    def cost(self, count: int) -> float:
+        """A closed form."""
+        return float(count)
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """Relative error a few roundings, eight of them from mu."""
+        s: Array = step * np.arange(count, dtype=np.float64)
         half = 0.5 * self.mu * self.mu
         real = half * (self.t * (1 + self.t) - np.square(s))
         imaginary = half * (1 + 2 * self.t) * s
@@ -120,21 +116,17 @@ class AtomTransform:
         """No remainder but rounding."""
         return AtomLine(np.array(self.loss), np.array(self.log_p), t)
 
-    def log_variation(self, t: float) -> float:
-        """Infinite."""
-        return math.inf
+    def envelope(self, t: float, count: int) -> AtomTransform:
+        """Its own, at every tilt."""
+        return self
 
-    def mean_distance(self, t: float) -> float:
-        """Not used: nothing falls."""
-        return 0.0
+    def upper(self, t: float, slack: float) -> float:
+        """The sum itself."""
+        return line_upper(self.line(t, 0.0, slack))
 
-    def envelope_reach(self, t: float) -> float:
-        """Nowhere."""
-        return 0.0
-
-    def log_envelope(self, t: float, edges: Array, count: int) -> Array:
+    def log_bound(self, edges: Array) -> Array:
         """0: characteristic functions of lattice laws are periodic."""
-        return np.zeros(len(edges) - 1)
+        return np.zeros(len(edges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,24 +137,31 @@ class AtomLine:
     log_p: Array
     t: float
 
-    @property
-    def cost(self) -> int:
-        """Number of atoms."""
-        return len(self.loss)
+    def cost(self, count: int) -> float:
+        """One for each atom."""
+        return float(count) * len(self.loss)
 
-    def cumulants(self, s: Array) -> tuple[ComplexArray, Array]:
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K by the sum itself, scaled by its largest term."""
+        s: Array = step * np.arange(count, dtype=np.float64)
         exponent = self.log_p + self.t * self.loss
         top = float(exponent.max())
         terms = np.exp(exponent - top)
         m = np.einsum("sn,n->s", np.exp(1j * np.multiply.outer(s, self.loss)), terms)
         worst = (
             16
+            + len(terms)
             + float(np.abs(self.log_p).max() + np.abs(exponent).max() + abs(top))
             + 2 * float(np.abs(self.loss).max()) * s
         )
         value, error = safe_log(m, 4 * UNIT_ROUNDOFF * np.abs(worst) * terms.sum())
-        return value + top, error
+        return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)
+
+
+def line_upper(line: Line) -> float:
+    """The value at s = 0 with its error."""
+    values, errors = line.cumulants(1.0, 1)
+    return float(values[0].real + errors[0])
 
 
 def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
@@ -172,10 +171,18 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     still holds: |m| is then at most three times the error, and the value is the log of twice the error.
     """
     size = np.abs(m)
-    small = size < 2 * absolute
     with np.errstate(divide="ignore"):
-        log_size = np.log(np.where(small, 2 * absolute, size))
-    error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300)) + 8 * UNIT_ROUNDOFF * (
-        1 + np.abs(log_size)
-    )
-    return log_size + 1j * np.angle(m), error
+        return _guarded(np.log(size), np.angle(m), size, absolute)
+
+
+def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
+    """The same of ``m = 1 + w``, accurate for small w too."""
+    return _guarded(*log_one_plus(w), absolute)
+
+
+def _guarded(log_size: Array, angle: Array, size: Array, absolute: Array) -> tuple[ComplexArray, Array]:
+    small = size < 2 * absolute
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        log_size = np.where(small, np.log(2 * absolute), log_size)
+        error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
+    return log_size + 1j * angle, error + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle))

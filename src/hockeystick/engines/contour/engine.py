@@ -11,22 +11,27 @@ bound at the tilt t + theta to the right)
     1 / (e^(tP) - 1)  +  e^(K(t+theta) - (t+theta) eps) peak(t+theta) / (e^(theta P) - 1),   peak(t) = t^t /
     (1+t)^(1+t) .
 
-The sum is cut at ``|s| = S``. What is left out is at most ``(2 / P) sum e^(K(t) - t eps) rho(s_j) / s_j^2`` with
-``rho(s) = prod |m_i(t+is) / m_i(t)|^k_i``, bounded interval by interval (:meth:`Transform.log_envelope`), and beyond
-the last by total variation. Each value of K comes with a bound on its error, which enters the sum as ``|e^F| (e^error
-- 1)``.
+The sum is cut where what is left out is bound to be small (``engines/contour/cut.py``). Each value of K comes with a
+bound on its error, which enters the sum as ``|e^F| (e^error - 1)``.
+
+Less tilt than the saddle point's gives a shorter period where the right tail is heavy, and lets rounding weigh more:
+``e^(K(t) - t eps)`` is what every error is multiplied by. Where the moment generating function explodes at some t
+(rare samples far out), the tilt stays below that.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.composition import Composition, Guide, log_peak
+from hockeystick.engines.contour.cut import SPARE, cut
 from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.transform import Line, Transform
 
@@ -34,14 +39,17 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 DEFAULT_GAP = 1e-6
-LEAST_ROUNDS = 4  # sampled rounds; a Gaussian's own transform falls off at once
+COARSE = 0.05  # gap from which on any upper bound may be of use
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
-MAX_AMPLIFICATION = 12.0  # log of how much more rounding weighs at less tilt
-MAX_EVALUATIONS = 6_000_000  # of elementary functions: beyond, the grid engine is quicker
-MAX_POINTS = 200_000  # of the contour
+EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
+ROUNDINGS = 500.0  # of about which the cumulants suffer
+SUM_ROUNDINGS = 60.0  # and of which the sum does
+MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
+MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
-MAX_EDGES = 2000  # of intervals on which the transforms are bounded
-SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+GUIDES = 3  # that see deeper and deeper
+HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
+ATTEMPTS = 4  # at a contour that reaches the gap
 
 
 class ContourEngine:
@@ -64,37 +72,101 @@ class ContourEngine:
             self._transforms.append((transform, count))
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+
+        Where only a coarse interval is asked and there is no contour, a Chernoff bound: ``K(t) - t eps + log peak(t)``.
+        """
         gap = gap or DEFAULT_GAP
+        try:
+            return self._log_delta(epsilon, gap)
+        except NotApplicableError as error:
+            tilt = Guide.reaching(self.composition, epsilon)[1]
+            bound = min(upper(self._transforms, tilt) - tilt * epsilon + log_peak(tilt), 0.0)
+            if gap < COARSE or not math.isfinite(bound):
+                raise
+            slip = SPARE * (1 + abs(tilt * epsilon))
+            return Interval(-math.inf, bound, min(bound + slip, 0.0), f"a Chernoff bound: {error}", "contour")
+
+    def _log_delta(self, epsilon: float, gap: float) -> Interval:
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        guide, tilt, limit = self._seeing(guide, min(depth, -50.0), lambda guide: guide.saddle(epsilon))
+        depth = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
         depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
-        for _ in range(4):
-            contour = _Contour(self._transforms, guide, tilt, epsilon, depth, 0.2 * gap)
+        sharpness, best = 0.2, None
+        for _ in range(ATTEMPTS):
+            contour = _Contour(self._transforms, guide, (tilt, limit), epsilon, depth, sharpness * gap)
             found = contour.log_delta(epsilon)
-            if found.upper - found.lower <= gap or found.upper > depth - 0.5:
+            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
+            if found.upper - found.lower <= gap:
                 break
-            depth = found.estimate - 0.1
-        return _labelled(found, found.upper - found.lower <= gap)
+            if math.isfinite(found.estimate) and found.upper < depth - 0.5:
+                depth = found.estimate - 0.1  # it lay deeper than was thought
+            else:
+                sharpness *= 0.05
+        assert best is not None
+        return _labelled(best, best.upper - best.lower <= gap)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap."""
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+
+        Where only a coarse interval is asked and there is no contour, the epsilon of the Chernoff bound.
+        """
         gap = gap or DEFAULT_GAP
+        try:
+            return self._epsilon(log_delta, gap)
+        except NotApplicableError as error:
+            tilt = _placed_at(log_delta[0])(Guide(self.composition, log_delta[0] - 50.0))
+            bound = max((upper(self._transforms, tilt) - log_delta[0] + log_peak(tilt)) / tilt, 0.0)
+            if gap < COARSE or not math.isfinite(bound):
+                raise
+            slip = SPARE * (bound + abs(log_delta[0]) / tilt)
+            return Interval(0.0, bound, bound + slip, f"a Chernoff bound: {error}", "contour")
+
+    def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         guide = Guide(self.composition, target - 50.0)
-        tilt = guide.tilt_for_delta(target)
+        place = _placed_at(target)
+        guide, tilt, limit = self._seeing(guide, target - 50.0, place)
         guess = max(guide.epsilon(tilt), 0.0)
-        if guess == 0.0:
-            tilt = guide.saddle(0.0)
-        slope = tilt
-        for _ in range(6):
-            tolerance = min(0.1 * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
-            contour = _Contour(self._transforms, guide, tilt, guess, target, tolerance)
+        slope, sharpness, best = tilt, 0.1, None
+        for attempt in range(ATTEMPTS):
+            tolerance = min(sharpness * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
+            contour = _Contour(self._transforms, guide, (tilt, limit), guess, target, tolerance)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
+            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
-            guess, tilt = root, guide.saddle(root)
-        return _labelled(found, found.upper - found.lower <= gap * found.upper)
+            if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
+                break
+            if abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
+                sharpness *= 0.05
+            guess, tilt = root, min(guide.saddle(root), 0.99 * limit)
+        assert best is not None
+        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf)
+
+    def _seeing(self, guide: Guide, floor: float, place: Callable[[Guide], float]) -> tuple[Guide, float, float]:
+        """A guide whose nodes reach as far as the tilt looks, the tilt, and up to where the guide may be believed.
+
+        K(t) is held against the certified bound. Where deeper nodes do not help, because a hump far out takes over
+        within a small step of t, the tilt stays below that step.
+        """
+        first = guide
+        for _ in range(GUIDES):
+            tilt = place(guide)
+            if self._sees(guide, tilt):
+                return guide, tilt, math.inf
+            floor *= 4.0
+            guide = Guide(self.composition, floor)
+        low, high = math.log(place(first)) - 25.0, math.log(place(first))
+        while high - low > 0.01:
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._sees(first, math.exp(middle)) else (low, middle)
+        return first, 0.99 * math.exp(low), math.exp(low)
+
+    def _sees(self, guide: Guide, tilt: float) -> bool:
+        seen = guide.cumulants(tilt).k0
+        return upper(self._transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
 
 def _labelled(found: Interval, narrow: bool) -> Interval:
@@ -103,13 +175,31 @@ def _labelled(found: Interval, narrow: bool) -> Interval:
     )
 
 
+def _placed_at(log_delta: float) -> Callable[[Guide], float]:
+    """The saddle point of the epsilon >= 0 at which log delta takes a value."""
+
+    def place(guide: Guide) -> float:
+        tilt = guide.tilt_for_delta(log_delta)
+        return tilt if guide.epsilon(tilt) > 0 else guide.saddle(0.0)
+
+    return place
+
+
+def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
+    """A certified upper bound on K(t); ``inf`` where there is none."""
+    rounds = sum(k for _, k in transforms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = sum(k * transform.upper(t, 1e-3 / rounds) for transform, k in transforms)
+    return math.inf if math.isnan(total) else total + SPARE * (1 + abs(total))
+
+
 class _Contour:
     """One line with its nodes, period and remainders.
 
     Args:
         transforms: characteristic function and count of each distinct round.
         guide: approximate cumulants.
-        saddle: saddle point of epsilon.
+        saddle: saddle point of epsilon, and the tilt up to which the guide may be believed.
         epsilon: where to look.
         depth: about log delta there.
         tolerance: wanted relative size of the remainders together.
@@ -119,7 +209,7 @@ class _Contour:
         self,
         transforms: list[tuple[Transform, int]],
         guide: Guide,
-        saddle: float,
+        saddle: tuple[float, float],
         epsilon: float,
         depth: float,
         tolerance: float,
@@ -127,116 +217,71 @@ class _Contour:
         self._transforms, self._guide = transforms, guide
         tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
-        self.t, self._theta, self.period = self._line(saddle, epsilon, wanted)
-        self._k_right = self._upper(self.t + self._theta)
+        self.t, self._theta, self.period = self._line(*saddle, epsilon, depth, tolerance)
+        self._k_right = upper(transforms, self.t + self._theta)
         if not math.isfinite(self._k_right):
             raise NotApplicableError("a characteristic function is out of reach at this tilt")
         tilted = self.t + self._theta
         right = (self._k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / self._theta
         self.period = max(self.period, right)  # the guide's K may have been too small
-        if not math.isfinite(self.period):
+        if not 0 < self.period < math.inf:
             raise NotApplicableError("the aliases of the contour cannot be bounded")
-        top = guide.cumulants(self.t).k0 - self.t * epsilon
-        reach, self._log_tail = self._cut(top, wanted)
-        if not reach * self.period < 2 * math.pi * MAX_POINTS:
-            raise NotApplicableError("the contour would be too long")
-        count = math.ceil(reach * self.period / (2 * math.pi)) + 1
-        self.s = 2 * math.pi / self.period * np.arange(count, dtype=np.float64)
+        cumulants = guide.cumulants(self.t)
+        top = cumulants.k0 - self.t * epsilon
+        step = 2 * math.pi / self.period
+        reach, self._log_tail = cut(transforms, self.t, step, wanted - top, cumulants.k2, MAX_POINTS)
+        count = math.ceil(reach / step) + 1
+        self.s = step * np.arange(count, dtype=np.float64)
         # an error of K weighs e^(K - t eps), the sum of the moduli, against delta
         inner = max(0.05 * tolerance * math.exp(min(depth - top, 0.0)), 1e-25)
         rounds = sum(k for _, k in transforms)
-        lines: list[tuple[Line, int]] = [
-            (transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms
-        ]
-        cost = sum(line.cost for line, _ in lines) * count
-        if cost > MAX_EVALUATIONS:
-            raise NotApplicableError(f"the contour would need {cost:.0e} evaluations")
-        log_sum = np.zeros(count, dtype=np.complex128)
-        error = np.zeros(count)
-        for line, k in lines:
-            values, errors = line.cumulants(self.s)
-            log_sum += k * values
-            error += k * errors + 2 * UNIT_ROUNDOFF * k * np.abs(values)
+        lines = [(transform.line(self.t, float(self.s[-1]), inner / rounds), k) for transform, k in transforms]
+        evaluations = sum(line.cost(count) for line, _ in lines)
+        if evaluations > MAX_EVALUATIONS:
+            raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
+        self._k, self._k_error = self._summed(lines, step, count)
+        self._k_top = float(self._k[0].real + self._k_error[0])
+
+    @staticmethod
+    def _summed(lines: list[tuple[Line, int]], step: float, count: int) -> tuple[ComplexArray, Array]:
+        """K of the composition on the line, and its error."""
+        log_sum, error = np.zeros(count, dtype=np.complex128), np.zeros(count)
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
+            for line, k in lines:
+                values, errors = line.cumulants(step, count)
+                log_sum += k * values
+                error += k * errors + (2 + len(lines)) * UNIT_ROUNDOFF * k * np.abs(values)
         if not (np.isfinite(log_sum).all() and np.isfinite(error).all()):
-            raise NotApplicableError("the characteristic function leaves the range of a double")
-        self._k, self._k_error = log_sum, error
-        self._k_top = float(log_sum[0].real + error[0])
+            raise NotApplicableError("a characteristic function is out of reach")
+        return log_sum, error
 
-    def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
-        """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts."""
-        best = (math.inf, 0.0, 0.0)
-        least = math.inf
-        for factor in TILTS:
-            t = factor * saddle
-            base = self._guide.cumulants(t).k0 - t * epsilon - math.log(t) - math.log1p(t)
-            least = min(least, base)
-            if base > least + MAX_AMPLIFICATION:
-                break
-            left = (1.0 - wanted) / t
-            for theta in t * np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0]):
-                tilted = t + float(theta)
-                right = (self._guide.cumulants(tilted).k0 - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / theta
-                best = min(best, (max(left, float(right)), t, float(theta)))
-        period, t, theta = best
-        return t, theta, period
+    def _line(
+        self, saddle: float, limit: float, epsilon: float, depth: float, tolerance: float
+    ) -> tuple[float, float, float]:
+        """Tilt, extra tilt for the right alias, and period: the shortest period among a few tilts.
 
-    def _upper(self, t: float) -> float:
-        """A certified upper bound on K(t)."""
-        total = 0.0
-        rounds = sum(k for _, k in self._transforms)
-        for transform, k in self._transforms:
-            values, errors = transform.line(t, 0.0, 1e-3 / rounds).cumulants(np.zeros(1))
-            total += k * float(values[0].real + errors[0])
-        if math.isnan(total):
-            return math.inf
-        return total + SPARE * (1 + abs(total))
-
-    def _cut(self, top: float, wanted: float) -> tuple[float, float]:
-        """Where to cut the sum, and the log of the bound on what is left out, less ``K(t) - t eps``."""
-        depth = wanted - top
-        variance = max(self._guide.cumulants(self.t).k2, 1e-300)
-        variation = [(transform.log_variation(self.t), k) for transform, k in self._transforms]
-        finite = [(v, k) for v, k in variation if math.isfinite(v)]
-        power = sum(k for _, k in finite)
-        at_once = any(
-            transform.mean_distance(self.t) and not transform.envelope_reach(self.t)
-            for transform, _ in self._transforms
-        )
-        if not at_once and power < LEAST_ROUNDS:
-            raise NotApplicableError(f"fewer than {LEAST_ROUNDS} rounds have a characteristic function that falls off")
-        # where total variation alone suffices: sum k (v - log s) - log(pi (power + 1) s) <= depth - 3
-        last = math.exp((sum(k * v for v, k in finite) + 3.0 - depth) / (power + 1))
-        edges = self._edges(0.6 * math.sqrt(2 * max(-depth, 1.0) / variance), last)
-        log_rho = np.zeros(len(edges) - 1)
-        for (transform, k), (v, _) in zip(self._transforms, variation, strict=True):
-            log_rho += k * np.minimum(transform.log_envelope(self.t, edges, k), np.minimum(v - np.log(edges[:-1]), 0.0))
-        step = 2 * math.pi / self.period
+        Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
+        """
+        wanted = depth + math.log(tolerance) - 2.0
+        tilts = np.array(TILTS) * saddle
+        k0, k1, _ = self._guide.curves(tilts)
+        base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
+        cumulant = np.abs(k0) + tilts * np.abs(k1)
+        noise = np.log(UNIT_ROUNDOFF * (SUM_ROUNDINGS + ROUNDINGS * cumulant)) + base - base[0]
+        weighs = max(float(k0[0]) - saddle * epsilon - depth, 0.0)  # log of how much at the saddle point already
+        room = math.log(0.1 * tolerance) - weighs
+        keep = noise <= max(room, float(noise.min()))
+        tilts = tilts[keep]
+        thetas = tilts[:, None] * EXTRA_TILTS
+        tilted = tilts[:, None] + thetas
         with np.errstate(over="ignore"):
-            pieces = np.exp(log_rho - depth) / math.pi * (step / edges[:-1] ** 2 + 1 / edges[:-1] - 1 / edges[1:])
-        beyond = sum(k * (v - math.log(edges[-1])) for v, k in finite) - math.log(math.pi * (power + 1) * edges[-1])
-        beyond += math.log1p(step * (power + 2) / edges[-1]) - depth
-        tails = np.append(np.cumsum(pieces[::-1])[::-1], 0.0) + math.exp(min(beyond, 700.0))
-        enough = np.flatnonzero(tails <= 1.0)
-        if len(enough) == 0:
-            raise NotApplicableError("the characteristic function does not fall off fast enough")
-        first = int(enough[0])
-        return float(edges[first]), math.log(max(tails[first], 1e-300)) + depth + 1e-6
-
-    def _edges(self, first: float, last: float) -> Array:
-        """Between which to bound the transforms: close where their values are looked at, else geometric."""
-        turn = 1.0 / max(max(transform.mean_distance(self.t) for transform, _ in self._transforms), 1e-300)
-        looked = min(last, 60 * turn, max(transform.envelope_reach(self.t) for transform, _ in self._transforms))
-        edges = [min(first, 0.5 * last)]
-        while edges[-1] < last:
-            s = edges[-1]
-            if s < 0.08 * turn or s >= looked:
-                gap = s * (2**0.25 - 1)
-            else:  # values are looked at: small against 1 - |phi|, about (s / turn)^2 / 2 to begin with
-                gap = min(0.25 * s * s / turn, 0.35 * turn) if s < 4 * turn else turn
-            edges.append(s + gap)
-            if len(edges) > MAX_EDGES:
-                raise NotApplicableError("too few rounds for the contour: the sum would be too long")
-        return np.array(edges)
+            k_right = self._guide.curves(tilted.ravel())[0].reshape(tilted.shape)
+        peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
+        right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
+        right = np.where(tilted < limit, right, np.inf)
+        periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
+        i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
+        return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
@@ -245,10 +290,10 @@ class _Contour:
         values[1:] *= 2
         sizes = np.abs(values)
         # exponent: K's own error, eps s, and a few roundings; then the sum
-        error = self._k_error + UNIT_ROUNDOFF * (16 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + len(z))
+        error = self._k_error + UNIT_ROUNDOFF * (16 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + BLOCK)
         scale = 1 / self.period
         return (
-            float(values.real.sum()) * scale,
+            blocked_sum(values.real) * scale,
             float((sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
             -float((values * z).real.sum()) * scale,
         )
@@ -272,23 +317,29 @@ class _Contour:
 
     def solve(self, target: float, guess: float) -> tuple[float, float]:
         """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there: Newton, not certified."""
-        epsilon, slope = guess, self.t
-        for _ in range(40):
+        low, high, epsilon = 0.0, math.inf, guess
+        best = (math.inf, guess, self.t)
+        for i in range(100):
             value, _, derivative = self._sums(epsilon)
-            if value <= 0:
-                epsilon *= 0.5
-                continue
-            log_value = math.log(value) + self._k_top - self.t * epsilon
-            slope = -derivative / value
-            if slope <= 0:
+            known = value > 0 and derivative < 0
+            gain = math.log(value) + self._k_top - self.t * epsilon - target if value > 0 else -math.inf
+            low, high = (epsilon, high) if gain > 0 else (low, epsilon)
+            slope = -derivative / value if known else math.nan
+            if known:
+                best = min(best, (abs(gain), epsilon, slope))
+            step = min(max(gain / slope, -2.0 / slope), 2.0 / slope)
+            if abs(step) <= 1e-14 * epsilon or epsilon == high == 0.0:
+                return (epsilon, slope) if known else (epsilon, best[2])
+            updated = epsilon + step
+            if not low < updated < high:  # nor where it is not a number
+                if low == 0.0 and i % 2 == 0:
+                    updated = 0.0  # it may be 0
+                else:
+                    updated = 2 * low + 1e-300 if high == math.inf else 0.5 * (low + high)
+            if high - low <= 1e-14 * high < math.inf:
                 break
-            step = (log_value - target) / slope
-            step = min(max(step, -2.0 / slope), 2.0 / slope)
-            updated = max(epsilon + step, 0.0)
-            if abs(updated - epsilon) <= 1e-15 * updated or (updated == epsilon == 0.0):
-                return updated, slope
             epsilon = updated
-        return epsilon, max(slope, 1e-300)
+        return best[1:]
 
     def certified(self, target: tuple[float, float], root: float, slope: float) -> Interval:
         """Ends at which the certified bounds of log delta are on the right side of the target."""

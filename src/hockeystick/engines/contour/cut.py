@@ -1,0 +1,72 @@
+"""Where to cut the sum on the contour.
+
+With ``rho(S) >= prod |m_i(t + is) / m_i(t)|^k_i`` for all s >= S (:class:`Envelope`) and ``|z (1 + z)| >= s^2``, the
+terms between two edges S < S', counted on both sides of the real axis, are at most
+
+    (2 / P) e^(K(t) - t eps) rho(S) sum 1 / s_j^2 <= e^(K(t) - t eps) rho(S) / pi (step / S^2 + 1/S - 1/S'),
+
+P being ``2 pi / step`` and 1/s^2 decreasing; beyond the last edge the same with ``1/S' = 0``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.pairs.transform import Envelope, Transform
+
+Array = npt.NDArray[np.float64]
+
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+START = 0.8  # of where a normal law would end
+RATIO = 2**0.2  # of edges next to each other
+EDGES = 8  # looked at together
+
+
+def cut(
+    transforms: list[tuple[Transform, int]],
+    t: float,
+    step: float,
+    depth: float,
+    variance: float,
+    most: int,
+) -> tuple[float, float]:
+    """Where to cut the sum, and the log of the bound on what is left out, both relative to ``e^(K(t) - t eps)``.
+
+    Args:
+        transforms: characteristic functions and counts.
+        t: tilt.
+        step: of the sum.
+        depth: log of what may be left out.
+        variance: about that of the tilted law.
+        most: points allowed.
+
+    Raises:
+        NotApplicableError: the bounds do not fall far enough within that many points.
+    """
+    envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
+    first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
+    first = min(max(first, 0.5 * step), 0.5 * most * step)
+    while True:
+        edges = first * RATIO ** np.arange(EDGES, dtype=np.float64)
+        tails = _log_tails(edges, envelopes, step)
+        if tails[-1] <= depth:
+            at = int(np.argmax(tails <= depth))
+            return float(edges[at]), float(tails[at]) + SPARE
+        if edges[-1] > most * step:
+            raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
+        first = float(edges[-1])
+
+
+def _log_tails(edges: Array, envelopes: list[tuple[Envelope, int]], step: float) -> Array:
+    """Log of the bound on all terms from each edge on."""
+    log_rho = np.zeros(len(edges))
+    for envelope, k in envelopes:
+        log_rho += k * envelope.log_bound(edges)
+    ends = 1 / np.append(edges[1:], np.inf)
+    pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)
+    out: Array = np.logaddexp.accumulate(pieces[::-1])[::-1]
+    return out

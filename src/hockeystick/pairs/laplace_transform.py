@@ -1,0 +1,128 @@
+"""The characteristic function of the Laplace loss: two atoms and a smooth part between them, in closed form.
+
+With theta = distance / scale, ``h = theta / 2``, ``w = 2z + 1``: atoms of mass ``1/2`` at theta and
+``e^(-theta) / 2`` at -theta, density ``e^((L - theta)/2) / 4`` between them, so that
+
+    m(z) = 1/2 [ e^(theta z) + e^(-theta (1+z)) + (e^(theta z) - e^(-theta (1+z))) / w ]
+         = e^(-h) [cosh hw + sinh(hw) / w] .
+
+**Stable form**, for small theta: with ``S(x) = sinh(x)/x - 1`` and ``E(h) = e^h - 1 - h``,
+
+    m - 1 = e^(-h) [2 sinh^2(hw/2) + h S(hw) - E(h)] .
+
+**Envelope.** With ``a = h (2t + 1)``, ``b = 2hs``: ``|cosh(a + ib)|^2 = cosh^2 a - sin^2 b``;
+``|sinh(hw)/w| <= sinh(a) / (2t + 1)``, the mean of ``|e^(hwU)|`` over U uniform on [-1, 1], times h; and
+``|sinh(hw)/w| <= cosh(a) / 2s``. As ``m(t) = e^(-h) [cosh a + sinh(a) / (2t+1)]`` the atoms alone never lose more
+than the smooth part's share for good: b returns to multiples of pi. What is left, to the power of many rounds, is
+small all the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.logarithm import exp_beyond_first
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.transform import line_upper, safe_log_one_plus
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+LARGEST = 300.0  # of |Re hw|: beyond, squares leave the range of a double
+SERIES = 1.0  # |hw| up to which S is summed
+SPARE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceTransform:
+    """One round at distance theta in scales."""
+
+    theta: float
+
+    def line(self, t: float, reach: float, tolerance: float) -> LaplaceLine:
+        """No remainder but rounding."""
+        return LaplaceLine(self.theta, t)
+
+    def envelope(self, t: float, count: int) -> LaplaceEnvelope:
+        """At tilt t."""
+        return LaplaceEnvelope(self.theta, t)
+
+    def upper(self, t: float, slack: float) -> float:
+        """Closed form."""
+        return line_upper(self.line(t, 0.0, slack))
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLine:
+    """m on Re z = t."""
+
+    theta: float
+    t: float
+
+    def cost(self, count: int) -> float:
+        """A closed form."""
+        return 20.0 * count
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """By the stable form; an error in theta, eight roundings at most, moves the phases by as much."""
+        h = 0.5 * self.theta
+        a = h * (2 * self.t + 1)
+        if not a < LARGEST:
+            return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
+        s: Array = step * np.arange(count, dtype=np.float64)
+        b = 2 * h * s
+        half = math.sinh(0.5 * a) * np.cos(0.5 * b) + 1j * (math.cosh(0.5 * a) * np.sin(0.5 * b))
+        first = 2 * half * half
+        beyond = float(exp_beyond_first(np.array([h]))[0])
+        ratio = _sinh_ratio(a, b)
+        w = math.exp(-h) * (first + h * ratio - beyond)
+        # d m / d hw is at most e^(-h) (|sinh hw| + h cosh a): an error of 16 units in hw, and 64 in each part
+        size = np.abs(first) + h * (np.abs(ratio) + np.minimum(1.0, np.square(a) + np.square(b))) + beyond
+        slope = np.minimum(math.sinh(a) + b, math.cosh(a)) + h * math.cosh(a)
+        absolute = UNIT_ROUNDOFF * math.exp(-h) * (64 * size + 16 * slope * np.hypot(a, b))
+        return safe_log_one_plus(w, absolute)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceEnvelope:
+    """How far m can fall."""
+
+    theta: float
+    t: float
+
+    def log_bound(self, edges: Array) -> Array:
+        """The worst from each edge on: between two edges, and beyond the last, where b has returned to 0."""
+        h, w = 0.5 * self.theta, 2 * self.t + 1
+        a = h * w
+        if not a < LARGEST:
+            return np.zeros(len(edges))
+        ends = np.append(edges, np.inf)
+        b_low, b_high = 2 * h * ends[:-1], 2 * h * ends[1:]
+        crossed = np.floor(b_low / math.pi) != np.floor(b_high / math.pi)
+        least = np.minimum(np.square(np.sin(b_low)), np.square(np.sin(np.where(crossed, 0.0, b_high))))
+        least = np.where(crossed, 0.0, least)
+        cosh, smooth = math.cosh(a), math.sinh(a) / w
+        drop = least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
+        drop = drop + np.maximum(smooth - 0.5 * cosh / edges, 0.0)
+        share = np.minimum(drop * (1 - SPARE) / (cosh + smooth), 1 - 1e-9)
+        out: Array = np.log1p(-share)
+        # nothing between two edges is smaller than what comes later is allowed to be
+        return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
+
+
+def _sinh_ratio(a: float, b: Array) -> ComplexArray:
+    """``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1: by its series near 0."""
+    x = a + 1j * b
+    near = np.where(np.abs(x) < SERIES, x, 0.0)
+    square = near * near
+    series = np.ones_like(near)
+    for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): what follows is below 2^-53 of the sum
+        series = 1 + square / (2 * n * (2 * n + 1)) * series
+    sinh = math.sinh(a) * np.cos(b) + 1j * (math.cosh(a) * np.sin(b))
+    far = np.where(np.abs(x) < SERIES, 1.0, x)
+    out: ComplexArray = np.where(np.abs(x) < SERIES, square / 6 * series, sinh / far - 1)
+    return out

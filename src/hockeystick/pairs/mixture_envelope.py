@@ -1,0 +1,220 @@
+"""How fast the characteristic function of a Poisson-subsampled Gaussian falls off: x is moved into the complex plane.
+
+Let H be the integrand of ``m(t + is)``, analytic where g does not vanish, and y(x) >= 0 smooth (y <= 0 for add, where
+everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, and
+
+    |m(t + is)| <= B(s) = int phi e^A e^psi dx,
+    psi = y^2/2 + ca log |g(x+iy) / g(x)| + cb log |g(-x-iy) / g(-x)| - s (arg g(x+iy) + arg g(-x+iy)) + log(1 + y'^2/2)
+
+(the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies
+beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), and ``R = r(x)`` (replace-one:
+``r(x) + r(-x)``, so that the slope of the loss is mu R), the choice is ``y = Y R^p``, p one of 0, 1/4, 1/2. Small y
+gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss; the best y would be s times the Stein kernel.
+
+**Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
+The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
+``zeta = x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
+
+    e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
+
+Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the
+argument of R is at most nu, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``. Then
+
+- Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since x - b and x + b leave ``e^(-b^2/2)`` behind;
+- ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor
+  ``e^((1+t) mu^2 b^2 / 8)``;
+- ``|g|^(-t)``: u is convex, which leaves :meth:`MixtureLaw.log_dip` at ``|eta| + Y'``;
+- phase: ``log g(zeta+iy) - log g(zeta-iy) = int_-1^1 iy mu r(zeta + i theta y) dtheta`` has an imaginary part >= 0
+  where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at
+  most 1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``:
+  the arguments of g at heights Y + eta and Y - eta are then both >= 0;
+- ``1 + y'^2/2``: ``|R'| <= mu (|r(zeta)| + |r(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r(zeta)| + |r(-zeta)|) cos nu``,
+  so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
+
+The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
+2014, Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
+:meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.mixture_law import LOG_LARGEST, Kind, MixtureLaw, log_density
+from hockeystick.pairs.poisson import mixed_slope
+
+Array = npt.NDArray[np.float64]
+
+STRIP = 0.45  # eta, of 1 / mu
+LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
+FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
+FAR_STRIP = 1.0
+POWERS = (0.5, 0.25, 0.0)  # in the order in which they are tried
+SHARES = (1.0, 0.5)  # of the largest shift, tried where it is reached
+MAX_NODES = 400_000
+CHUNK = 1 << 18
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+
+
+class MixtureEnvelope:
+    """Bounds on ``|m(t + is)| / m(t)`` of one sampled round.
+
+    Args:
+        law: the round.
+        t: tilt.
+        count: power to which the bounds will be raised.
+    """
+
+    def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
+        self._law, self._t = law, t
+        self._slack = min(1e-3 / count, 1e-8)
+        mu = law.mu
+        self._eta = min(STRIP / mu, 4.0)
+        highest = 2.0 if law.kind is Kind.REPLACE else 1.0
+        self._spread = highest / math.cos(0.5 * mu * self._eta)
+        self._widest = {p: self._widest_shift(p) for p in POWERS}
+        self._far = min(FAR_SHIFT / mu, LARGEST_SHIFT) if law.kind is Kind.REMOVE else 0.0
+        tallest = self._tallest = max(self._far, *(self._widest[p] * self._spread**p for p in POWERS))
+        depth = -math.log(self._slack) + 4.0
+        growth = 0.5 * (self._eta**2 + tallest**2)
+        growth += float(law.log_dip(self._eta + tallest, t)) if law.kind is not Kind.REMOVE else 0.0
+        growth += max((1 + t) * (mu * self._bend(p, self._widest[p])) ** 2 / 8 for p in POWERS)
+        self._dx = 2 * math.pi * self._eta / (depth + growth)
+        self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
+        nodes = math.ceil((high - self._low) / self._dx) + 1
+        self.usable = nodes <= MAX_NODES
+        if self.usable:
+            self._build(self._low + self._dx * np.arange(nodes, dtype=np.float64))
+
+    def _widest_shift(self, p: float) -> float:
+        """The largest Y that the conditions of the module docstring allow."""
+        mu = self._law.mu
+        largest = (0.5 * math.pi - (1 + p) * mu * self._eta) / mu * (1 - 1e-9)
+        nu = mu * self._eta
+        slope = 0.9 / (p * mu) * math.cos(0.5 * nu) * math.cos(nu) if p else math.inf
+        shift: float = min(largest, slope, LARGEST_SHIFT) * self._spread**-p
+        return shift
+
+    def _bend(self, p: float, shift: float) -> float:
+        """The largest ``|b|``."""
+        bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
+        return bend
+
+    def _build(self, x: Array) -> None:
+        law, mu = self._law, self._law.mu
+        nodes = law.at(x, self._t)
+        log_tilted = log_density(x) + math.log(self._dx) + nodes.exponent
+        top = float(log_tilted.max())
+        weight = np.exp(log_tilted - top)
+        total = float(weight.sum())
+        self._log_total = top + math.log(total)
+        keep = weight > 1e-40 * total
+        self._weight = weight[keep] / total
+        left_out = float(weight[~keep].sum()) / total
+        # e^psi - 1 <= 1.5 e^(Y^2/2) (and the dip of |g|^-t) at what is not kept
+        tallest = self._tallest
+        self._left_out = (
+            2 * left_out * math.exp(min(0.5 * tallest**2 + float(law.log_dip(tallest, self._t)), LOG_LARGEST))
+        )
+        self._beyond = math.exp(
+            min(law.log_beyond(self._t, self._low, float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1
+        )
+        x = x[keep]
+        self._care = nodes.care[keep]
+        self._slip = SPARE + 2 * float(self._care @ self._weight)
+        towards = mu * (x - 0.5 * mu)
+        self._rising = mixed_slope(towards, nodes.u[keep], law.rate)
+        self._scale = 64 + 16 * (np.abs(towards) + mu * mu + abs(math.log(law.rate)))
+        if law.kind is Kind.REPLACE:
+            self._falling = mixed_slope(mu * (-x - 0.5 * mu), nodes.v[keep], law.rate)
+            self._scale = self._scale + 16 * mu * np.abs(x)
+        else:
+            self._falling = np.zeros_like(x)
+
+    def _shape(self, p: float) -> tuple[Array, Array]:
+        """``R^p`` and its derivative."""
+        slope = self._rising + self._falling
+        if p == 0:
+            return np.ones_like(slope), np.zeros_like(slope)
+        power = np.exp(p * np.log(np.maximum(slope, 1e-300)))
+        change = self._rising * (1 - self._rising) - self._falling * (1 - self._falling)
+        return power, p * self._law.mu * power * change / np.maximum(slope, 1e-300)
+
+    def log_bound(self, edges: Array) -> Array:
+        """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""
+        out = np.zeros(len(edges))
+        if not self.usable:
+            return out
+        ca, cb = self._law.kind.coefficients(self._t)
+        mu, rising, falling = self._law.mu, self._rising, self._falling
+        bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
+        for p in POWERS:
+            shape, change = self._shape(p)
+            # psi = Y^2 Q / 2 - s Y J to leading order
+            linear = mu * float((self._weight * (rising + falling) * shape).sum())
+            square = float((self._weight * (np.square(shape) * (1 - bends) + np.square(change))).sum())
+            best = edges * (linear / square) if square > 0 else np.full(len(edges), np.inf)
+            widest = self._widest[p]
+            for share in SHARES:
+                shifts = np.minimum(best, widest * share)
+                part = np.flatnonzero((share == 1.0) | (best > widest * share))
+                if len(part):
+                    out[part] = np.minimum(out[part], self._log_values(p, shifts[part], edges[part], self._eta))
+            if best[-1] <= widest:  # the best shift of nearly the best shape: the others would not gain
+                return np.minimum.accumulate(out)
+        if self._far:
+            far = np.full(len(edges), self._far)
+            out = np.minimum(out, self._log_values(0.0, far, edges, min(FAR_STRIP / mu, self._far)))
+        return np.minimum.accumulate(out)
+
+    def _log_values(self, p: float, shifts: Array, edges: Array, eta: float) -> Array:
+        """``log B(s) / m(t)`` for each shift and edge, rounded up."""
+        batch = max(1, CHUNK // max(len(self._weight), 1))
+        parts = [
+            self._log_batch(p, shifts[i : i + batch], edges[i : i + batch], eta) for i in range(0, len(edges), batch)
+        ]
+        return np.concatenate(parts)
+
+    def _log_batch(self, p: float, shifts: Array, edges: Array, eta: float) -> Array:
+        law = self._law
+        ca, cb = law.kind.coefficients(self._t)
+        shape, change = self._shape(p)
+        y = shifts[:, None] * shape
+        log_size, angle = _turned(self._rising, law.mu * y)
+        fall = edges[:, None] * angle
+        rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(shifts[:, None] * change)) + ca * log_size
+        size = 0.5 * np.square(y) + np.abs(ca * log_size) + fall
+        if cb:
+            log_size, angle = _turned(self._falling, law.mu * y)
+            rest = rest + cb * log_size
+            size = size + np.abs(cb * log_size) + edges[:, None] * angle
+            fall = fall + edges[:, None] * angle
+        psi = np.minimum(rest - fall, 300.0)
+        moved = np.expm1(psi)
+        doubt = UNIT_ROUNDOFF * self._scale * size  # of psi
+        error = np.abs(moved) * (self._care + len(self._weight) * UNIT_ROUNDOFF) + np.exp(psi) * np.expm1(
+            np.minimum(doubt, 300.0)
+        )
+        remainder = self._left_out + self._beyond + self._step_remainder(p, float(shifts.max()), eta)
+        drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
+        out: Array = np.log1p(np.minimum(drop, 0.0))
+        return out
+
+    def _step_remainder(self, p: float, shift: float, eta: float) -> float:
+        """Bound on the errors of both trapezoid sums, relative to their m(t)."""
+        law, tall = self._law, shift * self._spread**p
+        log_m = 0.5 * (eta**2 + tall**2) + float(law.log_dip(eta + tall, self._t)) + math.log(1.5)
+        log_m += (1 + self._t) * (law.mu * self._bend(p, shift)) ** 2 / 8
+        arc = 2 * math.pi * eta / self._dx
+        return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
+
+
+def _turned(r: Array, angle: Array) -> tuple[Array, Array]:
+    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi)."""
+    half = np.sin(0.5 * angle)
+    log_size = 0.5 * np.log1p(-4 * r * (1 - r) * np.square(half))
+    return log_size, np.arctan2(r * np.sin(angle), 1 - 2 * r * np.square(half))

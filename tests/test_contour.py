@@ -1,0 +1,206 @@
+"""The contour engine: its remainders on both sides, its reach, and its gap against the oracle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import hockeystick as hs
+import oracle
+from hockeystick.engines.composition import Composition, Guide, log_peak
+from hockeystick.engines.contour.cut import cut
+from hockeystick.engines.contour.engine import ContourEngine, upper
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.pairs import GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+from hockeystick.pairs.transform import QuadraticTransform, Transform
+
+GAP = 1e-6
+
+
+def gaussian_delta(mu: float, epsilon: Any) -> Any:
+    """``Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)``."""
+    m, e = mpf(repr(mu)), mpf(epsilon)
+    return mp.ncdf(-e / m + m / 2) - mp.exp(e) * mp.ncdf(-e / m - m / 2)
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Any:
+    with mpmath.workdps(40):
+        yield
+
+
+@pytest.mark.parametrize(
+    ("mu", "epsilon", "t", "period"), [(0.5, 1.0, 3.0, 6.0), (1.0, 4.0, 3.0, 9.0), (0.2, 0.1, 9.0, 2.0)]
+)
+def test_aliasing(mu: float, epsilon: float, t: float, period: float) -> None:
+    """The trapezoid sum is the sum over the aliases; their bound lies above the excess, and not far."""
+
+    def term(j: int) -> Any:
+        z = mp.mpc(t, 2 * mp.pi * j / mpf(period))
+        return mp.exp(mpf(repr(mu)) ** 2 * z * (1 + z) / 2 - mpf(repr(epsilon)) * z) / (z * (1 + z))
+
+    total = (term(0) + 2 * mp.fsum(term(j).real for j in range(1, 200))).real / mpf(period)
+    aliases = [mp.exp(t * period * m) * gaussian_delta(mu, mpf(repr(epsilon)) + period * m) for m in range(-30, 30)]
+    assert abs(total - mp.fsum(aliases)) <= mpf("1e-12") * total
+    excess = total - gaussian_delta(mu, mpf(repr(epsilon)))
+    left = 1 / mp.expm1(t * period)
+    right = min(
+        mp.exp(mu * mu * (t + th) * (1 + t + th) / 2 - (t + th) * epsilon + log_peak(t + th)) / mp.expm1(th * period)
+        for th in np.geomspace(0.05 * t, 20 * t, 60).tolist()
+    )
+    assert 0 < excess <= left + right <= 30 * excess
+
+
+@pytest.mark.parametrize(
+    ("transforms", "t"),
+    [
+        ([(QuadraticTransform(0.5), 1)], 3.0),
+        ([(MixtureTransform(1.0, 0.01, Kind.REMOVE), 10_000)], 3.0),
+        ([(MixtureTransform(1.0, 0.01, Kind.ADD), 1000)], 9.0),
+        ([(MixtureTransform(0.5, 0.05, Kind.REPLACE), 300), (QuadraticTransform(0.1), 1)], 2.0),
+    ],
+)
+def test_what_the_cut_leaves_out(transforms: list[tuple[Transform, int]], t: float) -> None:
+    step, depth = 0.4, -18.0
+    lines = [(transform.line(t, 2000 * step, 1e-12), k) for transform, k in transforms]
+    log_m = np.sum([k * line.cumulants(step, 2000)[0].real for line, k in lines], axis=0)
+    variance = 2 * (log_m[0] - log_m[1]) / step**2
+    reach, log_bound = cut(transforms, t, step, depth, variance, 100_000)
+    assert log_bound <= depth + 1e-6
+    s = step * np.arange(2000)
+    z = t + 1j * s
+    sizes = np.exp(log_m - log_m[0]) / np.abs(z * (1 + z))
+    left_out = step / math.pi * float(sizes[s > reach].sum())
+    assert left_out <= math.exp(log_bound)
+    # the law itself would have allowed a cut not much shorter
+    needed = s[np.flatnonzero(step / math.pi * np.cumsum(sizes[::-1])[::-1] > math.exp(depth))[-1]]
+    assert reach <= 2.5 * (needed + step)
+
+
+def test_cut_refuses_what_does_not_fall() -> None:
+    with pytest.raises(NotApplicableError, match="fall off"):
+        cut([(MixtureTransform(1.0, 1e-9, Kind.REMOVE), 2)], 1.0, 0.5, -200.0, 1e-9, 1000)
+
+
+def test_guide_and_certified_cumulant_agree() -> None:
+    rounds = [(PoissonRemovePair(GaussianPair(1.0), 0.01), 1000), (LaplacePair(1.0, 20.0), 5)]
+    composition = Composition(rounds)
+    transforms = [(pair.transform, k) for pair, k in composition.rounds]
+    guide = Guide(composition, -50.0)
+    for t in (0.1, 1.0, 4.0):
+        k0 = guide.cumulants(t).k0
+        assert 0 <= upper([(f, k) for f, k in transforms if f is not None], t) - k0 < 1e-2 * (1 + k0)
+    steps = np.array([0.5, 1.0])
+    slopes = np.diff(guide.curves(np.array([0.999, 1.001]))[0]) / 0.002
+    assert guide.curves(steps)[1][1] == pytest.approx(slopes[0], rel=1e-4)
+
+
+def plan(*rounds: dict[str, Any], adjacency: str = "remove") -> dict[str, Any]:
+    return {"adjacency": adjacency, "round": list(rounds)}
+
+
+def sampled(noise: float, rate: float, count: int) -> dict[str, Any]:
+    return {
+        "mechanism": "gaussian",
+        "noise_multiplier": noise,
+        "sampling": "poisson",
+        "sample_rate": rate,
+        "count": count,
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "epsilon", "log_delta"),
+    [
+        # values computed in 113-bit arithmetic
+        (plan(sampled(0.8, 1e-3, 10_000)), 8.0, mpmath.log(mpf("7.136246711244151e-29"))),
+        (plan(sampled(0.5, 2e-5, 1000)), 1.0, mpmath.log(mpf("8.1607706e-9"))),
+        (plan(sampled(1.0, 0.01, 100)), 8.0, mpmath.log(mpf("2.157395344952484e-31"))),
+    ],
+)
+def test_delta_where_rounding_or_reach_used_to_bind(given: dict[str, Any], epsilon: float, log_delta: Any) -> None:
+    bound = hs.Plan.from_dict(given).delta(epsilon, accountant="contour").log_delta
+    assert bound.upper - bound.lower <= GAP
+    assert bound.lower - 1e-7 <= float(log_delta) <= bound.upper + 1e-7
+
+
+@pytest.mark.parametrize(
+    ("given", "delta"),
+    [
+        (plan(sampled(1.0, 0.01, 2)), "1e-6"),
+        (plan(sampled(1.0, 0.05, 5), adjacency="add"), "1e-4"),
+        (plan(sampled(0.8, 1e-3, 200)), "1e-5"),
+        (plan(sampled(1.0, 0.01, 1000), adjacency="replace-one"), "1e-30"),
+        (plan(sampled(1.0, 0.01, 10_000)), "1e-100"),
+        (plan(sampled(2.0, 0.02, 500), {"mechanism": "laplace", "scale": 20.0, "count": 10}), "1e-6"),
+    ],
+)
+def test_epsilon_against_the_oracle(given: dict[str, Any], delta: str) -> None:
+    bound = hs.Plan.from_dict(given).epsilon(float(delta), accountant="contour")
+    assert bound.upper - bound.lower <= GAP * bound.upper
+    with mpmath.workdps(30):
+        assert oracle.delta(given, mpf(bound.upper), digits=9) <= mpf(delta) * (1 + mpf("1e-8"))
+        assert oracle.delta(given, mpf(bound.lower), digits=9) >= mpf(delta) * (1 - mpf("1e-8"))
+
+
+def test_many_laplace_rounds_are_nearly_gaussian() -> None:
+    """scale 1e4, 1e9 rounds: mu^2 = 10 in the limit, with a relative correction of about the round's epsilon."""
+    rounds = {"mechanism": "laplace", "scale": 1e4, "count": 10**9}
+    bound = hs.Plan.from_dict(plan(rounds)).epsilon(1e-6, accountant="contour")
+    assert bound.upper - bound.lower <= GAP * bound.upper
+    normal = {"mechanism": "gaussian", "noise_multiplier": 1 / math.sqrt(10), "count": 1}
+    limit = hs.Plan.from_dict(plan(normal)).epsilon(1e-6)
+    assert bound.estimate == pytest.approx(limit.estimate, rel=1e-4)
+
+
+def test_laplace_against_the_grid() -> None:
+    given = hs.Plan.from_dict(plan({"mechanism": "laplace", "scale": 5.0, "count": 3000}))
+    contour = given.epsilon(1e-8, accountant="contour")
+    grid = given.epsilon(1e-8, accountant="grid", gap=1e-4)
+    assert grid.lower <= contour.lower <= contour.upper <= grid.upper
+
+
+@pytest.mark.parametrize("count", [10**3, 10**6, 10**9])
+def test_gap_does_not_depend_on_the_rounds(count: int) -> None:
+    given = hs.Plan.from_dict(plan(sampled(1.0, 1e-3, count), adjacency="add-or-remove"))
+    epsilon = given.epsilon(1e-9, accountant="contour")
+    assert epsilon.upper - epsilon.lower <= GAP * epsilon.upper
+    log_delta = given.delta(epsilon.upper, accountant="contour").log_delta
+    assert log_delta.upper - log_delta.lower <= GAP
+    assert log_delta.lower <= math.log(1e-9) + 1e-12
+
+
+def test_infinite_ends_are_labelled() -> None:
+    """Atoms alone do not fall off; what is returned or refused must not pass for narrow."""
+    given = hs.Plan.from_dict(plan({"mechanism": "randomized-response", "epsilon": 0.71, "count": 100}))
+    try:
+        bound = given.epsilon(1.36e-91, accountant="contour")
+    except hs.UnsupportedError:
+        return
+    assert bound.reason is not None or bound.upper - bound.lower <= GAP * bound.upper
+
+
+def test_a_root_at_zero() -> None:
+    engine = ContourEngine(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-3), 100)]))
+    log_delta = math.log(0.4)
+    assert engine.epsilon((log_delta, log_delta), None).upper == 0.0
+
+
+def test_a_chernoff_bound_where_only_a_coarse_interval_is_asked() -> None:
+    """In the direction add this epsilon is within rounding of the largest loss."""
+    engine = ContourEngine(Composition([(PoissonAddPair(GaussianPair(1.25), 1e-3), 1000)]))
+    with pytest.raises(NotApplicableError):
+        engine.log_delta(1.0, 1e-6)
+    found = engine.log_delta(1.0, 0.1)
+    assert found.upper < -50
+    assert str(found.limited).startswith("a Chernoff bound")
+    given = hs.Plan.from_dict(plan(sampled(0.8, 1e-3, 1000), adjacency="add-or-remove"))
+    log_delta = given.delta(1.0, accountant="contour").log_delta
+    assert log_delta.upper - log_delta.lower <= GAP
+    assert log_delta.reason is None
