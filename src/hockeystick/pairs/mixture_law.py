@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
-from hockeystick.pairs.poisson import mixed_loss, rate_error
+from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
 Array = npt.NDArray[np.float64]
 
@@ -58,7 +58,8 @@ class Kind(Enum):
 @dataclass(frozen=True, slots=True)
 class Nodes:
     """Values at nodes x: ``exponent`` A (the real part of the exponent of g), ``loss`` L, u and v; ``care``: bound on
-    the relative rounding error of ``phi e^A``."""
+    the relative rounding error of ``phi e^A``; ``slip``: on the absolute one of u, of v and of the loss. Where
+    ``mu x - mu^2/2`` cancels, its own rounding is what counts, times the slope of u."""
 
     x: Array
     exponent: Array
@@ -66,6 +67,7 @@ class Nodes:
     u: Array
     v: Array
     care: Array
+    slip: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +85,27 @@ class MixtureLaw:
         u = mixed_loss(towards, q)
         ca, cb = self.kind.coefficients(t)
         slope_u, slope_v = self.kind.slopes
-        rated = abs(ca) * rate_error(towards, u, q)
+        # one unit of q: q |e^l - 1| / g = |1 - 1/g|
+        rate_slip = np.abs(np.expm1(-u))
+        rated = abs(ca) * rate_slip
+        # roundings of x = x_0 + j dx (3, one of them of x_0), of mu (1 and 2), of the difference and the product
+        size = mu * (5 * np.abs(x) + 3 * mu + abs(float(x[0])))
+        moved = mixed_slope(towards, u, q) * size
+        slip, inner = 16 * np.abs(u) + moved, abs(ca) * moved
         if self.kind is Kind.REPLACE:
             away = mu * (-x - 0.5 * mu)
             v = mixed_loss(away, q)
-            rated = rated + abs(cb) * rate_error(away, v, q)
+            rate_slip, rated = rate_slip + np.abs(np.expm1(-v)), rated + abs(cb) * np.abs(np.expm1(-v))
+            moved = mixed_slope(away, v, q) * size
+            slip, inner = slip + 16 * np.abs(v) + moved, inner + abs(cb) * moved
             exponent, loss = ca * u + cb * v, slope_u * u + slope_v * v
         else:
             v = np.zeros_like(x)
             exponent, loss = ca * u, slope_u * u
-        size = np.abs(ca * u) + np.abs(cb * v)
-        return Nodes(x, exponent, loss, u, v, UNIT_ROUNDOFF * (64 + 4 * np.square(x) + 16 * size + 4 * rated))
+        inner = inner + 16 * (np.abs(ca * u) + np.abs(cb * v)) + 4 * rated
+        slip = slip + 4 * rate_slip
+        care = UNIT_ROUNDOFF * (64 + 4 * np.square(x) + inner)
+        return Nodes(x, exponent, loss, u, v, care, UNIT_ROUNDOFF * slip)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""

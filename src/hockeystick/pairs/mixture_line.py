@@ -76,10 +76,10 @@ class MixtureLine:
         self._top = top if self._large else 0.0
         self._weight = scaled if self._large else scaled * math.exp(top)
         care = nodes.care + (UNIT_ROUNDOFF * 8 * abs(top) + UNIT_ROUNDOFF * BLOCK)
-        loss_error = float((care * self._weight * np.abs(nodes.loss)).sum())
+        loss_error = float((self._weight * (care * np.abs(nodes.loss) + nodes.slip)).sum())
         if self._large:
             self._constant, self._drift = total, 0.0
-            self._constant_error, self._slope_error = float((care * scaled).sum()), 2 * loss_error
+            self._constant_error, self._slope_error = float((care * scaled).sum()), loss_error
             return
         weight, exponent = np.exp(log_weight), nodes.exponent
         ca, cb = self._law.kind.coefficients(self.t)
@@ -98,9 +98,12 @@ class MixtureLine:
             weight * nodes.loss
         )
         large = np.where(exponent < 1.0, np.abs(beyond), self._weight + weight * (1 + np.abs(exponent)))
-        self._constant_error = float((care * (large + np.abs(linear))).sum())
-        self._slope_error = 2 * loss_error + float(
-            (care * weight * (2 * np.abs(nodes.loss) + np.abs(second[0]) + np.abs(second[1]))).sum()
+        # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
+        both = np.abs(nodes.u) + np.abs(nodes.v) + np.abs(second[0]) + np.abs(second[1])
+        slipped = weight * nodes.slip * (2 * np.minimum(np.abs(exponent), 1.0) + both)
+        self._constant_error = float((care * (large + np.abs(linear)) + (abs(ca) + abs(cb)) * slipped).sum())
+        self._slope_error = loss_error + float(
+            (weight * (care * (np.abs(nodes.loss) + both) + nodes.slip) + slipped).sum()
         )
 
     def step_remainder(self, s: Array) -> Array:
