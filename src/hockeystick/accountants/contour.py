@@ -1,7 +1,8 @@
 """``contour``: this library's trapezoid rule on the saddle-point contour.
 
-Certified on both sides. Cost independent of the number of rounds; Gaussian rounds, sampled or not, and black boxes
-among them. Not for Laplace noise, nor for a few rounds at a small sampling rate: those are refused.
+Certified on both sides. Cost independent of the number of rounds; Gaussian rounds, sampled or not, many Laplace rounds,
+and black boxes among them. Not for sampled Laplace noise, nor where the sum over the contour would be too long (a few
+rounds at a tiny sampling rate): those are refused.
 """
 
 from __future__ import annotations
