@@ -24,8 +24,10 @@ Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-PANELS = (48, 1500)
+PANELS = (48, 4000)
 NODES_PER_PANEL = 4
+FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
+PANEL_GROWTH = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +108,6 @@ class Guide:
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
         self._laws = [(*_nodes(pair, log_floor), count) for pair, count in composition.rounds]
-
-    @property
-    def finest(self) -> float:
-        """The largest tilt whose law, about 1/t wide at its upper end, the nodes still resolve."""
-        least = math.inf
-        for loss, _, _ in self._laws:
-            top = np.partition(loss, -2)[-2:] if len(loss) > 1 else loss
-            spacing = float(top.max() - top.min())
-            least = min(least, spacing) if spacing > 0 else least
-        return 1 / least if math.isfinite(least) else math.inf
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
@@ -218,16 +210,27 @@ def _nodes(pair: DominatingPair, log_floor: float) -> tuple[Array, Array]:
     keep = np.isfinite(atoms.log_p)
     loss, log_mass = atoms.loss[keep], atoms.log_p[keep]
     if pair.smooth is not None:
-        low, high = pair.smooth.support(log_floor)
-        span = np.diff(pair.smooth.loss(np.array([low, high])))[0]
-        panels = int(min(max(span, PANELS[0]), PANELS[1]))
-        edges = np.linspace(low, high, panels + 1)
+        edges = _edges(*pair.smooth.support(log_floor))
         x, w = rule(NODES_PER_PANEL)
         half = 0.5 * np.diff(edges)
         at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])
     return loss, log_mass
+
+
+def _edges(low: float, high: float) -> Array:
+    """Panels about 1 wide, as a normal density wants, and finer ones towards the ends, where others have their mass."""
+    panels = int(min(max(high - low, PANELS[0]), PANELS[1]))
+    edges = np.linspace(low, high, panels + 1)
+    width = (high - low) / panels
+    if width <= 1.0:
+        return edges
+    count = math.ceil(math.log(width / FIRST_PANEL) / math.log(PANEL_GROWTH)) + 1
+    graded = FIRST_PANEL * np.cumsum(PANEL_GROWTH ** np.arange(count, dtype=np.float64))
+    graded = graded[graded < 0.5 * (high - low)]
+    merged: Array = np.unique(np.concatenate([edges, low + graded, high - graded]))
+    return merged
 
 
 def log_peak(t: float) -> float:

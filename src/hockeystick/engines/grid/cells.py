@@ -36,6 +36,7 @@ Index = npt.NDArray[np.intp]
 
 BLOCK = 64  # grid points that one cell may span in a tail
 PIECES = 8  # of a block, over each of which the density is taken at three places
+OUTCOMES = (200, 20_000)  # at which the tilted density is looked at
 TAIL_SHARE = 0.15
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
 MAX_TILTED_GAP = 600.0
@@ -169,17 +170,25 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
 
     The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
     ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the
-    tail then adds a few hundredths of the bulk's error. Masses are over-estimated, by the largest density over pieces
-    of a block.
+    tail then adds a few hundredths of the bulk's error.
     """
     blocks = -(-(last - first) // BLOCK)
     starts = first + BLOCK * np.arange(blocks + 1)
+
+    def tilted(x: Array) -> Array:
+        density: Array = np.exp(np.minimum(smooth.log_p(x) + mesh.t * smooth.loss(x) - mesh.kappa, 0.0))
+        return density
+
+    # losses that crowd into one block are seen in steps of x, outcomes that do in steps of the loss: the larger mass
     piece = BLOCK // PIECES
     losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
-    x = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
-    density = np.exp(np.minimum(smooth.log_p(x) + mesh.t * losses - mesh.kappa, 0.0))
+    edges = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+    density = tilted(edges)
     highest = np.maximum.reduce([density[:-2:2], density[1:-1:2], density[2::2]])
-    mass = (highest * (x[2::2] - x[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    mass = (highest * (edges[2::2] - edges[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    x = np.linspace(x_low, x_high, int(min(max(8 * (x_high - x_low), OUTCOMES[0]), OUTCOMES[1])))
+    total = np.cumsum(tilted(x)) * (x[1] - x[0])
+    mass = np.maximum(mass, np.diff(np.interp(edges[:: 2 * PIECES], x, total)))
     above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
     met = reach.count * np.minimum(above, below)
     allowed = TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))

@@ -142,7 +142,7 @@ class GridEngine:
             # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within
             # one
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
-            bend = min(tilt, query.steepest(gap, epsilon), guide.finest)
+            bend = min(tilt, query.steepest(gap, epsilon))
             run = _Run(self.composition, guide, bend, epsilon, depth, asked, share)
             lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
