@@ -19,7 +19,8 @@ from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integrate
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
-from hockeystick.engines.grid.sums import GridSum, Window
+from hockeystick.engines.grid.stages import Window
+from hockeystick.engines.grid.sums import GridSum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import (
     BlackBoxPair,

@@ -135,6 +135,14 @@ class Guide:
             out.append(Cumulants(top + math.log(total), mean, variance))
         return out
 
+    def moments_of(self, index: int, tilts: Array) -> Array:
+        """K of one round of a kind, at several tilts of either sign."""
+        loss, log_mass, _ = self._laws[index]
+        exponent = log_mass + np.multiply.outer(tilts, loss)
+        top = exponent.max(axis=1, keepdims=True)
+        moments: Array = top[:, 0] + np.log(np.exp(exponent - top).sum(axis=1))
+        return moments
+
     def cumulants(self, t: float) -> Cumulants:
         """Cumulants of the composition at tilt t."""
         parts = self.pair_cumulants(t)

@@ -43,6 +43,7 @@ MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
+UNDERFLOW = 1e-300
 ON_GRID = (
     4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 )
@@ -72,6 +73,11 @@ class Points:
     mass: Array
     mass_error: Array
 
+    @classmethod
+    def none(cls) -> Points:
+        """No atoms."""
+        return cls(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
+
 
 @dataclass(slots=True)
 class Cells:
@@ -84,6 +90,7 @@ class Cells:
         mass_error: shape (n,), relative error of the cell's mass.
         points: atoms on grid points, which need neither spreading nor merging.
         below: tilted mass bound, at the third knot, for what is not in the cells and lies below it.
+        underflow: mass that every cell may have lost where its mass is too small for a double.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
 
@@ -94,6 +101,7 @@ class Cells:
     mass_error: Array
     points: Points
     below: float = 0.0
+    underflow: float = 0.0
     worst_slip: float = 0.0
 
 
@@ -152,13 +160,13 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     n = len(knots) - 1
-    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
-    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), none)
+    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
     third = mesh.offset + float(knots[2]) * mesh.h
     cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
+        cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
     if len(loss):
         _add_atoms(cells, loss, log_p, mesh)
@@ -201,7 +209,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     return knots
 
 
-def _shares(down: Array, width: Array) -> tuple[Array, Array]:
+def shares(down: Array, width: Array) -> tuple[Array, Array]:
     """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
 
     Where rounding has put L outside its cell, it is taken at the cell's end; ``shift`` pays for that.
@@ -225,7 +233,7 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
     for i in np.flatnonzero(~on_grid):
         cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
-        w, rest = _shares(loss[i : i + 1] - low[i], np.array([h]))
+        w, rest = shares(loss[i : i + 1] - low[i], np.array([h]))
         half = int(loss[i] - low[i] > 0.5 * h)
         cells.left[half, cell] += mass[i] * w[0]
         cells.right[half, cell] += mass[i] * rest[0]
@@ -276,13 +284,19 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
     takes 1/2 from s.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
-    width = np.diff(grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mass = smooth.log_p(middle) + np.log(np.diff(edges))
-        half = log_mass[1::2] - log_mass[::2] - 0.25 * width  # s h / 2
+        cuts: Array = grid[:-1] + langevin_cuts(log_mass[1::2] - log_mass[::2], np.diff(grid))
+    return cuts
+
+
+def langevin_cuts(log_ratio: Array, width: Array) -> Array:
+    """How far above its lower end to cut each cell whose upper half has ``e^log_ratio`` times the P-mass of the lower."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
         langevin = np.where(np.abs(half) < 1e-3, half / 3, 1 / np.tanh(half) - 1 / half)
-    cuts: Array = grid[:-1] + 0.5 * width * (1 - langevin)
+    cuts: Array = 0.5 * width * (1 - langevin)
     return cuts
 
 
@@ -310,7 +324,7 @@ def _add_panels(
     expand = np.repeat(owner, nodes)
     width = (np.diff(cells.knots)[cell] * mesh.h)[expand]
     loss, log_p, at = smooth.loss(x), smooth.log_p(x), (mesh.offset + cells.knots[cell] * mesh.h)[expand]
-    w, rest = _shares(loss - at, width)
+    w, rest = shares(loss - at, width)
     exponent = log_p + mesh.t * at - mesh.kappa
     mass = np.exp(np.minimum(exponent, 700.0)) * (half[:, None] * weight).ravel()
     starts = (np.cumsum(panels) - panels) * nodes

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.cells import Cells, Mesh
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -81,11 +81,11 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass[2:] += _scaled(beyond[:-1], (step[:-1] * step[1:]) * (1 + 1e-12))
     mass[2] += cells.below
     mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
-    mass[-1] += len(mass) * 1e-300  # masses that have underflowed
+    mass[-1] += len(mass) * cells.underflow
     points = cells.points
     last = (cells.knots[-1:] + 1, _scaled(beyond[-1:], step[-1] * math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)))
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
-    return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate))
+    return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
