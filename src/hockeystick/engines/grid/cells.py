@@ -145,7 +145,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
     atoms = pair.atoms.finite()
-    keep = np.isfinite(atoms.log_p) & (atoms.loss >= reach.least_loss(mesh))
+    keep = np.isfinite(atoms.log_p)
+    if pair.smooth is not None:
+        keep &= atoms.loss >= reach.least_loss(mesh)
     cut = bool((np.isfinite(atoms.log_p) & ~keep).any())
     loss, log_p = atoms.loss[keep], atoms.log_p[keep]
     lows, highs = list(loss), list(loss)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
 from hockeystick.engines.grid.run import MAX_POINTS, Run, Target
 from hockeystick.engines.interval import Interval
+from hockeystick.numerics.rounding import next_up
 
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10
@@ -40,9 +42,13 @@ class GridEngine:
         guide = Guide(self.composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
         guess = guide.epsilon(tilt)
+        supremum = math.inf
+        if self.composition.bounded:
+            supremum = next_up(float(max(self.composition.supremum[1], 0)), 2)
+            guess = min(guess, supremum)
         if guess <= 0:
             guess, tilt = 0.0, guide.saddle(0.0)
-        return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap))
+        return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, supremum))
 
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
@@ -67,7 +73,8 @@ class GridEngine:
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
             if deeper > depth - 1.0 and abs(at - epsilon) <= 0.05 * at:  # else the guess was to blame, not the mesh
-                share *= min(max(0.7 * gap / width, 0.02), 0.7)
+                made = min(run.apart / (share * asked), 1.0) if run.apart > 0 else 1.0
+                share *= made * min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper
         assert best is not None
         limited = run.limited or "refining the mesh no longer narrowed the interval"

@@ -9,11 +9,9 @@ that results is put on the common grid (``stages.py``).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
 
 from hockeystick.engines.composition import Composition
 from hockeystick.engines.grid.cells import MAX_LIFT
@@ -21,7 +19,7 @@ from hockeystick.pairs import DominatingPair
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage
-STAGED_POINTS = 1 << 15
+STAGE_POINTS = 4000  # that a stage costs beside its own
 MAX_STAGES = 6
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16
@@ -81,27 +79,32 @@ class Layout:
     fixed: bool
 
     @classmethod
-    def of(cls, composition: Composition, t: float, asked: float, width: float) -> Layout:
-        """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width."""
-        unit, common, alone = atom_distance(composition)
-        direct = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
-        exact = alone and common
-        gap = unit if exact else min(direct, unit if unit and common else width / LEAST_POINTS)
-        if common and width <= DIRECT_POINTS * gap:
-            routes = [Route(gap, unit, exact, (), (count,)) for _, count in composition.rounds]
-            return cls(gap, tuple(routes), False, exact)
-        choices = [cls._in_stages(composition, t, asked, width, stages) for stages in range(1, MAX_STAGES + 1)]
-        points = [layout._points(composition, width) for layout in choices]
-        return next((a for a, n in zip(choices, points, strict=True) if n <= STAGED_POINTS), choices[int(np.argmin(points))])
+    def of(cls, composition: Composition, t: float, asked: float, width: float, spans: Sequence[float]) -> Layout:
+        """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width.
 
-    def _points(self, composition: Composition, width: float) -> float:
-        """Of the largest grid, about: the width of a sum grows with the root of its rounds."""
-        most = width / self.gap
-        for (_, count), route in zip(composition.rounds, self.routes, strict=True):
+        ``spans``: how far the losses of one round reach, of each kind.
+        """
+        unit, common, alone = atom_distance(composition)
+        finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
+        exact = alone and common
+        gap = unit if exact else min(finest, unit if unit and common else width / LEAST_POINTS)
+        routes = [Route(gap, unit, exact, (), (count,)) for _, count in composition.rounds]
+        direct = cls(gap, tuple(routes), False, exact)
+        if common and direct.points(composition, width, spans) <= DIRECT_POINTS:
+            return direct
+        choices = [cls._in_stages(composition, t, asked, width, stages) for stages in range(1, MAX_STAGES + 1)]
+        return min([direct, *choices] if common else choices, key=lambda one: one.points(composition, width, spans))
+
+    def points(self, composition: Composition, width: float, spans: Sequence[float]) -> float:
+        """Of all grids together, about: the width of a sum grows with the root of its rounds, one jump included."""
+        total = width / self.gap
+        for (_, count), route, span in zip(composition.rounds, self.routes, spans, strict=True):
             gaps = [route.gap, *(level.gap for level in route.levels)]
+            total += 0 if route.exact else span / route.gap
             for level, gap in zip(route.levels, gaps, strict=False):
-                most = max(most, width * math.sqrt(level.rounds / count) / gap)
-        return most
+                block = max(width * math.sqrt(level.rounds / count), span)
+                total += len(level.recipes) * (block / gap + STAGE_POINTS)
+        return total
 
     @classmethod
     def _in_stages(cls, composition: Composition, t: float, asked: float, width: float, stages: int) -> Layout:

@@ -50,11 +50,15 @@ class DeltaQuery:
 
 @dataclass(frozen=True, slots=True)
 class EpsilonQuery:
-    """epsilon at a log delta known up to an interval; width relative. ``slope`` is about -d log delta / d eps."""
+    """epsilon at a log delta known up to an interval; width relative. ``slope`` is about -d log delta / d eps.
+
+    No answer is above ``supremum``, the largest loss.
+    """
 
     log_delta: tuple[float, float]
     guess: float
     gap: float
+    supremum: float = math.inf
 
     def epsilon(self, best: Interval | None) -> float:
         return best.estimate if best else self.guess
@@ -69,7 +73,8 @@ class EpsilonQuery:
         return 1 / (gap * epsilon) if epsilon > 0 else math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
-        high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap)
+        slope = min(slope, 4 / (self.gap * self.guess)) if self.guess > 0 else slope
+        high = min(upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap), self.supremum)
         low = lower_end(lower.log_delta, self.log_delta[1], high, slope, self.gap)
         return Interval.weighted(low, high)
 

@@ -83,9 +83,11 @@ class Run:
         self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
         t = self.t
         asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
-        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low)
+        self._spans = [self._span(pair, kappa) for (pair, _), kappa in zip(composition.rounds, self.kappas, strict=True)]
+        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self._spans)
         self.lower: Counted = []
         self.upper: Counted = []
+        self.apart = 0.0  # what the laws built make of it
         self._fit(asked)
 
     @property
@@ -138,7 +140,7 @@ class Run:
             scale = self._allowed(scale)
             self._build(scale, asked)
             pairs = zip(self.lower, self.upper, strict=True)
-            apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
+            self.apart = apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
             if self.limited or self.layout.fixed or attempt == FITS - 1:
                 break
             if apart > 1.3 * asked:
@@ -160,7 +162,7 @@ class Run:
         self.lower, self.upper, self.log_lost = [], [], self._log_lost
         gap = self.layout.gap * scale
         for i, ((pair, count), route) in enumerate(zip(self.composition.rounds, self.layout.routes, strict=True)):
-            first = route.first_gap(scale, self.t, self._least_gap(pair, self.kappas[i]))
+            first = route.first_gap(scale, self.t, self._spans[i] / MAX_CELLS)
             if not self.layout.staged:
                 gap = first if i == 0 else gap
                 first = gap
@@ -202,14 +204,13 @@ class Run:
         theta_high = float(thetas[int(np.argmin((k * (self.guide.moments_of(i, t + thetas) - base)) - thetas * high))])
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
-    def _least_gap(self, pair: DominatingPair, kappa: float) -> float:
-        """The finest grid of one round that memory holds."""
-        mesh = Mesh(0.0, self.layout.gap, self.t, kappa)
-        atoms = pair.atoms.finite().loss
-        losses = atoms[atoms >= self.reach.least_loss(mesh)]
+    def _span(self, pair: DominatingPair, kappa: float) -> float:
+        """How far the losses of one round reach, as far as they are kept."""
+        mesh = Mesh(0.0, 1.0, self.t, kappa)
+        losses = pair.atoms.finite().loss
         if pair.smooth is not None:
-            losses = np.append(losses, ends(pair.smooth, mesh, self.reach)[1])
-        return float(losses.max() - losses.min()) / MAX_CELLS if len(losses) else 0.0
+            losses = np.append(losses[losses >= self.reach.least_loss(mesh)], ends(pair.smooth, mesh, self.reach)[1])
+        return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(
         self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float
