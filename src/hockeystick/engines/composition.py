@@ -169,7 +169,7 @@ class Guide:
             best = int(np.argmin(orders))
             grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 9)
         centre = float(grid[4])
-        return _bisect(lambda t: log_delta - self._log_delta_at(t), centre - 5.0, centre + 1.0)
+        return _bisect(lambda t: log_delta - self.log_delta_at(t), centre - 5.0, centre + 1.0)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
         """``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``: epsilon from the Renyi divergence of order 1 + t."""
@@ -181,13 +181,22 @@ class Guide:
 
     def log_delta(self, epsilon: float) -> float:
         """Leading saddle-point approximation of log delta(epsilon)."""
-        return self._log_delta_at(self.saddle(epsilon))
+        return self.log_delta_at(self.saddle(epsilon))
 
     @staticmethod
     def _epsilon_at(t: float, c: Cumulants) -> float:
         return c.k1 - 1 / t - 1 / (1 + t)
 
-    def _log_delta_at(self, t: float) -> float:
+    def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
+        """About the least tilt up to the saddle point whose Chernoff bound at epsilon is that low."""
+
+        def lowered(t: float) -> float:
+            return log_bound - (self.cumulants(t).k0 - t * epsilon + log_peak(t))
+
+        return tilt if lowered(tilt) < 0 else _bisect(lowered, LOG_TILT_RANGE[0], math.log(tilt))
+
+    def log_delta_at(self, t: float) -> float:
+        """Leading saddle-point approximation of log delta at the epsilon whose saddle point is t."""
         c = self.cumulants(t)
         epsilon = self._epsilon_at(t, c)
         curvature = c.k2 + t**-2 + (1 + t) ** -2

@@ -13,6 +13,7 @@ from hockeystick.numerics.rounding import next_up
 
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10
+MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 
 
@@ -30,6 +31,7 @@ class GridEngine:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
@@ -61,7 +63,7 @@ class GridEngine:
             # what is asked may span many e-folds of delta (near the end of a bounded loss): the law is linear within
             # one
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
-            bend = min(tilt, query.steepest(gap, epsilon))
+            bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share))
             lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))

@@ -19,10 +19,23 @@ from hockeystick.pairs import DominatingPair
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage
+WINDOW_DEVIATIONS = 16.0  # of a sum of many rounds, that a window holds
 STAGE_POINTS = 4000  # that a stage costs beside its own
 MAX_STAGES = 6
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the losses of one round reach (``span``), and their standard deviation, tilted."""
+
+    span: float
+    deviation: float
+
+    def of(self, rounds: int) -> float:
+        """About the window that a sum of rounds needs."""
+        return min(max(WINDOW_DEVIATIONS * self.deviation * math.sqrt(rounds), self.span), rounds * self.span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +92,10 @@ class Layout:
     fixed: bool
 
     @classmethod
-    def of(cls, composition: Composition, t: float, asked: float, width: float, spans: Sequence[float]) -> Layout:
+    def of(cls, composition: Composition, t: float, asked: float, width: float, reaches: Sequence[Spread]) -> Layout:
         """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width.
 
-        ``spans``: how far the losses of one round reach, of each kind.
+        ``reaches``: of one round of each kind.
         """
         unit, common, alone = atom_distance(composition)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
@@ -90,20 +103,19 @@ class Layout:
         gap = unit if exact else min(finest, unit if unit and common else width / LEAST_POINTS)
         routes = [Route(gap, unit, exact, (), (count,)) for _, count in composition.rounds]
         direct = cls(gap, tuple(routes), False, exact)
-        if common and direct.points(composition, width, spans) <= DIRECT_POINTS:
+        if common and direct.points(width, reaches) <= DIRECT_POINTS:
             return direct
         choices = [cls._in_stages(composition, t, asked, width, stages) for stages in range(1, MAX_STAGES + 1)]
-        return min([direct, *choices] if common else choices, key=lambda one: one.points(composition, width, spans))
+        return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))
 
-    def points(self, composition: Composition, width: float, spans: Sequence[float]) -> float:
-        """Of all grids together, about: the width of a sum grows with the root of its rounds, one jump included."""
+    def points(self, width: float, reaches: Sequence[Spread]) -> float:
+        """Of all grids together, about."""
         total = width / self.gap
-        for (_, count), route, span in zip(composition.rounds, self.routes, spans, strict=True):
+        for route, one in zip(self.routes, reaches, strict=True):
             gaps = [route.gap, *(level.gap for level in route.levels)]
-            total += 0 if route.exact else span / route.gap
+            total += 0 if route.exact else one.span / route.gap
             for level, gap in zip(route.levels, gaps, strict=False):
-                block = max(width * math.sqrt(level.rounds / count), span)
-                total += len(level.recipes) * (block / gap + STAGE_POINTS)
+                total += len(level.recipes) * (one.of(level.rounds) / gap + STAGE_POINTS)
         return total
 
     @classmethod
@@ -125,8 +137,9 @@ class Layout:
             if top == count and unit == 0:
                 routes.append(Route(gap, 0.0, False, (), (count,)))
                 continue
-            levels, copies = _levels(count, top, max(stages - 1, 1), gap, gap_for)
-            routes.append(Route(unit if exact else min(gap_for(count), unit or math.inf), unit, exact, levels, copies))
+            first = unit if exact else min(gap_for(count), unit or math.inf)
+            levels, copies = _levels(count, top, max(stages - 1, 1), gap, lambda n, least=first: max(gap_for(n), least))
+            routes.append(Route(first, unit, exact, levels, copies))
         return cls(gap, tuple(routes), True, False)
 
 

@@ -10,6 +10,8 @@ from typing import Protocol
 from hockeystick.engines.grid.sums import GridSum
 from hockeystick.engines.interval import Interval
 
+FARTHEST = 1e18  # epsilon up to which is searched
+
 
 class Query(Protocol):
     """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
@@ -74,7 +76,9 @@ class EpsilonQuery:
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
         slope = min(slope, 4 / (self.gap * self.guess)) if self.guess > 0 else slope
-        high = min(upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap), self.supremum)
+        high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap, self.supremum)
+        if high == math.inf:
+            return Interval(0.0, 0.0, high)
         low = lower_end(lower.log_delta, self.log_delta[1], high, slope, self.gap)
         return Interval.weighted(low, high)
 
@@ -82,12 +86,24 @@ class EpsilonQuery:
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
 
 
-def upper_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
-    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one."""
+def upper_end(
+    log_delta: Callable[[float], float],
+    target: float,
+    guess: float,
+    slope: float,
+    gap: float,
+    supremum: float = math.inf,
+) -> float:
+    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
+
+    The supremum of the loss where the search gets there, infinite where it does not end.
+    """
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
     if log_delta(guess) > target:
         while log_delta(high) > target:
             low, high, step = high, high + step, 2 * step
+            if high >= supremum or not high < FARTHEST:
+                return supremum
     else:
         while log_delta(low) <= target:
             if low == 0.0:

@@ -17,15 +17,15 @@ import numpy as np
 from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
-from hockeystick.engines.grid.layout import Layout, Level, atom_distance
+from hockeystick.engines.grid.layout import Layout, Level, Spread, atom_distance
 from hockeystick.engines.grid.stages import Window, coarsen, compose
 from hockeystick.engines.grid.sums import GridSum
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.pairs import DominatingPair
 
 LATTICE_TILT = 30.0  # over the distance of two atoms
-MAX_POINTS = 1 << 22  # of the window; about 400 MB at the peak
-MAX_CELLS = 1 << 21  # of one round
+MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
+MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 REALIGNMENTS = 2
 MEMORY = "the mesh is as fine as the memory limit allows"
@@ -80,11 +80,13 @@ class Run:
         if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
             saddle *= MAX_LIFT / (self.t * least)
             self.t, self.window = self._tilt_and_window(saddle)
-        self.kappas = [c.k0 for c in guide.pair_cumulants(self.t)]
+        cumulants = guide.pair_cumulants(self.t)
+        self.kappas = [c.k0 for c in cumulants]
         t = self.t
         asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
         self._spans = [self._span(pair, kappa) for (pair, _), kappa in zip(composition.rounds, self.kappas, strict=True)]
-        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self._spans)
+        spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(self._spans, cumulants, strict=True)]
+        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, spreads)
         self.lower: Counted = []
         self.upper: Counted = []
         self.apart = 0.0  # what the laws built make of it
@@ -170,7 +172,7 @@ class Run:
             for law, side, out in ((lower, -1, self.lower), (upper, +1, self.upper)):
                 laws = [law]
                 for level in route.levels:
-                    to = gap if level is route.levels[-1] else level.gap * scale
+                    to = gap if level is route.levels[-1] else max(level.gap * scale, laws[0].mesh.h)
                     laws = [self._block(i, laws, recipe, level, to, side) for recipe in level.recipes]
                 out += zip(laws, route.copies, strict=True)
 
@@ -187,7 +189,7 @@ class Run:
         law, lost = compose(parts, window, side)
         if side > 0:
             self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks + 1)))
-        return coarsen(law, gap, side)
+        return law if law.mesh.h == gap else coarsen(law, gap, side)
 
     def _block_window(self, i: int, level: Level) -> Window:
         """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above."""

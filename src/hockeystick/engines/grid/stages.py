@@ -43,6 +43,7 @@ Array = npt.NDArray[np.float64]
 Counted = Sequence[tuple[GridLaw, int]]
 
 LEAST_PERIOD = 16
+WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
 TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)
 
 
@@ -119,8 +120,8 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
     length = sum(count * (len(law.mass) - 1) for law, count in laws) + 1
     start = math.floor((window.low - origin) / h)
     places = max(math.ceil((window.high - window.low) / h), LEAST_PERIOD)
-    whole = length <= places
-    n = fast_length(max(min(length, places), LEAST_PERIOD))
+    whole = length <= max(places, WHOLE_PERIOD)
+    n = fast_length(max(length, LEAST_PERIOD) if whole else places)
     start = first if whole else start
     power = convolution_power([(law.mass, count) for law, count in laws], n)
     values = np.roll(power.values, -((start - power.origin - first) % n))
