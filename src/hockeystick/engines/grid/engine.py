@@ -46,7 +46,7 @@ class GridEngine:
         guess = guide.epsilon(tilt)
         supremum = math.inf
         if self.composition.bounded:
-            supremum = next_up(float(max(self.composition.supremum[1], 0)), 2)
+            supremum = max(next_up(float(self.composition.supremum[1]), 2), 0.0)
             guess = min(guess, supremum)
         if guess <= 0:
             guess, tilt = 0.0, guide.saddle(0.0)
@@ -81,5 +81,3 @@ class GridEngine:
         assert best is not None
         limited = run.limited or "refining the mesh no longer narrowed the interval"
         return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")
-
-

@@ -138,7 +138,7 @@ class Layout:
                 routes.append(Route(gap, 0.0, False, (), (count,)))
                 continue
             first = unit if exact else min(gap_for(count), unit or math.inf)
-            levels, copies = _levels(count, top, max(stages - 1, 1), gap, lambda n, least=first: max(gap_for(n), least))
+            levels, copies = _levels(count, top, max(stages - 1, 1), gap, gap_for, first)
             routes.append(Route(first, unit, exact, levels, copies))
         return cls(gap, tuple(routes), True, False)
 
@@ -176,7 +176,7 @@ def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
 
 
 def _levels(
-    count: int, top: int, depth: int, gap: float, gap_for: Callable[[float], float]
+    count: int, top: int, depth: int, gap: float, gap_for: Callable[[float], float], least: float
 ) -> tuple[tuple[Level, ...], tuple[int, ...]]:
     """Levels, from below, that make ``count`` rounds into about ``top`` blocks; and how many of each kind."""
     size, copies = _split(count, top)
@@ -192,7 +192,7 @@ def _levels(
             below, counts = _split(sizes[0], parts, len(sizes) == 1)
             counts = (*counts, 0)[:2] if len(sizes) == 2 else counts
             recipes = (counts,) if len(sizes) == 1 else (counts, (counts[0] - 1, counts[1] + 1))
-        levels.insert(0, Level(recipes, sizes[-1], blocks, gap if not levels else gap_for(blocks)))
+        levels.insert(0, Level(recipes, sizes[-1], blocks, gap if not levels else max(gap_for(blocks), least)))
         if last:
             break
         sizes = (below, below + 1)[: len(recipes[0])]

@@ -16,12 +16,29 @@ FARTHEST = 1e18  # epsilon up to which is searched
 class Query(Protocol):
     """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
 
-    def epsilon(self, best: Interval | None) -> float: ...
-    def depth(self, depth: float, best: Interval) -> float: ...
-    def tolerance(self, gap: float, epsilon: float, slope: float) -> float: ...
-    def steepest(self, gap: float, epsilon: float) -> float: ...
-    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval: ...
-    def width(self, interval: Interval) -> float: ...
+    def epsilon(self, best: Interval | None) -> float:
+        """Where to look, given what is known."""
+        ...
+
+    def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
+        ...
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The difference of the two sides' log delta that a gap allows."""
+        ...
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
+        ...
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
+        ...
+
+    def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +48,28 @@ class DeltaQuery:
     at: float
 
     def epsilon(self, best: Interval | None) -> float:
+        """Where to look."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
         return min(depth, best.upper)
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The two sides' difference that a gap allows."""
         return gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
         return math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
         low, high = lower.log_delta(self.at), min(upper.log_delta(self.at), 0.0)
         return Interval.weighted(min(low, high), high)
 
     def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
         return interval.upper - interval.lower
 
 
@@ -63,18 +86,23 @@ class EpsilonQuery:
     supremum: float = math.inf
 
     def epsilon(self, best: Interval | None) -> float:
+        """Where to look."""
         return best.estimate if best else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The two sides' difference that a gap allows."""
         return gap * epsilon * slope if epsilon > 0 else gap
 
     def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
         return 1 / (gap * epsilon) if epsilon > 0 else math.inf
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
         slope = min(slope, 4 / (self.gap * self.guess)) if self.guess > 0 else slope
         high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap, self.supremum)
         if high == math.inf:
@@ -83,6 +111,7 @@ class EpsilonQuery:
         return Interval.weighted(low, high)
 
     def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
 
 

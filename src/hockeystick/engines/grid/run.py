@@ -84,7 +84,8 @@ class Run:
         self.kappas = [c.k0 for c in cumulants]
         t = self.t
         asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
-        self._spans = [self._span(pair, kappa) for (pair, _), kappa in zip(composition.rounds, self.kappas, strict=True)]
+        pairs = [pair for pair, _ in composition.rounds]
+        self._spans = [self._span(pair, kappa) for pair, kappa in zip(pairs, self.kappas, strict=True)]
         spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(self._spans, cumulants, strict=True)]
         self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, spreads)
         self.lower: Counted = []
@@ -214,9 +215,7 @@ class Run:
             losses = np.append(losses[losses >= self.reach.least_loss(mesh)], ends(pair.smooth, mesh, self.reach)[1])
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
-    def _round(
-        self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float
-    ) -> tuple[GridLaw, GridLaw]:
+    def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
         """One round on its grid; moved where its mode is too narrow to be merged on the first one."""
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0

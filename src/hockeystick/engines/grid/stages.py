@@ -22,7 +22,8 @@ the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a
   to delta once for every time the block stands in the composition.
 
 Masses may be raised for an upper bound and lowered for a lower one, since delta increases in each of them. Losses are
-known up to rounding: the whole law is moved up (down) by as much, which needs ``kappa`` moved by t times that.
+known up to a rounding ``slip``: the whole law is moved up (down) by as much, ``kappa`` by t times that, and the masses
+are scaled by ``e^(t slip)``, because a tilted mass stands for ``e^(kappa - t g)`` times itself.
 """
 
 from __future__ import annotations
@@ -72,8 +73,12 @@ class Tail:
         self._sign = sign
         self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
         self._end = math.fsum(count * sign * float(law.losses[-1 if sign > 0 else 0]) for law, count in laws)
-        self._end += 16 * UNIT_ROUNDOFF * math.fsum(
-            count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
+        self._end += (
+            16
+            * UNIT_ROUNDOFF
+            * math.fsum(
+                count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
+            )
         )
 
     def log_beyond(self, b: float) -> float:
@@ -129,7 +134,12 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
         values = values[:length]
     kappa = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
     sizes = math.fsum(count * abs(law.mesh.kappa) for law, count in laws) + abs(power.log_scale) + abs(kappa)
-    relative = math.expm1(2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + sizes))
+    slip = (
+        16
+        * UNIT_ROUNDOFF
+        * (math.fsum(count * (abs(law.mesh.offset) + abs(law.first) * h) for law, count in laws) + (abs(start) + n) * h)
+    )
+    relative = math.expm1(2 * t * slip + 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + sizes))
     out_low = out_high = lost = -math.inf
     if not whole:
         low, high = origin + start * h, origin + (start + n) * h
@@ -143,9 +153,6 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
     else:
         outside = (_exp(out_low) + _exp(out_high)) * (1 + 1e-9)
         mass = np.maximum(values - power.error - outside, 0.0) * max(1 - relative, 0.0)
-    slip = 16 * UNIT_ROUNDOFF * (
-        math.fsum(count * (abs(law.mesh.offset) + abs(law.first) * h) for law, count in laws) + (abs(start) + n) * h
-    )
     moved = Mesh(origin + side * slip, h, t, kappa + side * t * slip)
     return (GridLaw(moved, start, mass) if mass.any() else empty), lost
 
@@ -166,7 +173,10 @@ def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
 
 
 def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
-    """On one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side."""
+    """On one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
+
+    A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
+    """
     held = np.flatnonzero(law.mass)
     loss, mass = law.losses[held], law.mass[held]
     slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
@@ -181,8 +191,8 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
     upper = _sides(cell, down, mass * np.exp(-mesh.t * down), mesh.h, n)
     w, rest = shares(down, np.full(len(down), mesh.h))
     atoms = np.bincount(cell, minlength=n)
-    left = np.bincount(2 * cell + upper, mass * w, 2 * n).reshape(n, 2).T
-    right = np.bincount(2 * cell + upper, mass * rest, 2 * n).reshape(n, 2).T
+    left: Array = np.bincount(2 * cell + upper, mass * w, 2 * n).reshape(n, 2).T.astype(np.float64)
+    right: Array = np.bincount(2 * cell + upper, mass * rest, 2 * n).reshape(n, 2).T.astype(np.float64)
     error = UNIT_ROUNDOFF * (32 + 8 * mesh.t * mesh.h + int(atoms.max()))  # of every sum of masses
     doubt = np.zeros(n) if side > 0 else error * (right[0] + left[1])  # what the excess of a knot is a sum of
     cells = Cells(np.arange(lowest, lowest + n + 1), left, right, doubt, np.full(n, error), Points.none())
@@ -191,11 +201,11 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
         out = spread(cells, mesh)
     else:
         out = merge(cells, mesh)
-        down_law = GridLaw(mesh, lowest, np.bincount(cell, mass, n) * (1 - 4 * error))
-        out = max(out, down_law, key=lambda one: one.log_mass)
+        rounded_down: Array = np.bincount(cell, mass, n).astype(np.float64) * (1 - 4 * error)
+        out = max(out, GridLaw(mesh, lowest, rounded_down), key=lambda one: one.log_mass)
     moved = replace(out.mesh, offset=out.mesh.offset + side * slip, kappa=out.mesh.kappa + side * mesh.t * slip)
-    inflate = 1 + side * 8 * UNIT_ROUNDOFF * (1 + abs(moved.kappa))
-    return GridLaw(moved, out.first, out.mass * inflate)
+    inflate = 1 + side * (8 * UNIT_ROUNDOFF * (1 + abs(moved.kappa)) + 4 * mesh.t * slip)
+    return GridLaw(moved, out.first, out.mass * max(inflate, 0.0))
 
 
 def _sides(cell: npt.NDArray[np.intp], down: Array, p: Array, h: float, n: int) -> npt.NDArray[np.intp]:
