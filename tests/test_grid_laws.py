@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
-
 from polygons import Number, Polygon, convolved, grid_point
 
 from hockeystick.engines.composition import Composition, Guide

@@ -188,12 +188,12 @@ class Guide:
         return c.k1 - 1 / t - 1 / (1 + t)
 
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
-        """About the least tilt up to the saddle point whose Chernoff bound at epsilon is that low."""
+        """About the least tilt up to the saddle point with ``K(t) - t eps`` that low; 0 if there is none."""
 
         def lowered(t: float) -> float:
-            return log_bound - (self.cumulants(t).k0 - t * epsilon + log_peak(t))
+            return log_bound - (self.cumulants(t).k0 - t * epsilon)
 
-        return tilt if lowered(tilt) < 0 else _bisect(lowered, LOG_TILT_RANGE[0], math.log(tilt))
+        return 0.0 if lowered(tilt) < 0 else _bisect(lowered, LOG_TILT_RANGE[0], math.log(tilt))
 
     def log_delta_at(self, t: float) -> float:
         """Leading saddle-point approximation of log delta at the epsilon whose saddle point is t."""

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
-from hockeystick.engines.grid.run import MAX_POINTS, Run, Target
+from hockeystick.engines.grid.run import MAX_WORK, WORK, Run, Target
 from hockeystick.engines.interval import Interval
 from hockeystick.numerics.rounding import next_up
 
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10
+DEEPEST = -5000.0  # log of a delta that is computed
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 
@@ -31,8 +32,17 @@ class GridEngine:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
         gap = gap or DEFAULT_GAP
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        if depth < DEEPEST:
+            return self._below(epsilon, gap)
         depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
+
+    def _below(self, epsilon: float, gap: float) -> Interval:
+        """Where delta is too small to be worth a grid: at most what it is at a smaller epsilon."""
+        guide = Guide(self.composition, DEEPEST - 50.0)
+        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
+        found = self.log_delta(nearer, max(gap, 0.1))
+        return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
@@ -55,7 +65,8 @@ class GridEngine:
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share, slope, points = 0.6, tilt, 0
+        share, slope, work = 0.6, tilt, 0.0
+        limited = "refining the mesh no longer narrowed the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
             if best is not None and epsilon != query.epsilon(None):
@@ -69,8 +80,9 @@ class GridEngine:
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
-            points += len(upper)
-            if width <= gap or run.limited or points > MAX_POINTS:
+            work += run.work + len(upper)
+            if width <= gap or run.limited or work > MAX_WORK:
+                limited = run.limited or (WORK if work > MAX_WORK else limited)
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
@@ -79,5 +91,4 @@ class GridEngine:
                 share *= made * min(max(0.7 * gap / width, 0.02), 0.7)
             depth = deeper
         assert best is not None
-        limited = run.limited or "refining the mesh no longer narrowed the interval"
         return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")

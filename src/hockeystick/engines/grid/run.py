@@ -27,6 +27,8 @@ LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
 MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
+MAX_WORK = 1 << 22  # cells and points, of all the grids that one answer takes
+WORK = "a finer mesh would take too long"
 REALIGNMENTS = 2
 MEMORY = "the mesh is as fine as the memory limit allows"
 FITS = 8  # of the mesh to the difference it makes
@@ -85,11 +87,12 @@ class Run:
         t = self.t
         asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
         pairs = [pair for pair, _ in composition.rounds]
-        self._spans = [self._span(pair, kappa) for pair, kappa in zip(pairs, self.kappas, strict=True)]
-        spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(self._spans, cumulants, strict=True)]
-        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, spreads)
+        spans = [self._span(pair, kappa) for pair, kappa in zip(pairs, self.kappas, strict=True)]
+        self.spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(spans, cumulants, strict=True)]
+        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads)
         self.lower: Counted = []
         self.upper: Counted = []
+        self.work = 0.0  # cells and points of all grids built
         self.apart = 0.0  # what the laws built make of it
         self._fit(asked)
 
@@ -144,7 +147,11 @@ class Run:
             self._build(scale, asked)
             pairs = zip(self.lower, self.upper, strict=True)
             self.apart = apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
+            self.work += self.layout.points(width, self.spreads) / scale
             if self.limited or self.layout.fixed or attempt == FITS - 1:
+                break
+            if self.work > MAX_WORK:
+                self.limited = WORK if apart > 1.3 * asked else None
                 break
             if apart > 1.3 * asked:
                 scale *= max(math.sqrt(0.8 * asked / apart), 0.1) if math.isfinite(apart) else 0.1
@@ -156,6 +163,9 @@ class Run:
     def _allowed(self, scale: float) -> float:
         """The scale within the limit of memory for the last grid."""
         least = (self.window.high - self.window.low) / MAX_POINTS / self.layout.gap
+        for route, one in zip(self.layout.routes, self.spreads, strict=True):
+            reach = one.of(route.levels[-1].rounds) if route.levels else one.span
+            least = max(least, reach / MAX_CELLS / self.layout.gap)
         if scale < least:
             scale, self.limited = least, MEMORY
         return scale
@@ -165,7 +175,7 @@ class Run:
         self.lower, self.upper, self.log_lost = [], [], self._log_lost
         gap = self.layout.gap * scale
         for i, ((pair, count), route) in enumerate(zip(self.composition.rounds, self.layout.routes, strict=True)):
-            first = route.first_gap(scale, self.t, self._spans[i] / MAX_CELLS)
+            first = route.first_gap(scale, self.t, self.spreads[i].span / MAX_CELLS)
             if not self.layout.staged:
                 gap = first if i == 0 else gap
                 first = gap
