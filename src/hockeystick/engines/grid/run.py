@@ -87,7 +87,7 @@ class Run:
         t = self.t
         asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
         pairs = [pair for pair, _ in composition.rounds]
-        spans = [self._span(pair, kappa) for pair, kappa in zip(pairs, self.kappas, strict=True)]
+        spans = [self._span(pair, kappa, self.reach) for pair, kappa in zip(pairs, self.kappas, strict=True)]
         self.spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(spans, cumulants, strict=True)]
         self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads)
         self.lower: Counted = []
@@ -217,12 +217,12 @@ class Run:
         theta_high = float(thetas[int(np.argmin((k * (self.guide.moments_of(i, t + thetas) - base)) - thetas * high))])
         return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
 
-    def _span(self, pair: DominatingPair, kappa: float) -> float:
+    def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
         """How far the losses of one round reach, as far as they are kept."""
         mesh = Mesh(0.0, 1.0, self.t, kappa)
         losses = pair.atoms.finite().loss
         if pair.smooth is not None:
-            losses = np.append(losses[losses >= self.reach.least_loss(mesh)], ends(pair.smooth, mesh, self.reach)[1])
+            losses = np.append(losses[losses >= reach.least_loss(mesh)], ends(pair.smooth, mesh, reach)[1])
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
@@ -242,7 +242,13 @@ class Run:
 
     def _laws(self, pair: DominatingPair, count: int, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
         try:
-            cells = integrate(pair, mesh, replace(self.reach, count=count))
+            reach = replace(self.reach, count=count)
+            if self.layout.staged:
+                # what is cut off by its tilt is bounded by a P-mass of 1: too much for the low tails of a block
+                whole = replace(reach, log_low=-math.inf)
+                if self._span(pair, mesh.kappa, whole) < 0.5 * MAX_CELLS * mesh.h:
+                    reach = whole
+            cells = integrate(pair, mesh, reach)
         except OverflowError as error:
             raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
         if cells.worst_slip > MAX_SLIP:
