@@ -246,7 +246,7 @@ class Run:
             if self.layout.staged:
                 # what is cut off by its tilt is bounded by a P-mass of 1: too much for the low tails of a block
                 whole = replace(reach, log_low=-math.inf)
-                if self._span(pair, mesh.kappa, whole) < 0.5 * MAX_CELLS * mesh.h:
+                if self._span(pair, mesh.kappa, whole) < MAX_CELLS * mesh.h:
                     reach = whole
             cells = integrate(pair, mesh, reach)
         except OverflowError as error:
