@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
-from polygons import Number, Polygon, convolved, grid_point
 
 from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integrate
@@ -31,6 +30,7 @@ from hockeystick.pairs import (
     PoissonAddPair,
     PoissonRemovePair,
 )
+from polygons import Number, Polygon, convolved, grid_point
 
 Array = npt.NDArray[np.float64]
 Tails = Callable[[Number], tuple[Number, Number]]

@@ -233,6 +233,8 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
+    if not on_grid.all():
+        cells.underflow = UNDERFLOW
     for i in np.flatnonzero(~on_grid):
         cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
         w, rest = shares(loss[i : i + 1] - low[i], np.array([h]))

@@ -45,7 +45,7 @@ class Level:
     Attributes:
         recipes: for each law that is made, how often each law of the level below is in it.
         rounds: in one block, for the largest law.
-        blocks: how many blocks like that the whole composition holds, about.
+        blocks: how many blocks of any size on this level the whole composition holds, at most.
         gap: of the grid that they are put on.
     """
 
@@ -184,7 +184,7 @@ def _levels(
     levels: list[Level] = []
     parts = top
     for _ in range(depth):
-        blocks = max(1, count // sizes[-1])
+        blocks = max(1, count // sizes[0])
         last = len(levels) == depth - 1 or sizes[0] < 2 * parts
         if last:
             recipes: tuple[tuple[int, ...], ...] = tuple((one,) for one in sizes)

@@ -199,14 +199,14 @@ class Run:
             parts = [(coarsen(law, finest, side), n) for law, n in parts]
         law, lost = compose(parts, window, side)
         if side > 0:
-            self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks + 1)))
+            self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
         return law if law.mesh.h == gap else coarsen(law, gap, side)
 
     def _block_window(self, i: int, level: Level) -> Window:
         """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above."""
         t, k = self.t, level.rounds
         base, variance = self.guide.pair_cumulants(t)[i].k0, self.guide.pair_cumulants(t)[i].k2
-        log_share = math.log(min(self.target.asked, 0.1)) - math.log(level.blocks + 1)
+        log_share = math.log(min(self.target.asked, 0.1)) - math.log(level.blocks)
         thetas = np.geomspace(0.05, 50.0, 40) / max(math.sqrt(k * variance), 1e-300)
         edges = (k * (self.guide.moments_of(i, t + thetas) - base) - (log_share - 18.0)) / thetas
         log_floor = self.target.depth + log_share - 8.0
