@@ -8,7 +8,7 @@ from dataclasses import replace
 from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
 from hockeystick.engines.grid.run import MAX_WORK, WORK, Run, Target
-from hockeystick.engines.interval import Interval
+from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.rounding import next_up
 
 DEFAULT_GAP = 1e-3
@@ -75,7 +75,13 @@ class GridEngine:
             # one
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
-            run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share))
+            try:
+                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share))
+            except NotApplicableError as error:
+                best, limited = best or query.anything(), str(error)
+                if best is None:
+                    raise
+                break
             lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)

@@ -114,7 +114,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     d -= 2 * doubt
     choices = [(0.0, _hull(cells, mesh, p, d))]
     for j in np.argsort(p)[-ALIGNMENTS:] if len(cells.points.knot) == 0 else ():
-        if 0 < p[j] > d[j]:
+        if 0 < p[j] > d[j] > -p[j]:
             move = -math.log1p(-d[j] / p[j])
             slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
             choices.append((move, _hull(cells, mesh, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))

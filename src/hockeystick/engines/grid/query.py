@@ -40,6 +40,10 @@ class Query(Protocol):
         """To be compared with the gap."""
         ...
 
+    def anything(self) -> Interval | None:
+        """What is certain without a grid."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class DeltaQuery:
@@ -71,6 +75,10 @@ class DeltaQuery:
     def width(self, interval: Interval) -> float:
         """To be compared with the gap."""
         return interval.upper - interval.lower
+
+    def anything(self) -> Interval:
+        """A probability is at most 1."""
+        return Interval(-math.inf, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +121,10 @@ class EpsilonQuery:
     def width(self, interval: Interval) -> float:
         """To be compared with the gap."""
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
+
+    def anything(self) -> Interval | None:
+        """No epsilon is above the largest loss, if there is one."""
+        return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
 
 
 def upper_end(
