@@ -95,7 +95,7 @@ class EpsilonQuery:
 
     def epsilon(self, best: Interval | None) -> float:
         """Where to look."""
-        return best.estimate if best else self.guess
+        return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
         """About log delta there."""

@@ -11,7 +11,8 @@ grid are composed on a lattice of their own first; a block is then moved once, n
 What is wrong with a composed law is paid at once, by its masses, so that a later stage has nothing to remember. With v
 the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
 
-- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below;
+- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; and v is no
+  more than Markov's bound on the tail that begins in its place, which is less far out;
 - what lies outside [low, high) has wrapped around. That only adds to V: the lower side takes its bound off every place,
 
       out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov);
@@ -88,6 +89,13 @@ class Tail:
             return -math.inf
         return min(0.0, *(log - theta * b + 8 * UNIT_ROUNDOFF * abs(theta * b) for theta, log in self._moments))
 
+    def log_beyond_each(self, b: Array) -> Array:
+        """:meth:`log_beyond` at several places, without regard to the last atom."""
+        b = self._sign * b
+        bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
+        least: Array = np.minimum(np.minimum.reduce(bounds), 0.0)
+        return least
+
     def log_weight_beyond(self, b: float) -> float:
         """The same without the bound by 1, which holds for the probability alone."""
         b = self._sign * b
@@ -148,7 +156,13 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
         out_high = Tail(laws, window.theta_high, +1).log_beyond(high - reach)
         lost = kappa - t * high + out_high + 1e-9 * (1 + abs(kappa) + abs(t * high))
     if side > 0:
-        mass = np.maximum(values + power.error, 0.0) * (1 + relative)
+        places_at = origin + (start + np.arange(len(values), dtype=np.float64)) * h
+        tails = Tail(laws, window.theta_low, -1), Tail(laws, window.theta_high, +1)
+        reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
+        log_most = np.minimum(tails[0].log_beyond_each(places_at + reach), tails[1].log_beyond_each(places_at - reach))
+        # one place of the sum weighs no more than the tail that it begins, whatever the transform makes of it
+        most = np.exp(np.maximum(log_most, -700.0)) * (1 + 1e-9)
+        mass = np.minimum(np.maximum(values + power.error, 0.0), most) * (1 + relative)
         mass[0] += _exp(out_low) * (1 + relative) * (1 + 1e-9)
     else:
         outside = (_exp(out_low) + _exp(out_high)) * (1 + 1e-9)
