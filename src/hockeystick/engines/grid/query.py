@@ -120,6 +120,8 @@ class EpsilonQuery:
 
     def width(self, interval: Interval) -> float:
         """To be compared with the gap."""
+        if interval.upper == math.inf:
+            return 1.0
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
 
     def anything(self) -> Interval | None:

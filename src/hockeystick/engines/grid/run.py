@@ -93,6 +93,7 @@ class Run:
         self.lower: Counted = []
         self.upper: Counted = []
         self.work = 0.0  # cells and points of all grids built
+        self._deeper = 0.0  # by how much the log of the P-mass above a block's window is to be lower
         self.apart = 0.0  # what the laws built make of it
         self._fit(asked)
 
@@ -145,6 +146,10 @@ class Run:
         for attempt in range(FITS):
             scale = self._allowed(scale)
             self._build(scale, asked)
+            excess = self.log_lost - (self.target.depth + math.log(min(self.target.asked, 0.1)) - 2.0)
+            if excess > 0 and self._deeper == 0:  # the tails built are heavier than the guide's
+                self._deeper = 2 * excess + 20
+                continue
             pairs = zip(self.lower, self.upper, strict=True)
             self.apart = apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
             self.work += self.layout.points(width, self.spreads) / scale
@@ -209,7 +214,7 @@ class Run:
         log_share = math.log(min(self.target.asked, 0.1)) - math.log(level.blocks)
         thetas = np.geomspace(0.05, 50.0, 40) / max(math.sqrt(k * variance), 1e-300)
         edges = (k * (self.guide.moments_of(i, t + thetas) - base) - (log_share - 18.0)) / thetas
-        log_floor = self.target.depth + log_share - 8.0
+        log_floor = self.target.depth + log_share - 8.0 - self._deeper
         floors = (k * self.guide.moments_of(i, t + thetas) - log_floor) / (t + thetas)
         high = max(float(edges.min()), float(floors.min()))
         downwards = np.append(np.maximum(thetas, t), t)

@@ -11,7 +11,7 @@ grid are composed on a lattice of their own first; a block is then moved once, n
 What is wrong with a composed law is paid at once, by its masses, so that a later stage has nothing to remember. With v
 the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
 
-- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; and v is no
+- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is no
   more than Markov's bound on the tail that begins in its place, which is less far out;
 - what lies outside [low, high) has wrapped around. That only adds to V: the lower side takes its bound off every place,
 
