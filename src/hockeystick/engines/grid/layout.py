@@ -92,10 +92,18 @@ class Layout:
     fixed: bool
 
     @classmethod
-    def of(cls, composition: Composition, t: float, asked: float, width: float, reaches: Sequence[Spread]) -> Layout:
+    def of(
+        cls,
+        composition: Composition,
+        t: float,
+        asked: float,
+        width: float,
+        reaches: Sequence[Spread],
+        staged: bool = True,
+    ) -> Layout:
         """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width.
 
-        ``reaches``: of one round of each kind.
+        ``reaches``: of one round of each kind; ``staged``: whether there may be stages where one grid would do.
         """
         unit, common, alone = atom_distance(composition)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
@@ -103,7 +111,7 @@ class Layout:
         gap = unit if exact else min(finest, unit if unit and common else width / LEAST_POINTS)
         routes = [Route(gap, unit, exact, (), (count,)) for _, count in composition.rounds]
         direct = cls(gap, tuple(routes), False, exact)
-        if common and direct.points(width, reaches) <= DIRECT_POINTS:
+        if common and (not staged or direct.points(width, reaches) <= DIRECT_POINTS):
             return direct
         choices = [cls._in_stages(composition, t, asked, width, stages) for stages in range(1, MAX_STAGES + 1)]
         return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))

@@ -29,6 +29,7 @@ MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 MAX_WORK = 1 << 22  # cells and points, of all the grids that one answer takes
 WORK = "a finer mesh would take too long"
+HOPELESS = 100.0  # times the asked difference: stages that end there are given up
 REALIGNMENTS = 2
 MEMORY = "the mesh is as fine as the memory limit allows"
 FITS = 8  # of the mesh to the difference it makes
@@ -96,6 +97,11 @@ class Run:
         self._deeper = 0.0  # by how much the log of the P-mass above a block's window is to be lower
         self.apart = 0.0  # what the laws built make of it
         self._fit(asked)
+        if self.layout.staged and not self.apart <= HOPELESS * asked:  # low tails too heavy for blocks
+            self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads, False)
+            self.limited, self.work = (self.limited, self.work) if self.layout.staged else (None, 0.0)
+            if not self.layout.staged:
+                self._fit(asked)
 
     @property
     def h(self) -> float:
