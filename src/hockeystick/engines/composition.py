@@ -24,11 +24,13 @@ Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-PANELS = (48, 1500)  # least and most, of a smooth part
+PANELS = (48, 4000)  # least and most, of a smooth part
 FEW_PANELS = (16, 300)  # where there are many different rounds
 MANY_PAIRS = 12
 CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
+FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
+PANEL_GROWTH = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +59,6 @@ class Guide:
         self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._of = np.repeat(np.arange(len(laws)), sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
-
-    @property
-    def finest(self) -> float:
-        """The largest tilt whose law, about 1/t wide at its upper end, the nodes still resolve."""
-        least = math.inf
-        for loss in np.split(self._loss, self._starts[1:]):
-            top = np.partition(loss, -2)[-2:] if len(loss) > 1 else loss
-            spacing = float(top.max() - top.min())
-            least = min(least, spacing) if spacing > 0 else least
-        return 1 / least if math.isfinite(least) else math.inf
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
@@ -107,6 +99,14 @@ class Guide:
         """K, K', K'' of the composition at many tilts."""
         k0, k1, k2 = self._moments(tilts)
         return k0 @ self._counts, k1 @ self._counts, k2 @ self._counts
+
+    def moments_of(self, index: int, tilts: Array) -> Array:
+        """K of one round of a kind, at several tilts of either sign."""
+        of = self._of == index
+        exponent = self._log_mass[of] + np.multiply.outer(tilts, self._loss[of])
+        top = exponent.max(axis=1, keepdims=True)
+        moments: Array = top[:, 0] + np.log(np.exp(exponent - top).sum(axis=1))
+        return moments
 
     def cumulants(self, t: float) -> Cumulants:
         """Cumulants of the composition at tilt t."""
@@ -159,6 +159,21 @@ class Guide:
             low, high = float(grid[first]), float(grid[first + 1])
         return math.exp(0.5 * (low + high))
 
+    def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
+        """About the least tilt up to the saddle point with ``K(t) - t eps`` that low; 0 if there is none."""
+
+        def lowered(t: Array) -> Array:
+            out: Array = log_bound - (self.curves(t)[0] - t * epsilon)
+            return out
+
+        if float(lowered(np.array([tilt]))[0]) < 0:
+            return 0.0
+        return self._root(lowered, LOG_TILT_RANGE[0], math.log(tilt))
+
+    def log_delta_at(self, t: float) -> float:
+        """Leading saddle-point approximation of log delta at the epsilon whose saddle point is t."""
+        return float(self._log_deltas(np.array([t]))[0])
+
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
         """Where the law tilted by t has a Chernoff tail of ``exp(log_tail)``, and the extra tilt that shows it.
 
@@ -180,16 +195,27 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
     keep = np.isfinite(atoms.log_p)
     loss, log_mass = atoms.loss[keep], atoms.log_p[keep]
     if pair.smooth is not None:
-        low, high = pair.smooth.support(log_floor)
-        span = np.diff(pair.smooth.loss(np.array([low, high])))[0]
-        panels = int(min(max(span, panels_between[0]), panels_between[1]))
-        edges = np.linspace(low, high, panels + 1)
+        edges = _edges(*pair.smooth.support(log_floor), panels_between)
         x, w = rule(NODES_PER_PANEL)
         half = 0.5 * np.diff(edges)
         at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])
     return loss, log_mass
+
+
+def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
+    """Panels about 1 wide, as a normal density wants, and finer ones towards the ends, where others have their mass."""
+    panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
+    edges = np.linspace(low, high, panels + 1)
+    width = (high - low) / panels
+    if width <= 1.0:
+        return edges
+    count = math.ceil(math.log(width / FIRST_PANEL) / math.log(PANEL_GROWTH)) + 1
+    graded = FIRST_PANEL * np.cumsum(PANEL_GROWTH ** np.arange(count, dtype=np.float64))
+    graded = graded[graded < 0.5 * (high - low)]
+    merged: Array = np.unique(np.concatenate([edges, low + graded, high - graded]))
+    return merged
 
 
 def _log_peaks(t: Array) -> Array:

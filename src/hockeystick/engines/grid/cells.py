@@ -36,12 +36,14 @@ Index = npt.NDArray[np.intp]
 
 BLOCK = 64  # grid points that one cell may span in a tail
 PIECES = 8  # of a block, over each of which the density is taken at three places
+OUTCOMES = (200, 20_000)  # at which the tilted density is looked at
 TAIL_SHARE = 0.15
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
 MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
+UNDERFLOW = 1e-300
 ON_GRID = (
     4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 )
@@ -71,6 +73,11 @@ class Points:
     mass: Array
     mass_error: Array
 
+    @classmethod
+    def none(cls) -> Points:
+        """No atoms."""
+        return cls(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
+
 
 @dataclass(slots=True)
 class Cells:
@@ -83,6 +90,7 @@ class Cells:
         mass_error: shape (n,), relative error of the cell's mass.
         points: atoms on grid points, which need neither spreading nor merging.
         below: tilted mass bound, at the third knot, for what is not in the cells and lies below it.
+        underflow: mass that every cell may have lost where its mass is too small for a double.
         worst_slip: largest rounding error of a loss, in units of h; the constructions need it well below 1.
     """
 
@@ -93,6 +101,7 @@ class Cells:
     mass_error: Array
     points: Points
     below: float = 0.0
+    underflow: float = 0.0
     worst_slip: float = 0.0
 
 
@@ -136,7 +145,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
     atoms = pair.atoms.finite()
-    keep = np.isfinite(atoms.log_p) & (atoms.loss >= reach.least_loss(mesh))
+    keep = np.isfinite(atoms.log_p)
+    if pair.smooth is not None:
+        keep &= atoms.loss >= reach.least_loss(mesh)
     cut = bool((np.isfinite(atoms.log_p) & ~keep).any())
     loss, log_p = atoms.loss[keep], atoms.log_p[keep]
     lows, highs = list(loss), list(loss)
@@ -151,13 +162,13 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     n = len(knots) - 1
-    none = Points(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
-    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), none)
+    cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
     third = mesh.offset + float(knots[2]) * mesh.h
     cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
+        cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
     if len(loss):
         _add_atoms(cells, loss, log_p, mesh)
@@ -169,17 +180,25 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
 
     The error law asks ``k h^2`` of a law met k times; a tail met lambda times, by the tilted masses, allows a gap
     ``sqrt(k / max(lambda, 1))`` times as wide. TAIL_SHARE of that is taken, as a power of two: each e-fold of the
-    tail then adds a few hundredths of the bulk's error. Masses are over-estimated, by the largest density over pieces
-    of a block.
+    tail then adds a few hundredths of the bulk's error.
     """
     blocks = -(-(last - first) // BLOCK)
     starts = first + BLOCK * np.arange(blocks + 1)
+
+    def tilted(x: Array) -> Array:
+        density: Array = np.exp(np.minimum(smooth.log_p(x) + mesh.t * smooth.loss(x) - mesh.kappa, 0.0))
+        return density
+
+    # losses that crowd into one block are seen in steps of x, outcomes that do in steps of the loss: the larger mass
     piece = BLOCK // PIECES
     losses: Array = mesh.offset + (first + 0.5 * piece * np.arange(2 * blocks * PIECES + 1, dtype=np.float64)) * mesh.h
-    x = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
-    density = np.exp(np.minimum(smooth.log_p(x) + mesh.t * losses - mesh.kappa, 0.0))
+    edges = np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+    density = tilted(edges)
     highest = np.maximum.reduce([density[:-2:2], density[1:-1:2], density[2::2]])
-    mass = (highest * (x[2::2] - x[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    mass = (highest * (edges[2::2] - edges[:-2:2])).reshape(blocks, PIECES).sum(axis=1)
+    x = np.linspace(x_low, x_high, int(min(max(8 * (x_high - x_low), OUTCOMES[0]), OUTCOMES[1])))
+    total = np.cumsum(tilted(x)) * (x[1] - x[0])
+    mass = np.maximum(mass, np.diff(np.interp(edges[:: 2 * PIECES], x, total)))
     above, below = np.cumsum(mass[::-1])[::-1], np.cumsum(mass)
     met = reach.count * np.minimum(above, below)
     allowed = TAIL_SHARE * np.sqrt(reach.count / np.maximum(met, 1.0))
@@ -192,7 +211,7 @@ def _knots(smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float, first: i
     return knots
 
 
-def _shares(down: Array, width: Array) -> tuple[Array, Array]:
+def shares(down: Array, width: Array) -> tuple[Array, Array]:
     """``(w, 1 - w)`` for outcomes ``down = L - l`` above the lower end of a cell, kept within [0, width].
 
     Where rounding has put L outside its cell, it is taken at the cell's end; ``shift`` pays for that.
@@ -214,9 +233,11 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
+    if not on_grid.all():
+        cells.underflow = UNDERFLOW
     for i in np.flatnonzero(~on_grid):
         cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
-        w, rest = _shares(loss[i : i + 1] - low[i], np.array([h]))
+        w, rest = shares(loss[i : i + 1] - low[i], np.array([h]))
         half = int(loss[i] - low[i] > 0.5 * h)
         cells.left[half, cell] += mass[i] * w[0]
         cells.right[half, cell] += mass[i] * rest[0]
@@ -267,13 +288,19 @@ def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
     takes 1/2 from s.
     """
     middle = 0.5 * (edges[1:] + edges[:-1])
-    width = np.diff(grid)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_mass = smooth.log_p(middle) + np.log(np.diff(edges))
-        half = log_mass[1::2] - log_mass[::2] - 0.25 * width  # s h / 2
+        cuts: Array = grid[:-1] + langevin_cuts(log_mass[1::2] - log_mass[::2], np.diff(grid))
+    return cuts
+
+
+def langevin_cuts(log_ratio: Array, width: Array) -> Array:
+    """How far above its lower end to cut a cell whose upper half has ``e^log_ratio`` times the P-mass of the lower."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        half = log_ratio - 0.25 * width  # s h / 2
         half = np.where(np.isnan(half), 0.0, np.minimum(np.maximum(half, -300.0), 300.0))
         langevin = np.where(np.abs(half) < 1e-3, half / 3, 1 / np.tanh(half) - 1 / half)
-    cuts: Array = grid[:-1] + 0.5 * width * (1 - langevin)
+    cuts: Array = 0.5 * width * (1 - langevin)
     return cuts
 
 
@@ -301,7 +328,7 @@ def _add_panels(
     expand = np.repeat(owner, nodes)
     width = (np.diff(cells.knots)[cell] * mesh.h)[expand]
     loss, log_p, at = smooth.loss(x), smooth.log_p(x), (mesh.offset + cells.knots[cell] * mesh.h)[expand]
-    w, rest = _shares(loss - at, width)
+    w, rest = shares(loss - at, width)
     exponent = log_p + mesh.t * at - mesh.kappa
     mass = np.exp(np.minimum(exponent, 700.0)) * (half[:, None] * weight).ravel()
     starts = (np.cumsum(panels) - panels) * nodes

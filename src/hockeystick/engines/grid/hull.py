@@ -19,8 +19,9 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
-MAX_REPAIRS = 20_000  # knots that may be dropped one by one before giving up
+MAX_REPAIRS = 4_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
+MAX_MERGED = 4_000  # knots at either end that may be merged into one
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
@@ -90,7 +91,7 @@ def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
         The new highest knot, -1 if there is none.
     """
     p = q = passed = 0.0  # masses above m, in units of knot m
-    for m in range(top - 1, bottom - 1, -1):
+    for m in range(top - 1, max(bottom - 1, top - MAX_MERGED), -1):
         gap = at[m + 1] - at[m]
         p = (p + mass[m + 1]) * math.exp(-gap * t)
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
@@ -117,7 +118,7 @@ def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> i
         The new lowest knot, -1 if there is none.
     """
     p = q = passed = 0.0  # masses up to m, in units of knot m
-    for m in range(bottom, top + 1):
+    for m in range(bottom, min(top + 1, bottom + MAX_MERGED)):
         gap = at[m] - at[m - 1] if m > bottom else 0.0
         p = p * _exp(gap * t) + mass[m]
         passed = passed * _exp(gap * t) + abs(mass[m])

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.cells import Cells, Mesh
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -81,11 +81,11 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     mass[2:] += _scaled(beyond[:-1], (step[:-1] * step[1:]) * (1 + 1e-12))
     mass[2] += cells.below
     mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
-    mass[-1] += len(mass) * 1e-300  # masses that have underflowed
+    mass[-1] += len(mass) * cells.underflow
     points = cells.points
     last = (cells.knots[-1:] + 1, _scaled(beyond[-1:], step[-1] * math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)))
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
-    return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate))
+    return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
 
 
 def merge(cells: Cells, mesh: Mesh) -> GridLaw:
@@ -98,6 +98,9 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     a law wants whose bulk fits into one cell, with nobody to borrow from. Rounding: d_j is lowered by its error,
     masses are scaled down by theirs. What was left out below stays out.
     """
+    if float(np.diff(cells.knots).max()) * mesh.h > MAX_MERGED_WIDTH:
+        knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
+        return _deflated(cells, mesh, knots, _rounded_down(cells, mesh))
     n = len(cells.knots)
     width, step = np.diff(cells.knots) * mesh.h, _steps(cells, mesh)
     down, up = -np.expm1(-width), np.expm1(np.minimum(width, 700.0))
@@ -111,7 +114,7 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     d -= 2 * doubt
     choices = [(0.0, _hull(cells, mesh, p, d))]
     for j in np.argsort(p)[-ALIGNMENTS:] if len(cells.points.knot) == 0 else ():
-        if 0 < p[j] > d[j]:
+        if 0 < p[j] > d[j] > -p[j]:
             move = -math.log1p(-d[j] / p[j])
             slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
             choices.append((move, _hull(cells, mesh, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
@@ -119,7 +122,11 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     move, hull = max(kept, key=lambda choice: choice[1].sum() * math.exp(mesh.t * choice[0]))
     if move:
         mesh = replace(mesh, offset=mesh.offset + move, kappa=mesh.kappa + mesh.t * move)
-    knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
+    return _deflated(cells, mesh, np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1]), hull)
+
+
+def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
+    """Masses scaled down by the errors of the cells that they come from, and the atoms that lie on the grid."""
     error = np.concatenate([[0.0] * 3, cells.mass_error, [0.0] * 3])
     error = np.maximum.reduce([error[:-3], error[1:-2], error[2:-1], error[3:]])
     hull = np.maximum(hull * (1 - 2 * error - 16 * UNIT_ROUNDOFF), 0.0)
@@ -139,8 +146,6 @@ def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
     mass[1:-1] = p + rise + fall
     mass[:-2] -= rise / scale[:-1]
     mass[2:] -= _scaled(fall, scale[1:])
-    if p.any() and float(gap.max()) > MAX_MERGED_WIDTH:
-        return None
     hull = lower_hull(mass, knots * mesh.h, mesh.t)
     if hull is None:
         return None
@@ -169,7 +174,7 @@ def _steps(cells: Cells, mesh: Mesh) -> Array:
 
 def _scaled(mass: Array, factor: Array | float) -> Array:
     """``mass * factor`` without 0 * inf."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return np.where(mass > 0, mass * factor, 0.0)
 
 

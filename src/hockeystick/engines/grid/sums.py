@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.composition import log_peak
 from hockeystick.engines.grid.laws import GridLaw
+from hockeystick.engines.grid.stages import Tail, Window
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -34,16 +34,6 @@ Array = npt.NDArray[np.float64]
 
 FADE = 60.0  # f is summed up to x = FADE / t + peak; beyond, it is below e^-60 and charged whole
 SUM_ERROR = 1e-13  # pairwise summation of up to 2^23 products, each with three elementary functions
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Where the sum is looked at: [low, high), and the extra tilts for the tails."""
-
-    low: float
-    high: float
-    theta_low: float
-    theta_high: float
 
 
 class GridSum:
@@ -63,7 +53,6 @@ class GridSum:
             assert side < 0
             return
         self.t, self.h, self.side, self.log_lost = mesh.t, mesh.h, side, log_lost
-        self._window = window
         self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
         self._origin_size = math.fsum(count * abs(law.mesh.offset) for law, count in laws)
         n = fast_length(max(math.ceil((window.high - window.low) / self.h), 16))
@@ -73,21 +62,13 @@ class GridSum:
         self._values = np.roll(power.values, -shift)
         self._error = power.error
         self.log_norm = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
-        self._log_tail_low = self._log_markov(laws, -window.theta_low)
-        self._log_tail_high = self._log_markov(laws, window.theta_high)
+        self._tail_low = Tail(laws, window.theta_low, -1)
+        self._tail_high = Tail(laws, window.theta_high, +1)
         kappas = math.fsum(count * abs(law.mesh.kappa) for law, count in laws)
         self._norm_error = power.scale_error + 8 * UNIT_ROUNDOFF * (1 + kappas + abs(self.log_norm))
 
     def __len__(self) -> int:
         return 0 if self._empty else len(self._values)
-
-    @staticmethod
-    def _log_markov(laws: Sequence[tuple[GridLaw, int]], theta: float) -> float:
-        """``log E_t e^(theta S)``."""
-        parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
-        return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(
-            count * (1 + abs(theta) * float(np.abs(law.losses).max())) for law, count in laws
-        )
 
     def log_delta(self, epsilon: float) -> float:
         """Certified log of ``E (1 - e^(eps - S))_+`` for this side; ``-inf`` where nothing is certified above 0."""
@@ -108,9 +89,9 @@ class GridSum:
         noise = self._error * float(f.sum()) + SUM_ERROR * float((np.abs(self._values[first:last]) * f).sum())
         peak = math.exp(log_peak(t))
         low, high = self._origin + self.start * h, self._origin + (self.start + n) * h
-        below = math.exp(min(self._log_tail_low + self._window.theta_low * low, 0.0))
+        below = math.exp(self._tail_low.log_beyond(low + slip))
         if self.side > 0:
-            log_above = min(self._log_tail_high - self._window.theta_high * high, 0.0)
+            log_above = self._tail_high.log_beyond(high - slip)
             missing = math.exp(log_above + _log_weight(max(high - epsilon, math.log1p(1 / t)), t))
             missing += peak * (1.1 * (1 + t) * math.exp(-FADE) + (below if below_window else 0.0))
             log_value = math.log(total + noise + 1.01 * missing) + self.log_norm - t * epsilon
@@ -118,8 +99,8 @@ class GridSum:
             if math.isnan(log_value):
                 return math.inf
             return float(np.logaddexp(log_value, self.log_lost))
-        wrapped = self._log_tail_high - self._window.theta_high * (max(epsilon, low) + (n - 1) * h)
-        total -= noise + 1.01 * peak * (below + math.exp(min(wrapped, 0.0)))
+        wrapped = math.exp(self._tail_high.log_beyond(max(epsilon, low) + (n - 1) * h - slip))
+        total -= noise + 1.01 * peak * (below + wrapped)
         if not total > 0 or math.isnan(self.log_norm):
             return -math.inf
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip

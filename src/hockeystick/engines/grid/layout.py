@@ -1,0 +1,221 @@
+"""Which grids a composition needs: one for all rounds where that is small enough, else several in stages.
+
+Atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
+divides their distance; its offset is free. Where the distances of several kinds of rounds have no common divisor worth
+the name, or a grid that holds them all would be too fine, every kind is composed on a lattice of its own, and the block
+that results is put on the common grid (``stages.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hockeystick.engines.composition import Composition
+from hockeystick.engines.grid.cells import MAX_LIFT
+from hockeystick.pairs import DominatingPair
+
+MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
+DIRECT_POINTS = 1 << 16  # more than this are worth a stage
+WINDOW_DEVIATIONS = 16.0  # of a sum of many rounds, that a window holds
+STAGE_POINTS = 4000  # that a stage costs beside its own
+MAX_STAGES = 6
+DIVISORS = 500  # tried to find blocks of equal size
+LEAST_POINTS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the losses of one round reach (``span``), and their standard deviation, tilted."""
+
+    span: float
+    deviation: float
+
+    def of(self, rounds: int) -> float:
+        """About the window that a sum of rounds needs."""
+        return min(max(WINDOW_DEVIATIONS * self.deviation * math.sqrt(rounds), self.span), rounds * self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Blocks made of smaller blocks, then put on a coarser grid.
+
+    Attributes:
+        recipes: for each law that is made, how often each law of the level below is in it.
+        rounds: in one block, for the largest law.
+        blocks: how many blocks of any size on this level the whole composition holds, at most.
+        gap: of the grid that they are put on.
+    """
+
+    recipes: tuple[tuple[int, ...], ...]
+    rounds: int
+    blocks: int
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How one kind of round gets into the sum.
+
+    Attributes:
+        gap: of the grid of one round, wanted.
+        unit: distance of its atoms, of which the gap has to be a whole part; 0 if there are none to mind.
+        exact: there is nothing but two atoms: no finer gap is better.
+        levels: from the round upwards; none if the round itself goes into the sum.
+        copies: how often the sum holds each of the laws that result.
+    """
+
+    gap: float
+    unit: float
+    exact: bool
+    levels: tuple[Level, ...]
+    copies: tuple[int, ...]
+
+    def first_gap(self, scale: float, t: float, least: float) -> float:
+        """The gap of one round after scaling, not below ``least`` if the atoms allow."""
+        gap = max(min(self.gap * (1.0 if self.exact else scale), MAX_LIFT / t), least)
+        if self.unit == 0 or self.unit < least:
+            return gap
+        parts = max(1, math.ceil(self.unit / gap - 1e-9))
+        return self.unit / (parts if self.unit / parts >= least else max(1, parts - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Routes of all kinds of rounds, and the gap of the grid on which they meet; ``staged``: there are levels."""
+
+    gap: float
+    routes: tuple[Route, ...]
+    staged: bool
+    fixed: bool
+
+    @classmethod
+    def of(
+        cls,
+        composition: Composition,
+        t: float,
+        asked: float,
+        width: float,
+        reaches: Sequence[Spread],
+        staged: bool = True,
+    ) -> Layout:
+        """Grids for the error law: the sides' log delta ``asked`` apart, in a window of a width.
+
+        ``reaches``: of one round of each kind; ``staged``: whether there may be stages where one grid would do.
+        """
+        unit, common, alone = atom_distance(composition)
+        finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
+        exact = alone and common
+        gap = unit if exact else min(finest, unit if unit and common else width / LEAST_POINTS)
+        routes = [Route(gap, unit, exact, (), (count,)) for _, count in composition.rounds]
+        direct = cls(gap, tuple(routes), False, exact)
+        if common and (not staged or direct.points(width, reaches) <= DIRECT_POINTS):
+            return direct
+        choices = [cls._in_stages(composition, t, asked, width, stages) for stages in range(1, MAX_STAGES + 1)]
+        return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))
+
+    def points(self, width: float, reaches: Sequence[Spread]) -> float:
+        """Of all grids together, about."""
+        total = width / self.gap
+        for route, one in zip(self.routes, reaches, strict=True):
+            gaps = [route.gap, *(level.gap for level in route.levels)]
+            total += 0 if route.exact else one.span / route.gap
+            for level, gap in zip(route.levels, gaps, strict=False):
+                total += len(level.recipes) * (one.of(level.rounds) / gap + STAGE_POINTS)
+        return total
+
+    @classmethod
+    def _in_stages(cls, composition: Composition, t: float, asked: float, width: float, stages: int) -> Layout:
+        def gap_for(blocks: float) -> float:
+            return min(math.sqrt(8 * (asked / stages) / (blocks * t * (1 + t))), width / LEAST_POINTS)
+
+        tops = []
+        for pair, count in composition.rounds:
+            atomic = len(pair.atoms.finite().loss) > 0
+            parts = math.ceil(count ** (1 / stages) * (1 - 1e-12)) if stages > 1 else 1 if atomic else count
+            tops.append(count if parts > count // 2 and not atomic else min(parts, count))
+        gap = gap_for(sum(tops))
+        routes = []
+        for (pair, count), top in zip(composition.rounds, tops, strict=True):
+            span = pair.loss_range[1] - pair.loss_range[0]
+            unit = span if len(pair.atoms.finite().loss) > 0 and math.isfinite(span) else 0.0
+            exact = unit > 0 and two_atoms(pair)
+            if top == count and unit == 0:
+                routes.append(Route(gap, 0.0, False, (), (count,)))
+                continue
+            first = unit if exact else min(gap_for(count), unit or math.inf)
+            levels, copies = _levels(count, top, max(stages - 1, 1), gap, gap_for, first)
+            routes.append(Route(first, unit, exact, levels, copies))
+        return cls(gap, tuple(routes), True, False)
+
+
+def two_atoms(pair: DominatingPair) -> bool:
+    """Whether a pair's finite losses are two atoms and nothing else."""
+    return pair.smooth is None and len(pair.atoms.finite().loss) == 2
+
+
+def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
+    """A gap on whose multiples the atoms of the pairs lie (0 if there are none), and two answers.
+
+    Returns:
+        ``(unit, common, alone)``: whether all atoms do lie there, and whether there is nothing but two atoms each.
+    """
+    atomic = [pair for pair, _ in composition.rounds if len(pair.atoms.finite().loss) > 0]
+    spans = [pair.loss_range[1] - pair.loss_range[0] for pair in atomic]
+    spans = [span for span in spans if math.isfinite(span) and span > 0]
+    if not spans:
+        return 0.0, True, False
+    exact = [2 * pair.exact_supremum for pair in atomic if pair.exact_supremum]
+    unit = max(spans)
+    common = len(exact) == len(spans)
+    if common:
+        divisor = exact[0]
+        for span in exact[1:]:
+            divisor = Fraction(
+                math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
+                divisor.denominator * span.denominator,
+            )
+        common = unit / float(divisor) <= MAX_PARTS
+        unit = float(divisor) if common else unit
+    common = common or min(spans) == unit
+    return unit, common, all(two_atoms(pair) for pair, _ in composition.rounds)
+
+
+def _levels(
+    count: int, top: int, depth: int, gap: float, gap_for: Callable[[float], float], least: float
+) -> tuple[tuple[Level, ...], tuple[int, ...]]:
+    """Levels, from below, that make ``count`` rounds into about ``top`` blocks; and how many of each kind."""
+    size, copies = _split(count, top)
+    sizes = (size, size + 1)[: len(copies)]
+    levels: list[Level] = []
+    parts = top
+    for _ in range(depth):
+        blocks = max(1, count // sizes[0])
+        last = len(levels) == depth - 1 or sizes[0] < 2 * parts
+        if last:
+            recipes: tuple[tuple[int, ...], ...] = tuple((one,) for one in sizes)
+        else:
+            below, counts = _split(sizes[0], parts, len(sizes) == 1)
+            counts = (*counts, 0)[:2] if len(sizes) == 2 else counts
+            recipes = (counts,) if len(sizes) == 1 else (counts, (counts[0] - 1, counts[1] + 1))
+        levels.insert(0, Level(recipes, sizes[-1], blocks, gap if not levels else max(gap_for(blocks), least)))
+        if last:
+            break
+        sizes = (below, below + 1)[: len(recipes[0])]
+    return tuple(levels), copies
+
+
+def _split(count: int, parts: int, equal: bool = True) -> tuple[int, tuple[int, ...]]:
+    """``count = a m + b (m + 1)`` with a + b about ``parts``, a >= 1: m and (a, b), or (a,) where b = 0.
+
+    Where blocks of equal size would do, a divisor near ``parts`` is looked for.
+    """
+    if equal:
+        for divisor in range(parts, min(parts + DIVISORS, 2 * parts) + 1):
+            if count % divisor == 0:
+                return count // divisor, (divisor,)
+    size = count // parts
+    more = count - size * parts
+    return size, (parts - more, more) if more else (parts,)

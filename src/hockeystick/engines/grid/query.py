@@ -1,0 +1,191 @@
+"""The two questions, delta at an epsilon and epsilon at a delta, and how each is read off a pair of sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.interval import Interval
+
+FARTHEST = 1e18  # epsilon up to which is searched
+
+
+class Query(Protocol):
+    """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
+
+    def epsilon(self, best: Interval | None) -> float:
+        """Where to look, given what is known."""
+        ...
+
+    def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
+        ...
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The difference of the two sides' log delta that a gap allows."""
+        ...
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
+        ...
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
+        ...
+
+    def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
+        ...
+
+    def anything(self) -> Interval | None:
+        """What is certain without a grid."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaQuery:
+    """log delta at an epsilon; width absolute in log delta, which is relative in delta."""
+
+    at: float
+
+    def epsilon(self, best: Interval | None) -> float:
+        """Where to look."""
+        return self.at
+
+    def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
+        return min(depth, best.upper)
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The two sides' difference that a gap allows."""
+        return gap
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
+        return math.inf
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
+        low, high = lower.log_delta(self.at), min(upper.log_delta(self.at), 0.0)
+        return Interval.weighted(min(low, high), high)
+
+    def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
+        return interval.upper - interval.lower
+
+    def anything(self) -> Interval:
+        """A probability is at most 1."""
+        return Interval(-math.inf, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonQuery:
+    """epsilon at a log delta known up to an interval; width relative. ``slope`` is about -d log delta / d eps.
+
+    No answer is above ``supremum``, the largest loss.
+    """
+
+    log_delta: tuple[float, float]
+    guess: float
+    gap: float
+    supremum: float = math.inf
+
+    def epsilon(self, best: Interval | None) -> float:
+        """Where to look."""
+        return best.estimate if best and math.isfinite(best.upper) else self.guess
+
+    def depth(self, depth: float, best: Interval) -> float:
+        """About log delta there."""
+        return depth
+
+    def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
+        """The two sides' difference that a gap allows."""
+        return gap * epsilon * slope if epsilon > 0 else gap
+
+    def steepest(self, gap: float, epsilon: float) -> float:
+        """The largest tilt that a gap can show."""
+        return 1 / (gap * epsilon) if epsilon > 0 else math.inf
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
+        slope = min(slope, 4 / (self.gap * self.guess)) if self.guess > 0 else slope
+        high = upper_end(upper.log_delta, self.log_delta[0], self.guess, slope, self.gap, self.supremum)
+        if high == math.inf:
+            return Interval(0.0, 0.0, high)
+        low = lower_end(lower.log_delta, self.log_delta[1], high, slope, self.gap)
+        return Interval.weighted(low, high)
+
+    def width(self, interval: Interval) -> float:
+        """To be compared with the gap."""
+        if interval.upper == math.inf:
+            return 1.0
+        return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0
+
+    def anything(self) -> Interval | None:
+        """No epsilon is above the largest loss, if there is one."""
+        return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
+
+
+def upper_end(
+    log_delta: Callable[[float], float],
+    target: float,
+    guess: float,
+    slope: float,
+    gap: float,
+    supremum: float = math.inf,
+) -> float:
+    """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
+
+    The supremum of the loss where the search gets there, infinite where it does not end.
+    """
+    low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
+    if log_delta(guess) > target:
+        while log_delta(high) > target:
+            low, high, step = high, high + step, 2 * step
+            if high >= supremum or not high < FARTHEST:
+                return supremum
+    else:
+        while log_delta(low) <= target:
+            if low == 0.0:
+                return 0.0
+            high, low, step = low, max(low - step, 0.0), 2 * step
+    root = _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while log_delta(root) > target:
+        root, step = min(root + step, high), 2 * step
+    return root
+
+
+def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
+    """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
+
+    Searched downwards from an upper end: far from there a lower bound may be worth nothing.
+    """
+    low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
+    while log_delta(low) <= target:
+        if low == 0.0:
+            return 0.0
+        high, low, step = low, max(low - step, 0.0), 2 * step
+    root = low if low == high else _root(log_delta, target, low, high, gap)
+    step = 1e-3 * gap * root + math.ulp(root)
+    while root > low and log_delta(root) <= target:
+        root, step = max(root - step, low), 2 * step
+    return root
+
+
+def _first_step(excess: float, guess: float, slope: float) -> float:
+    """How far the root may be, from the slope; bounded, since the slope only holds nearby."""
+    step = 1.5 * abs(excess) / slope if math.isfinite(excess) else math.inf
+    return max(min(step, 1 / slope + guess), 1e-9 * guess, 1e-15 / slope)
+
+
+def _root(log_delta: Callable[[float], float], target: float, low: float, high: float, gap: float) -> float:
+    from scipy.optimize import brentq
+
+    def above(epsilon: float) -> float:
+        return max(log_delta(epsilon), -1e6) - target
+
+    return float(brentq(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14))

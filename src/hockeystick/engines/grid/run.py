@@ -1,0 +1,267 @@
+"""One choice of tilt, window and mesh, and the laws on it.
+
+Error law. Spreading over a uniform grid of gap h adds ``h^2/6`` to the variance of one round's loss, merging takes
+``h^2/12`` away, so ``log delta`` moves by about ``k t (1+t)/2`` times that, and the two sides differ by ``G = k t
+(1+t) h^2 / 8``. The law gives the first h; the cumulants of the laws actually built (``log E e^(tL)`` of either side)
+correct it before anything is composed. In stages every grid takes an equal part of G, by the number k' of blocks put
+on it: ``h = sqrt(8 G / (S k' t (1+t)))`` for S grids.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hockeystick.engines.composition import Composition, Guide, log_peak
+from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
+from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.grid.layout import Layout, Level, Spread, atom_distance
+from hockeystick.engines.grid.stages import Window, coarsen, compose
+from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.interval import NotApplicableError
+from hockeystick.pairs import DominatingPair
+
+LATTICE_TILT = 30.0  # over the distance of two atoms
+MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
+MAX_CELLS = 1 << 20  # of one round
+MAX_SLIP = 1 / 16  # rounding of a loss, in cells
+MAX_WORK = 1 << 22  # cells and points, of all the grids that one answer takes
+WORK = "a finer mesh would take too long"
+HOPELESS = 100.0  # times the asked difference: stages that end there are given up
+REALIGNMENTS = 2
+MEMORY = "the mesh is as fine as the memory limit allows"
+FITS = 8  # of the mesh to the difference it makes
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
+MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
+
+Counted = list[tuple[GridLaw, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a run is to find out.
+
+    Attributes:
+        epsilon: where to look.
+        saddle: saddle point of epsilon, or where that is steeper than what is asked can show, how fast delta falls
+            over that.
+        depth: about log delta there.
+        asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
+        share: of that, what the mesh may cause by the error law.
+    """
+
+    epsilon: float
+    saddle: float
+    depth: float
+    asked: float
+    share: float
+
+
+class Run:
+    """Tilt, window, mesh and laws for a target.
+
+    Args:
+        composition: one direction.
+        guide: its approximate cumulants.
+        target: what for.
+    """
+
+    def __init__(self, composition: Composition, guide: Guide, target: Target) -> None:
+        self.composition, self.guide, self.target = composition, guide, target
+        self.limited: str | None = None
+        log_share = math.log(min(target.asked, 1e-2)) - 8.0 - math.log(composition.count)
+        self.reach = Reach(target.depth + log_share, log_share)
+        self._log_lost = self.reach.log_floor + math.log(composition.count)
+        saddle = target.saddle
+        unit, _, alone = atom_distance(composition)
+        if alone:  # more tilt than this puts all mass on one atom
+            saddle = min(saddle, LATTICE_TILT / unit)
+        self.t, self.window = self._tilt_and_window(saddle)
+        least = (self.window.high - self.window.low) / MAX_POINTS
+        if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
+            saddle *= MAX_LIFT / (self.t * least)
+            self.t, self.window = self._tilt_and_window(saddle)
+        cumulants = guide.pair_cumulants(self.t)
+        self.kappas = [c.k0 for c in cumulants]
+        t = self.t
+        asked = target.share * target.asked * (t * (1 + t)) / (saddle * (1 + saddle))
+        pairs = [pair for pair, _ in composition.rounds]
+        spans = [self._span(pair, kappa, self.reach) for pair, kappa in zip(pairs, self.kappas, strict=True)]
+        self.spreads = [Spread(span, math.sqrt(c.k2)) for span, c in zip(spans, cumulants, strict=True)]
+        self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads)
+        self.lower: Counted = []
+        self.upper: Counted = []
+        self.work = 0.0  # cells and points of all grids built
+        self._deeper = 0.0  # by how much the log of the P-mass above a block's window is to be lower
+        self.apart = 0.0  # what the laws built make of it
+        self._fit(asked)
+        if self.layout.staged and not self.apart <= HOPELESS * asked:  # low tails too heavy for blocks
+            self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads, False)
+            self.limited, self.work = (self.limited, self.work) if self.layout.staged else (None, 0.0)
+            if not self.layout.staged:
+                self._fit(asked)
+
+    @property
+    def h(self) -> float:
+        """The gap of the last grid."""
+        return self.lower[0][0].mesh.h
+
+    def sums(self) -> tuple[GridSum, GridSum]:
+        """Lower and upper sum."""
+        return (
+            GridSum(self.lower, self.window, -1, self.log_lost),
+            GridSum(self.upper, self.window, +1, self.log_lost),
+        )
+
+    def slope(self, saddle: float) -> float:
+        """About -d log delta / d eps: the saddle, or where that is tiny what the width of the law allows."""
+        return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
+
+    def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
+        """The tilt with the shortest window among a few, its tails small against the answer."""
+        epsilon, asked = self.target.epsilon, min(self.target.asked, 0.1)
+        choices: list[tuple[float, float, Window]] = []
+        least = math.inf
+        for factor in TILTS:
+            t = factor * saddle
+            c = self.guide.cumulants(t)
+            top = c.k0 - t * epsilon + log_peak(t)
+            noise = c.k0 - t * epsilon - math.log(t) - math.log1p(t)  # what rounding weighs: the integral of f
+            least = min(least, noise)
+            if noise > least + MAX_AMPLIFICATION:
+                break
+            log_tail = math.log(asked) + min(self.target.depth - top, 0.0) - 4.0
+            high, theta_high = self.guide.tail_tilt(t, log_tail, +1)
+            low, theta_low = self.guide.tail_tilt(t, log_tail, -1)
+            # mass above `high` only matters where f has not faded, and mass that wraps to below epsilon is lost
+            low = min(low, epsilon)
+            width = max(high - epsilon, epsilon - low)
+            faded = epsilon + min(high - epsilon, (10.0 - math.log(asked)) / t)
+            width = max(width, faded - low)
+            width = max(width, 4 / t) if high - low < 1e-9 * abs(high) else width
+            choices.append((width, t, Window(low, low + width, theta_low, theta_high)))
+        _, t, window = min(choices, key=lambda choice: choice[0])
+        return t, window
+
+    def _fit(self, asked: float) -> None:
+        """Bring the laws to the asked difference of the two sides' cumulants."""
+        scale, width = 1.0, self.window.high - self.window.low
+        widest = max(route.unit for route in self.layout.routes) / self.layout.gap or math.inf
+        for attempt in range(FITS):
+            scale = self._allowed(scale)
+            self._build(scale, asked)
+            excess = self.log_lost - (self.target.depth + math.log(min(self.target.asked, 0.1)) - 2.0)
+            if excess > 0 and self._deeper == 0:  # the tails built are heavier than the guide's
+                self._deeper = 2 * excess + 20
+                continue
+            pairs = zip(self.lower, self.upper, strict=True)
+            self.apart = apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
+            self.work += self.layout.points(width, self.spreads) / scale
+            if self.limited or self.layout.fixed or attempt == FITS - 1:
+                break
+            if self.work > MAX_WORK:
+                self.limited = WORK if apart > 1.3 * asked else None
+                break
+            if apart > 1.3 * asked:
+                scale *= max(math.sqrt(0.8 * asked / apart), 0.1) if math.isfinite(apart) else 0.1
+            elif apart < 0.2 * asked and width > (1 << 15) * scale * self.layout.gap and scale < 0.999 * widest:
+                scale *= min(math.sqrt(0.7 * asked / max(apart, 1e-300)), 8.0)
+            else:
+                break
+
+    def _allowed(self, scale: float) -> float:
+        """The scale within the limit of memory for the last grid."""
+        least = (self.window.high - self.window.low) / MAX_POINTS / self.layout.gap
+        for route, one in zip(self.layout.routes, self.spreads, strict=True):
+            reach = one.of(route.levels[-1].rounds) if route.levels else one.span
+            least = max(least, reach / MAX_CELLS / self.layout.gap)
+        if scale < least:
+            scale, self.limited = least, MEMORY
+        return scale
+
+    def _build(self, scale: float, asked: float) -> None:
+        """The laws of both sides, all gaps of the layout scaled."""
+        self.lower, self.upper, self.log_lost = [], [], self._log_lost
+        gap = self.layout.gap * scale
+        for i, ((pair, count), route) in enumerate(zip(self.composition.rounds, self.layout.routes, strict=True)):
+            first = route.first_gap(scale, self.t, self.spreads[i].span / MAX_CELLS)
+            if not self.layout.staged:
+                gap = first if i == 0 else gap
+                first = gap
+            lower, upper = self._round(pair, count, self.kappas[i], first, asked * count / self.composition.count)
+            for law, side, out in ((lower, -1, self.lower), (upper, +1, self.upper)):
+                laws = [law]
+                for level in route.levels:
+                    to = gap if level is route.levels[-1] else max(level.gap * scale, laws[0].mesh.h)
+                    laws = [self._block(i, laws, recipe, level, to, side) for recipe in level.recipes]
+                out += zip(laws, route.copies, strict=True)
+
+    def _block(
+        self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: int
+    ) -> GridLaw:
+        """The law of one block, put on the next grid; P-mass that is lost on the way is charged."""
+        parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
+        window = self._block_window(i, level)
+        finest = (window.high - window.low) / MAX_POINTS
+        if parts[0][0].mesh.h < finest:
+            self.limited = MEMORY
+            parts = [(coarsen(law, finest, side), n) for law, n in parts]
+        law, lost = compose(parts, window, side)
+        if side > 0:
+            self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
+        return law if law.mesh.h == gap else coarsen(law, gap, side)
+
+    def _block_window(self, i: int, level: Level) -> Window:
+        """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above."""
+        t, k = self.t, level.rounds
+        base, variance = self.guide.pair_cumulants(t)[i].k0, self.guide.pair_cumulants(t)[i].k2
+        log_share = math.log(min(self.target.asked, 0.1)) - math.log(level.blocks)
+        thetas = np.geomspace(0.05, 50.0, 40) / max(math.sqrt(k * variance), 1e-300)
+        edges = (k * (self.guide.moments_of(i, t + thetas) - base) - (log_share - 18.0)) / thetas
+        log_floor = self.target.depth + log_share - 8.0 - self._deeper
+        floors = (k * self.guide.moments_of(i, t + thetas) - log_floor) / (t + thetas)
+        high = max(float(edges.min()), float(floors.min()))
+        downwards = np.append(np.maximum(thetas, t), t)
+        lows = (k * (self.guide.moments_of(i, t - downwards) - base) - (log_share - 18.0)) / downwards
+        theta_high = float(thetas[int(np.argmin((k * (self.guide.moments_of(i, t + thetas) - base)) - thetas * high))])
+        return Window(-float(lows.min()), high, float(downwards[int(np.argmin(lows))]), theta_high)
+
+    def _span(self, pair: DominatingPair, kappa: float, reach: Reach) -> float:
+        """How far the losses of one round reach, as far as they are kept."""
+        mesh = Mesh(0.0, 1.0, self.t, kappa)
+        losses = pair.atoms.finite().loss
+        if pair.smooth is not None:
+            losses = np.append(losses[losses >= reach.least_loss(mesh)], ends(pair.smooth, mesh, reach)[1])
+        return float(losses.max() - losses.min()) if len(losses) else 0.0
+
+    def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
+        """One round on its grid; moved where its mode is too narrow to be merged on the first one."""
+        low, high = pair.loss_range
+        offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
+        lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
+        for _ in range(REALIGNMENTS):
+            apart = count * (upper.log_mass - lower.log_mass)
+            if lower.mesh.offset == offset or not apart > asked:
+                break
+            offset = lower.mesh.offset
+            again = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
+            lower = max(lower, again[0], key=lambda law: law.log_mass)
+            upper = min(upper, again[1], key=lambda law: law.log_mass)
+        return lower, upper
+
+    def _laws(self, pair: DominatingPair, count: int, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
+        try:
+            reach = replace(self.reach, count=count)
+            if self.layout.staged:
+                # what is cut off by its tilt is bounded by a P-mass of 1: too much for the low tails of a block
+                whole = replace(reach, log_low=-math.inf)
+                if self._span(pair, mesh.kappa, whole) < MAX_CELLS * mesh.h:
+                    reach = whole
+            cells = integrate(pair, mesh, reach)
+        except OverflowError as error:
+            raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
+        if cells.worst_slip > MAX_SLIP:
+            self.limited = "the mesh is as fine as double precision allows"
+        return merge(cells, mesh), spread(cells, mesh)

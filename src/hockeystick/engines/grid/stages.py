@@ -1,0 +1,234 @@
+"""Composition in stages: a block of rounds is composed on a fine grid, then put on a coarser one, and so on.
+
+Both moves of ``laws.py`` may be made again on a composed law, because a block of rounds is one factor of the likelihood
+ratio and ``(x prod Lambda_j - alpha)_+`` is convex in it: splitting the block's atoms between the points of a coarser
+grid with the mean of Lambda kept raises delta at every epsilon, merging them lowers it (the certified form of evolving
+discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022, arXiv 2207.04381). A block that stands k' times in the
+composition is met k' times only, so its grid may have ``sqrt(k / k')`` times the gap that k rounds ask for: memory and
+time grow with a root of the rounds whose order is the number of stages. Atoms of different rounds that fit no common
+grid are composed on a lattice of their own first; a block is then moved once, not each of its rounds.
+
+What is wrong with a composed law is paid at once, by its masses, so that a later stage has nothing to remember. With v
+the true tilted masses, scaled by ``e^(t g - kappa)``, and V those computed on a window [low, high) of n places,
+
+- every V errs by at most ``error`` (``numerics/fourier.py``): ``V + error`` is above v, ``V - error`` below; v is no
+  more than Markov's bound on the tail that begins in its place, which is less far out;
+- what lies outside [low, high) has wrapped around. That only adds to V: the lower side takes its bound off every place,
+
+      out = E_t e^(theta (S - high)) + E_t e^(theta' (low - S))      (Markov);
+
+- the upper side has lost it from its own place. Below the window it is raised to ``low``, where it weighs at most
+  ``sum_{g < low} v e^(t (low - g)) <= E_t e^(theta (low - S))`` for any ``theta >= t``; above, it counts as infinite
+  loss, and its P-mass ``sum_{g >= high} v e^(kappa - t g) <= e^(kappa - t high) E_t e^(theta (S - high))`` is charged
+  to delta once for every time the block stands in the composition.
+
+Masses may be raised for an upper bound and lowered for a lower one, since delta increases in each of them. Losses are
+known up to a rounding ``slip``: the whole law is moved up (down) by as much, ``kappa`` by t times that, and the masses
+are scaled by ``e^(t slip)``, because a tilted mass stands for ``e^(kappa - t g)`` times itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, langevin_cuts, shares
+from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+Array = npt.NDArray[np.float64]
+Counted = Sequence[tuple[GridLaw, int]]
+
+LEAST_PERIOD = 16
+WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
+TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Where a sum is looked at: [low, high), and the extra tilts by which its tails are bounded."""
+
+    low: float
+    high: float
+    theta_low: float
+    theta_high: float
+
+
+class Tail:
+    """Bounds on ``E_t [e^(theta sign (S - b)); sign S >= sign b] >= P_t(sign S >= sign b)``: Markov's, at a few tilts.
+
+    Args:
+        laws: of independent rounds, each normalised.
+        theta: the largest of the tilts that are tried.
+        sign: +1 for the upper tail, -1 for the lower one.
+        least: no tilt below this is tried.
+    """
+
+    def __init__(self, laws: Counted, theta: float, sign: int, least: float = 0.0) -> None:
+        thetas = [theta * share for share in TAIL_TILTS if theta * share > least] or [max(theta, least)]
+        self._sign = sign
+        self._moments = [(one, log_markov(laws, sign * one)) for one in thetas]
+        self._end = math.fsum(count * sign * float(law.losses[-1 if sign > 0 else 0]) for law, count in laws)
+        self._end += (
+            16
+            * UNIT_ROUNDOFF
+            * math.fsum(
+                count * (abs(law.mesh.offset) + (abs(law.first) + len(law.mass)) * law.mesh.h) for law, count in laws
+            )
+        )
+
+    def log_beyond(self, b: float) -> float:
+        """log of the bound at b; at most 0, ``-inf`` beyond the last atom."""
+        b = self._sign * b
+        if b > self._end:
+            return -math.inf
+        return min(0.0, *(log - theta * b + 8 * UNIT_ROUNDOFF * abs(theta * b) for theta, log in self._moments))
+
+    def log_beyond_each(self, b: Array) -> Array:
+        """:meth:`log_beyond` at several places, without regard to the last atom."""
+        b = self._sign * b
+        bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
+        least: Array = np.minimum(np.minimum.reduce(bounds), 0.0)
+        return least
+
+    def log_weight_beyond(self, b: float) -> float:
+        """The same without the bound by 1, which holds for the probability alone."""
+        b = self._sign * b
+        if b > self._end:
+            return -math.inf
+        return min(log - theta * b + 8 * UNIT_ROUNDOFF * abs(theta * b) for theta, log in self._moments)
+
+
+def log_markov(laws: Counted, theta: float) -> float:
+    """``log E_t e^(theta S)`` of the sum of independent laws, each normalised; rounded up."""
+    parts = [count * (law.log_moment(theta) - law.log_moment(0.0)) for law, count in laws]
+    return math.fsum(parts) + 64 * UNIT_ROUNDOFF * math.fsum(
+        count * (1 + abs(theta) * float(np.abs(law.losses[[0, -1]]).max())) for law, count in laws
+    )
+
+
+def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
+    """The law of a sum of grid losses on a grid of the same gap.
+
+    Args:
+        laws: (law, count), all on the same h and tilt.
+        window: what to keep.
+        side: ``+1`` for an upper bound, ``-1`` for a lower one.
+
+    Returns:
+        The law, and the log of the P-mass that an upper bound has to count as infinite loss.
+    """
+    mesh = laws[0][0].mesh
+    t, h = mesh.t, mesh.h
+    empty = GridLaw(mesh, 0, np.zeros(1))
+    if not all(law.mass.any() for law, _ in laws):
+        return empty, -math.inf
+    origin = math.fsum(count * law.mesh.offset for law, count in laws)
+    first = sum(count * law.first for law, count in laws)
+    length = sum(count * (len(law.mass) - 1) for law, count in laws) + 1
+    start = math.floor((window.low - origin) / h)
+    places = max(math.ceil((window.high - window.low) / h), LEAST_PERIOD)
+    whole = length <= max(places, WHOLE_PERIOD)
+    n = fast_length(max(length, LEAST_PERIOD) if whole else places)
+    start = first if whole else start
+    power = convolution_power([(law.mass, count) for law, count in laws], n)
+    values = np.roll(power.values, -((start - power.origin - first) % n))
+    if whole:
+        values = values[:length]
+    kappa = power.log_scale + math.fsum(count * law.mesh.kappa for law, count in laws)
+    sizes = math.fsum(count * abs(law.mesh.kappa) for law, count in laws) + abs(power.log_scale) + abs(kappa)
+    slip = (
+        16
+        * UNIT_ROUNDOFF
+        * (math.fsum(count * (abs(law.mesh.offset) + abs(law.first) * h) for law, count in laws) + (abs(start) + n) * h)
+    )
+    relative = math.expm1(2 * t * slip + 2 * power.scale_error + 16 * UNIT_ROUNDOFF * (1 + sizes))
+    out_low = out_high = lost = -math.inf
+    if not whole:
+        low, high = origin + start * h, origin + (start + n) * h
+        reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
+        out_low = Tail(laws, window.theta_low, -1, t if side > 0 else 0.0).log_weight_beyond(low + reach)
+        out_high = Tail(laws, window.theta_high, +1).log_beyond(high - reach)
+        lost = kappa - t * high + out_high + 1e-9 * (1 + abs(kappa) + abs(t * high))
+    if side > 0:
+        places_at = origin + (start + np.arange(len(values), dtype=np.float64)) * h
+        tails = Tail(laws, window.theta_low, -1), Tail(laws, window.theta_high, +1)
+        reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
+        log_most = np.minimum(tails[0].log_beyond_each(places_at + reach), tails[1].log_beyond_each(places_at - reach))
+        # one place of the sum weighs no more than the tail that it begins, whatever the transform makes of it
+        most = np.exp(np.maximum(log_most, -700.0)) * (1 + 1e-9)
+        mass = np.minimum(np.maximum(values + power.error, 0.0), most) * (1 + relative)
+        mass[0] += _exp(out_low) * (1 + relative) * (1 + 1e-9)
+    else:
+        outside = (_exp(out_low) + _exp(out_high)) * (1 + 1e-9)
+        mass = np.maximum(values - power.error - outside, 0.0) * max(1 - relative, 0.0)
+    moved = Mesh(origin + side * slip, h, t, kappa + side * t * slip)
+    return (GridLaw(moved, start, mass) if mass.any() else empty), lost
+
+
+def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
+    """The law spread (merged) on to a grid of gap h on which its heaviest atom lies."""
+    if not law.mass.any():
+        return GridLaw(replace(law.mesh, h=h), 0, np.zeros(1))
+    offset = float(law.losses[int(np.argmax(law.mass))])
+    if side > 0:
+        return _coarsened(law, replace(law.mesh, offset=offset, h=h), side)
+    best = _coarsened(law, replace(law.mesh, offset=offset, h=h), side)
+    if best.mesh.offset != offset:
+        # the merged mode is not where the heaviest atom is: cut the cells around it
+        again = _coarsened(law, replace(law.mesh, offset=best.mesh.offset, h=h), side)
+        best = max(best, again, key=lambda one: one.log_mass)
+    return best
+
+
+def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
+    """On one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
+
+    A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
+    """
+    held = np.flatnonzero(law.mass)
+    loss, mass = law.losses[held], law.mass[held]
+    slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
+    place = (loss - mesh.offset) / mesh.h
+    at = np.floor(place + slip / mesh.h)
+    down = loss - (mesh.offset + at * mesh.h)
+    down = np.where(down < slip, 0.0, np.minimum(down, mesh.h))
+    lowest = int(at.min()) - 1
+    n = int(at.max()) - lowest + 2
+    cell = at.astype(np.intp) - lowest
+    mass = mass * np.exp(-mesh.t * down)
+    upper = _sides(cell, down, mass * np.exp(-mesh.t * down), mesh.h, n)
+    w, rest = shares(down, np.full(len(down), mesh.h))
+    atoms = np.bincount(cell, minlength=n)
+    left: Array = np.bincount(2 * cell + upper, mass * w, 2 * n).reshape(n, 2).T.astype(np.float64)
+    right: Array = np.bincount(2 * cell + upper, mass * rest, 2 * n).reshape(n, 2).T.astype(np.float64)
+    error = UNIT_ROUNDOFF * (32 + 8 * mesh.t * mesh.h + int(atoms.max()))  # of every sum of masses
+    doubt = np.zeros(n) if side > 0 else error * (right[0] + left[1])  # what the excess of a knot is a sum of
+    cells = Cells(np.arange(lowest, lowest + n + 1), left, right, doubt, np.full(n, error), Points.none())
+    if side > 0:
+        right[1] += atoms * UNDERFLOW
+        out = spread(cells, mesh)
+    else:
+        out = merge(cells, mesh)
+        rounded_down: Array = np.bincount(cell, mass, n).astype(np.float64) * (1 - 4 * error)
+        out = max(out, GridLaw(mesh, lowest, rounded_down), key=lambda one: one.log_mass)
+    moved = replace(out.mesh, offset=out.mesh.offset + side * slip, kappa=out.mesh.kappa + side * mesh.t * slip)
+    inflate = 1 + side * (8 * UNIT_ROUNDOFF * (1 + abs(moved.kappa)) + 4 * mesh.t * slip)
+    return GridLaw(moved, out.first, out.mass * max(inflate, 0.0))
+
+
+def _sides(cell: npt.NDArray[np.intp], down: Array, p: Array, h: float, n: int) -> npt.NDArray[np.intp]:
+    """0 for atoms in the lower part of their cell, 1 for those in the upper one; see ``cells.langevin_cuts``."""
+    halves = np.bincount(2 * cell + (down > 0.5 * h), p, 2 * n).reshape(n, 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cuts = langevin_cuts(np.log(halves[:, 1]) - np.log(halves[:, 0]), np.full(n, h))
+    return (down > cuts[cell]).astype(np.intp)
+
+
+def _exp(x: float) -> float:
+    return math.exp(min(x, 700.0))
