@@ -18,12 +18,13 @@ from mpmath import mp
 
 import hockeystick as hs
 import oracle
-from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.cells import Mesh, Reach, integrate
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.guide import Guide
 from hockeystick.pairs import (
     BlackBoxPair,
+    Composition,
     DominatingPair,
     GaussianPair,
     LaplacePair,

@@ -12,12 +12,13 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 import oracle
-from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, upper
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
-from hockeystick.pairs import GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import QuadraticTransform, Transform
 
 GAP = 1e-6

@@ -15,15 +15,16 @@ import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
-from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integrate
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.stages import Window
 from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import (
     BlackBoxPair,
+    Composition,
     DominatingPair,
     GaussianPair,
     LaplacePair,

@@ -17,7 +17,7 @@ from flint import acb, arb
 
 import oracle
 from hockeystick import Direction, Plan, dp_sgd
-from hockeystick.engines.composition import Guide
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof import contour as contour_module
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.contour import BallContour, chernoff, moments

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hockeystick import Laplace, Plan, Poisson, RandomizedResponse, Round
-from hockeystick.engines.composition import Composition
 from hockeystick.engines.grid.cells import Mesh
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.layout import Layout, Route, Spread
 from hockeystick.engines.grid.stages import Tail, Window, coarsen, compose
-from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, LaplacePair
+from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair
 from polygons import Number, Polygon, convolved
 
 

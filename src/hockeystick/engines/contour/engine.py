@@ -28,11 +28,13 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Line, Transform
 
 Array = npt.NDArray[np.float64]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from hockeystick.engines.composition import Composition, Guide
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
 from hockeystick.engines.grid.run import MAX_WORK, WORK, Run, Target
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import Composition
 
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10

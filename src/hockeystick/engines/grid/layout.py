@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hockeystick.engines.composition import Composition
 from hockeystick.engines.grid.cells import MAX_LIFT
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import Composition, DominatingPair
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage

@@ -14,14 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hockeystick.engines.composition import Composition, Guide, log_peak
 from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.layout import Layout, Level, Spread, atom_distance
 from hockeystick.engines.grid.stages import Window, coarsen, compose
 from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs.renyi import log_peak
 
 LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak

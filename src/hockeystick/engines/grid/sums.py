@@ -24,11 +24,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.composition import log_peak
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail, Window
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.renyi import log_peak
 
 Array = npt.NDArray[np.float64]
 

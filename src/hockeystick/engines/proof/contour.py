@@ -19,7 +19,7 @@ import math
 
 from flint import acb, arb
 
-from hockeystick.engines.composition import Guide
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.enclosure import Enclosure

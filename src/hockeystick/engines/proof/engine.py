@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from flint import arb
 
-from hockeystick.engines.composition import Guide
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.closed import ClosedForm

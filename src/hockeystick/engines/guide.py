@@ -18,8 +18,6 @@ from hockeystick.numerics.legendre import rule
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 
-__all__ = ["Composition", "Cumulants", "Guide", "log_peak"]
-
 Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
