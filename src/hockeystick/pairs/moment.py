@@ -65,7 +65,7 @@ def atoms(loss: Array, log_p: Array, t: float) -> float:
         return -math.inf
     top = float(exponent.max())
     value = top + math.log(float(np.exp(exponent - top).sum()))
-    return rounded_up(value, 1.0 + abs(top) + float(np.abs(exponent[exponent > top - 50]).max()))
+    return rounded_up(value, 1.0 + abs(top) + float(np.abs(exponent[exponent >= top - 50]).max()))
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:
