@@ -20,11 +20,13 @@ from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.interval import Engine, Interval
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.plan import Plan
 
 T = TypeVar("T")
 
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
+TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
 
 class EngineFactory(Protocol):
@@ -59,7 +61,10 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
     worst, interval = worst_direction(
         compositions(plan),
         lambda composition: _epsilon(composition, delta, gap, engine),
-        lambda composition: _epsilon(composition, delta, COARSE_GAP, engine),
+        lambda composition, best: (
+            (best.lower > 0 and _stays_below(composition, best, best.lower, _log(delta)))
+            or _epsilon(composition, delta, COARSE_GAP, engine).upper <= best.lower
+        ),
     )
     return Bound(
         interval.lower,
@@ -77,7 +82,10 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
     worst, log = worst_direction(
         compositions(plan),
         lambda composition: _log_delta(composition, epsilon, gap, engine),
-        lambda composition: _log_delta(composition, epsilon, COARSE_GAP, engine),
+        lambda composition, best: (
+            _stays_below(composition, best, epsilon, best.lower)
+            or _log_delta(composition, epsilon, COARSE_GAP, engine).upper <= best.lower
+        ),
     )
     ends = (log.lower, log.estimate, log.upper)
     log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
@@ -106,16 +114,17 @@ def checked_gap(gap: float) -> float:
 
 
 def worst_direction(
-    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T], Interval]
+    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], below: Callable[[T, Interval], bool]
 ) -> tuple[Direction, Interval]:
     """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
 
-    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below.
+    The first direction is asked at the gap wanted. Another one is not, where it is seen to lie ``below`` the lower end
+    of what has been found.
     """
     (direction, leader), *others = directions
     best_direction, best = direction, ask(leader)
     for other, subject in others:
-        if glance(subject).upper <= best.lower:
+        if below(subject, best):
             continue
         found = ask(subject)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
@@ -123,6 +132,21 @@ def worst_direction(
             best_direction, best = other, found
         best = replace(best, lower=lower, estimate=min(max(estimate, lower), best.upper))
     return best_direction, best
+
+
+def _stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
+    """Whether a Renyi bound shows that a direction has at most that log delta: orders from the other's tilt upwards."""
+    if best.tilt is None or composition.infinite_mass:
+        return False
+    before = math.inf
+    for factor in TILTS_ABOVE:
+        bound = log_delta_from(composition, factor * best.tilt, epsilon)
+        if bound <= log_delta:
+            return True
+        if not bound < before:  # convex in t
+            return False
+        before = bound
+    return False
 
 
 def _epsilon(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:

@@ -11,13 +11,20 @@ from hockeystick.errors import UnsupportedError
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Certified ends and the best guess between, of one direction; ``limited``: what kept it from the asked gap."""
+    """Certified ends and the best guess between, of one direction.
+
+    Attributes:
+        limited: what kept it from the asked gap.
+        engine: what answered.
+        tilt: about the saddle point of the answer, where the engine knows it: a hint for the other direction.
+    """
 
     lower: float
     estimate: float
     upper: float
     limited: str | None = None
     engine: str = "exact"
+    tilt: float | None = None
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:

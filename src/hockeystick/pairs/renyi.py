@@ -58,14 +58,15 @@ def renyi_epsilon(composition: Composition, log_delta: float, start: float = 1.0
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
+def log_delta_from(composition: Composition, t: float, epsilon: float) -> float:
+    """An upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
+    k = log_moment(composition, t)
+    return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
+
+
 def renyi_log_delta(composition: Composition, epsilon: float, start: float = 1.0) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-
-    def bound(t: float) -> float:
-        k = log_moment(composition, t)
-        return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
-
-    found = _least(bound, start)
+    found = _least(lambda t: log_delta_from(composition, t, epsilon), start)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 

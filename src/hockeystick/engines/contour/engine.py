@@ -106,7 +106,7 @@ class ContourEngine:
             else:
                 sharpness *= 0.05
         assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap)
+        return _labelled(best, best.upper - best.lower <= gap, tilt)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -145,7 +145,7 @@ class ContourEngine:
                 sharpness *= 0.05
             guess, tilt = root, min(guide.saddle(root), 0.99 * limit)
         assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf)
+        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt)
 
     def _seeing(self, guide: Guide, floor: float, place: Callable[[Guide], float]) -> tuple[Guide, float, float]:
         """A guide whose nodes reach as far as the tilt looks, the tilt, and up to where the guide may be believed.
@@ -171,10 +171,9 @@ class ContourEngine:
         return upper(self._transforms, tilt) <= seen + 0.1 + 0.01 * abs(seen)
 
 
-def _labelled(found: Interval, narrow: bool) -> Interval:
-    return replace(
-        found, engine="contour", limited=None if narrow else "rounding or remainders keep it from the asked gap"
-    )
+def _labelled(found: Interval, narrow: bool, tilt: float) -> Interval:
+    limited = None if narrow else "rounding or remainders keep it from the asked gap"
+    return replace(found, engine="contour", limited=limited, tilt=tilt)
 
 
 def _placed_at(log_delta: float) -> Callable[[Guide], float]:
