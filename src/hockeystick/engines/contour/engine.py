@@ -47,6 +47,9 @@ EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
+SHORT = 3000  # points of a sum whose place is only guessed
+Aim = tuple[Guide, tuple[float, float], float, float]
+"""Guide; saddle point and where it may be believed; epsilon; log delta: where a contour is laid."""
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
 GUIDES = 3  # that see deeper and deeper
@@ -133,7 +136,12 @@ class ContourEngine:
         slope, sharpness, best = tilt, 0.1, None
         for attempt in range(ATTEMPTS):
             tolerance = min(sharpness * gap * guess * slope, 1e-2) if guess > 0 else 1e-4
-            contour = _Contour(self._transforms, guide, (tilt, limit), guess, target, tolerance)
+            aim = guide, (tilt, limit), guess, target
+            coarse = False
+            if attempt:
+                contour = _Contour(self._transforms, *aim, tolerance)
+            else:
+                contour, coarse = self._first(aim, tolerance)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
@@ -141,11 +149,20 @@ class ContourEngine:
                 break
             if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
                 break
-            if abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
+            if coarse:
+                sharpness = 0.3
+            elif abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
                 sharpness *= 0.05
             guess, tilt = root, min(guide.saddle(root), 0.99 * limit)
         assert best is not None
         return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt)
+
+    def _first(self, aim: Aim, tolerance: float) -> tuple[_Contour, bool]:
+        """A first contour; where it would be long, a coarse one, which is enough to see how far off the guess was."""
+        try:
+            return _Contour(self._transforms, *aim, tolerance, SHORT), False
+        except NotApplicableError:
+            return _Contour(self._transforms, *aim, max(tolerance, 1e-2)), True
 
     def _seeing(self, guide: Guide, floor: float, place: Callable[[Guide], float]) -> tuple[Guide, float, float]:
         """A guide whose nodes reach as far as the tilt looks, the tilt, and up to where the guide may be believed.
@@ -204,6 +221,10 @@ class _Contour:
         epsilon: where to look.
         depth: about log delta there.
         tolerance: wanted relative size of the remainders together.
+        longest: most points of the sum.
+
+    Raises:
+        NotApplicableError: it would be longer, or a remainder cannot be bounded.
     """
 
     def __init__(
@@ -214,6 +235,7 @@ class _Contour:
         epsilon: float,
         depth: float,
         tolerance: float,
+        longest: int = MAX_POINTS,
     ) -> None:
         self._transforms, self._guide = transforms, guide
         tolerance = max(tolerance, LEAST_TOLERANCE)
@@ -230,7 +252,7 @@ class _Contour:
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
         step = 2 * math.pi / self.period
-        reach, self._log_tail = cut(transforms, self.t, step, wanted - top, cumulants.k2, MAX_POINTS)
+        reach, self._log_tail = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
         count = math.ceil(reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
         # an error of K weighs e^(K - t eps), the sum of the moduli, against delta
@@ -242,6 +264,10 @@ class _Contour:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
         self._k, self._k_error = self._summed(lines, step, count)
         self._k_top = float(self._k[0].real + self._k_error[0])
+        self._z = self.t + 1j * self.s
+        self._terms = np.exp(self._k - self._k_top) / (self._z * (1 + self._z))
+        self._terms[1:] *= 2
+        self._sizes = np.abs(self._terms)
 
     @staticmethod
     def _summed(lines: list[tuple[Line, int]], step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -286,17 +312,17 @@ class _Contour:
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
-        z = self.t + 1j * self.s
-        values = np.exp(self._k - self._k_top - 1j * epsilon * self.s) / (z * (1 + z))
-        values[1:] *= 2
-        sizes = np.abs(values)
+        # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
+        block = math.isqrt(len(self.s)) + 1
+        phases = np.multiply.outer(np.exp(-1j * epsilon * self.s[::block]), np.exp(-1j * epsilon * self.s[:block]))
+        values = self._terms * phases.ravel()[: len(self.s)]
         # exponent: K's own error, eps s, and a few roundings; then the sum
-        error = self._k_error + UNIT_ROUNDOFF * (16 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + BLOCK)
+        error = self._k_error + UNIT_ROUNDOFF * (24 + 4 * abs(epsilon) * self.s + 4 * abs(self._k_top) + BLOCK)
         scale = 1 / self.period
         return (
             blocked_sum(values.real) * scale,
-            float((sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
-            -float((values * z).real.sum()) * scale,
+            float((self._sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
+            -float((values * self._z).real.sum()) * scale,
         )
 
     def log_delta(self, epsilon: float) -> Interval:
