@@ -140,7 +140,7 @@ def _stays_below(composition: Composition, best: Interval, epsilon: float, log_d
         return False
     before = math.inf
     for factor in TILTS_ABOVE:
-        bound = log_delta_from(composition, factor * best.tilt, epsilon)
+        bound = log_delta_from(composition, factor * best.tilt, epsilon, COARSE_GAP)
         if bound <= log_delta:
             return True
         if not bound < before:  # convex in t
