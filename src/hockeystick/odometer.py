@@ -101,13 +101,13 @@ class Accountant:
         """The number of steps."""
         return sum(item.count for item in self._history)
 
-    def epsilon(self, delta: float, *, gap: float | None = None) -> Bound:
+    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
         """What was spent so far: see :meth:`Plan.epsilon`."""
-        return self.plan.epsilon(delta, gap=gap)
+        return self.plan.epsilon(delta, gap=gap, proof=proof)
 
-    def delta(self, epsilon: float, *, gap: float | None = None) -> DeltaBound:
+    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
         """What was spent so far: see :meth:`Plan.delta`."""
-        return self.plan.delta(epsilon, gap=gap)
+        return self.plan.delta(epsilon, gap=gap, proof=proof)
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on elsewhere, in types that JSON has; for checkpoints.
