@@ -1,7 +1,8 @@
 """The sharpest engine that applies; the interval names the one that answered.
 
 Engines are asked in order of sharpness. One that falls short of the asked gap says why, and the next is asked too; what
-both allow is certified. Where none has an upper end that is worth anything, the Renyi bound has.
+both allow is certified. The Renyi bound stands behind the grid: it is the sharper one near the largest loss, and the
+only one where no engine has an upper end that is worth anything.
 """
 
 from __future__ import annotations
@@ -49,12 +50,19 @@ class AutoEngine:
                 reasons.append(str(error))
                 continue
             best = found if best is None else _shared(best, found)
-            if best.limited is None or best.upper - best.lower <= NARROW * min(abs(best.upper), 1.0):
+            if engine is not GridEngine and (best.limited is None or _narrow(best)):
                 return best
         rough = ask(RenyiEngine(self._composition))
         if best is None:
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
-        return best if best.upper <= rough.upper else best.intersected(replace(rough, limited=best.limited))
+        if best.upper <= rough.upper:
+            return best
+        upper, name = rough.upper, rough.engine if best.limited else best.engine
+        return Interval(min(best.lower, upper), min(best.estimate, upper), upper, best.limited, name, best.tilt)
+
+
+def _narrow(found: Interval) -> bool:
+    return found.upper - found.lower <= NARROW * min(abs(found.upper), 1.0)
 
 
 def _shared(first: Interval, second: Interval) -> Interval:
