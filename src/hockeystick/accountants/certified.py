@@ -110,14 +110,17 @@ def worst_direction(
 ) -> tuple[Direction, Interval]:
     """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
 
-    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below.
+    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below, or where
+    it was limited itself: what a wide gap does not allow, a narrow one does not either.
     """
     (direction, leader), *others = directions
     best_direction, best = direction, ask(leader)
     for other, subject in others:
-        if glance(subject).upper <= best.lower:
+        found = glance(subject)
+        if found.upper <= best.lower:
             continue
-        found = ask(subject)
+        if found.limited is None:
+            found = ask(subject)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
         if found.upper > best.upper:
             best_direction, best = other, found

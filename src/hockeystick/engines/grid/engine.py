@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
-from hockeystick.engines.grid.run import MAX_WORK, WORK, Run, Target
+from hockeystick.engines.grid.run import Run, Target
+from hockeystick.engines.grid.work import WORK, Work
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.rounding import next_up
@@ -66,7 +67,7 @@ class GridEngine:
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share, slope, work = 0.6, tilt, 0.0
+        share, slope, work = 0.6, tilt, Work()
         limited = "refining the mesh no longer narrowed the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
@@ -77,19 +78,18 @@ class GridEngine:
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:
-                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share))
+                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share, query.looks), work)
+                lower, upper = run.sums()
             except NotApplicableError as error:
                 best, limited = best or query.anything(), str(error)
                 if best is None:
                     raise
                 break
-            lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
-            work += run.work + len(upper)
-            if width <= gap or run.limited or work > MAX_WORK:
-                limited = run.limited or (WORK if work > MAX_WORK else limited)
+            if width <= gap or run.limited or work.left <= 0:
+                limited = run.limited or (WORK if work.left <= 0 else limited)
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope
