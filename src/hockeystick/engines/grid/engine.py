@@ -16,6 +16,7 @@ from hockeystick.pairs import Composition
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10
 DEEPEST = -5000.0  # log of a delta that is computed
+HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 
@@ -43,6 +44,12 @@ class GridEngine:
         """Where delta is too small to be worth a grid: at most what it is at a smaller epsilon."""
         guide = Guide(self.composition, DEEPEST - 50.0)
         nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
+        for _ in range(HALVINGS):
+            if Guide.reaching(self.composition, nearer)[2] >= DEEPEST:
+                break
+            nearer *= 0.5
+        else:
+            raise NotApplicableError(f"log delta is below {DEEPEST:g} far below the epsilon asked")
         found = self.log_delta(nearer, max(gap, 0.1))
         return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
 
