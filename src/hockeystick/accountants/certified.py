@@ -62,8 +62,9 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
         compositions(plan),
         lambda composition: _epsilon(composition, delta, gap, engine),
         lambda composition, best: (
-            (best.lower > 0 and _stays_below(composition, best, best.lower, _log(delta)))
-            or _epsilon(composition, delta, COARSE_GAP, engine).upper <= best.lower
+            Interval(0.0, best.lower, best.lower)
+            if best.lower > 0 and _stays_below(composition, best, best.lower, _log(delta))
+            else _epsilon(composition, delta, COARSE_GAP, engine)
         ),
     )
     return Bound(
@@ -83,8 +84,9 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
         compositions(plan),
         lambda composition: _log_delta(composition, epsilon, gap, engine),
         lambda composition, best: (
-            _stays_below(composition, best, epsilon, best.lower)
-            or _log_delta(composition, epsilon, COARSE_GAP, engine).upper <= best.lower
+            Interval(-math.inf, best.lower, best.lower)
+            if _stays_below(composition, best, epsilon, best.lower)
+            else _log_delta(composition, epsilon, COARSE_GAP, engine)
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
@@ -114,19 +116,21 @@ def checked_gap(gap: float) -> float:
 
 
 def worst_direction(
-    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], below: Callable[[T, Interval], bool]
+    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T, Interval], Interval]
 ) -> tuple[Direction, Interval]:
     """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
 
-    The first direction is asked at the gap wanted. Another one is not, where it is seen to lie ``below`` the lower end
-    of what has been found.
+    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below what has been
+    found, or where it was limited itself: what a wide gap does not allow, a narrow one does not either.
     """
     (direction, leader), *others = directions
     best_direction, best = direction, ask(leader)
     for other, subject in others:
-        if below(subject, best):
+        found = glance(subject, best)
+        if found.upper <= best.lower:
             continue
-        found = ask(subject)
+        if found.limited is None:
+            found = ask(subject)
         lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
         if found.upper > best.upper:
             best_direction, best = other, found

@@ -52,7 +52,7 @@ class ProvedAccountant(Accountant):
             worst, found = worst_direction(
                 _directions(plan),
                 lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
-                lambda direct, best: _epsilon(direct, written(delta), _quick_epsilon).upper <= best.lower,
+                lambda direct, _: _epsilon(direct, written(delta), _quick_epsilon),
             )
         return _bound(found, worst)
 
@@ -63,7 +63,7 @@ class ProvedAccountant(Accountant):
             worst, log = worst_direction(
                 _directions(plan),
                 lambda direct: _log_delta(direct, written(epsilon), partial(_sharp_delta, gap=gap)),
-                lambda direct, best: _log_delta(direct, written(epsilon), _quick_delta).upper <= best.lower,
+                lambda direct, _: _log_delta(direct, written(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
             lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.grid.work import KNOT, NODE, PLACE, Work, check_range
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -41,7 +42,7 @@ TAIL_SHARE = 0.15
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
 MAX_TILTED_GAP = 600.0
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
-MAX_PANELS = 1 << 23  # of one round
+MAX_PANELS = 1 << 23  # of one round, whatever may be spent
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
 UNDERFLOW = 1e-300
 ON_GRID = (
@@ -136,12 +137,15 @@ def ends(smooth: SmoothPart, mesh: Mesh, reach: Reach) -> tuple[Array, Array, bo
     return x, losses, cut
 
 
-def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
-    """All cells that hold mass, as far as ``reach`` asks.
+def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None = None) -> Cells:
+    """All cells that hold mass, as far as ``reach`` asks; ``work`` is what may be spent, all that one answer may by
+    default.
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
+        NotApplicableError: that would take too many cells or evaluations.
     """
+    work = work or Work()
     if mesh.t * mesh.h > MAX_TILTED_GAP:
         raise OverflowError(f"a tilt of {mesh.t:.3g} over a gap of {mesh.h:.3g} is beyond the range of a double")
     atoms = pair.atoms.finite()
@@ -158,10 +162,14 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
         highs.append(float(losses[1]))
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
-    knots = np.arange(first, last + 1)
+    check_range(last - first, "one round")
+    work.charge(PLACE * (last - first), "one round reaches too far")
     if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
+    else:
+        knots = np.arange(first, last + 1)
     n = len(knots) - 1
+    work.charge(KNOT * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
@@ -169,7 +177,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach) -> Cells:
     cells.below = math.exp(min(log_mass + mesh.t * third - mesh.kappa, 700.0)) * (1 + 1e-9)
     if pair.smooth is not None:
         cells.underflow = UNDERFLOW
-        _add_smooth(cells, pair.smooth, mesh, x_low, x_high)
+        _add_smooth(cells, pair.smooth, mesh, (x_low, x_high), work)
     if len(loss):
         _add_atoms(cells, loss, log_p, mesh)
     return cells
@@ -245,14 +253,14 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
         cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
 
 
-def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_high: float) -> None:
+def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[float, float], work: Work) -> None:
     grid: Array = mesh.offset + cells.knots.astype(np.float64) * mesh.h
     halves = np.empty(2 * len(grid) - 1)
     halves[::2] = grid
     halves[1::2] = 0.5 * (grid[1:] + grid[:-1])
 
     def outcomes(losses: Array) -> Array:
-        return np.minimum(np.maximum(smooth.outcome(losses), x_low), x_high)
+        return np.minimum(np.maximum(smooth.outcome(losses), between[0]), between[1])
 
     edges = outcomes(halves)
     halves[1::2] = _cuts(smooth, edges, grid)
@@ -269,11 +277,12 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, x_low: float, x_hi
     ):
         where = np.flatnonzero(chosen)
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
-        if float(needed.sum()) > MAX_PANELS:
+        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MAX_NODES:
             raise NotApplicableError(
                 f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
                 "ask for a smaller epsilon or a larger delta"
             )
+        work.charge(NODE * nodes * float(needed.sum()), "one round needs too many panels")
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)

@@ -6,7 +6,8 @@ import math
 from dataclasses import replace
 
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
-from hockeystick.engines.grid.run import MAX_WORK, WORK, Run, Target
+from hockeystick.engines.grid.run import Run, Target
+from hockeystick.engines.grid.work import WORK, Work
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import Interval, NotApplicableError
 from hockeystick.numerics.rounding import next_up
@@ -15,6 +16,7 @@ from hockeystick.pairs import Composition
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10
 DEEPEST = -5000.0  # log of a delta that is computed
+HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
 
@@ -42,6 +44,12 @@ class GridEngine:
         """Where delta is too small to be worth a grid: at most what it is at a smaller epsilon."""
         guide = Guide(self.composition, DEEPEST - 50.0)
         nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
+        for _ in range(HALVINGS):
+            if Guide.reaching(self.composition, nearer)[2] >= DEEPEST:
+                break
+            nearer *= 0.5
+        else:
+            raise NotApplicableError(f"log delta is below {DEEPEST:g} far below the epsilon asked")
         found = self.log_delta(nearer, max(gap, 0.1))
         return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
 
@@ -66,7 +74,7 @@ class GridEngine:
     def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share, slope, work = 0.6, tilt, 0.0
+        share, slope, work = 0.6, tilt, Work()
         limited = "refining the mesh no longer narrowed the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)
@@ -77,19 +85,18 @@ class GridEngine:
             asked = min(max(query.tolerance(gap, epsilon, slope), LEAST_TOLERANCE), 1.0)
             bend = max(min(tilt, query.steepest(gap, epsilon)), guide.least_tilt(epsilon, depth + MAX_CONTRAST, tilt))
             try:
-                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share))
+                run = Run(self.composition, guide, Target(epsilon, bend, depth, asked, share, query.looks), work)
+                lower, upper = run.sums()
             except NotApplicableError as error:
                 best, limited = best or query.anything(), str(error)
                 if best is None:
                     raise
                 break
-            lower, upper = run.sums()
             found = query.measure(lower, upper, run.slope(tilt))
             best = found if best is None else best.intersected(found)
             width = query.width(best)
-            work += run.work + len(upper)
-            if width <= gap or run.limited or work > MAX_WORK:
-                limited = run.limited or (WORK if work > MAX_WORK else limited)
+            if width <= gap or run.limited or work.left <= 0:
+                limited = run.limited or (WORK if work.left <= 0 else limited)
                 break
             at = query.epsilon(best)
             deeper, slope = query.depth(depth, best), upper.slope(at) or slope

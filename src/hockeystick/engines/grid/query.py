@@ -16,6 +16,11 @@ FARTHEST = 1e18  # epsilon up to which is searched
 class Query(Protocol):
     """What is asked: where to look, how narrow the two sides' log delta must be, and how to read the answer off."""
 
+    @property
+    def looks(self) -> int:
+        """About how many values of delta an answer takes, of either sum."""
+        ...
+
     def epsilon(self, best: Interval | None) -> float:
         """Where to look, given what is known."""
         ...
@@ -50,6 +55,11 @@ class DeltaQuery:
     """log delta at an epsilon; width absolute in log delta, which is relative in delta."""
 
     at: float
+
+    @property
+    def looks(self) -> int:
+        """One, and two for the slope."""
+        return 3
 
     def epsilon(self, best: Interval | None) -> float:
         """Where to look."""
@@ -92,6 +102,11 @@ class EpsilonQuery:
     guess: float
     gap: float
     supremum: float = math.inf
+
+    @property
+    def looks(self) -> int:
+        """A search."""
+        return 25
 
     def epsilon(self, best: Interval | None) -> float:
         """Where to look."""

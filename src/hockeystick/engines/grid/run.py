@@ -17,8 +17,20 @@ import numpy as np
 from hockeystick.engines.grid.cells import MAX_LIFT, Mesh, Reach, ends, integrate
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.engines.grid.layout import Layout, Level, Spread, atom_distance
-from hockeystick.engines.grid.stages import Window, coarsen, compose
-from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.grid.stages import WHOLE_PERIOD, Window, coarsen, compose
+from hockeystick.engines.grid.sums import FADE, GridSum
+from hockeystick.engines.grid.work import (
+    ATOM,
+    LAYOUT_POINT,
+    MEMORY,
+    PLACE,
+    POINT,
+    SEEN,
+    WORK,
+    Work,
+    WorkLimitError,
+    check_range,
+)
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.pairs import Composition, DominatingPair
@@ -28,11 +40,12 @@ LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
 MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
-MAX_WORK = 1 << 22  # cells and points, of all the grids that one answer takes
-WORK = "a finer mesh would take too long"
+FIT_SHARE = 0.8  # of the work that is left, which one mesh may take
+WORTHWHILE = 0.85  # of the last gap: a gap that is not finer than that is not tried
+COARSENINGS = 2
+COARSER = 8.0  # times the gap, where the mesh first meant takes too long
 HOPELESS = 100.0  # times the asked difference: stages that end there are given up
 REALIGNMENTS = 2
-MEMORY = "the mesh is as fine as the memory limit allows"
 FITS = 8  # of the mesh to the difference it makes
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
@@ -51,6 +64,7 @@ class Target:
         depth: about log delta there.
         asked: difference wanted of the two sides' log delta; tails and losses are kept well below.
         share: of that, what the mesh may cause by the error law.
+        looks: values of delta that the answer takes.
     """
 
     epsilon: float
@@ -58,6 +72,7 @@ class Target:
     depth: float
     asked: float
     share: float
+    looks: int
 
 
 class Run:
@@ -67,10 +82,14 @@ class Run:
         composition: one direction.
         guide: its approximate cumulants.
         target: what for.
+        work: what may be spent.
+
+    Raises:
+        NotApplicableError: there is no mesh within the limits of work and memory.
     """
 
-    def __init__(self, composition: Composition, guide: Guide, target: Target) -> None:
-        self.composition, self.guide, self.target = composition, guide, target
+    def __init__(self, composition: Composition, guide: Guide, target: Target, work: Work) -> None:
+        self.composition, self.guide, self.target, self.work = composition, guide, target, work
         self.limited: str | None = None
         log_share = math.log(min(target.asked, 1e-2)) - 8.0 - math.log(composition.count)
         self.reach = Reach(target.depth + log_share, log_share)
@@ -94,15 +113,30 @@ class Run:
         self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads)
         self.lower: Counted = []
         self.upper: Counted = []
-        self.work = 0.0  # cells and points of all grids built
+        self.log_lost = self._log_lost
         self._deeper = 0.0  # by how much the log of the P-mass above a block's window is to be lower
         self.apart = 0.0  # what the laws built make of it
+        # of all the grids, were they as fine as the layout says
+        self._cost = LAYOUT_POINT * self.layout.points(self.window.high - self.window.low, self.spreads)
         self._fit(asked)
         if self.layout.staged and not self.apart <= HOPELESS * asked:  # low tails too heavy for blocks
-            self.layout = Layout.of(composition, t, asked, self.window.high - self.window.low, self.spreads, False)
-            self.limited, self.work = (self.limited, self.work) if self.layout.staged else (None, 0.0)
-            if not self.layout.staged:
+            self._try_one_grid(asked)
+
+    def _try_one_grid(self, asked: float) -> None:
+        """One grid for all rounds instead of stages, where that is possible and better."""
+        staged = self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited
+        width = self.window.high - self.window.low
+        self.layout = Layout.of(self.composition, self.t, asked, width, self.spreads, False)
+        if not self.layout.staged:
+            self._cost, self.limited = LAYOUT_POINT * self.layout.points(width, self.spreads), None
+            self.lower, self.upper, self.log_lost = [], [], self._log_lost
+            try:
                 self._fit(asked)
+            except NotApplicableError:
+                self.apart = math.nan
+            if self.apart < staged[4] or math.isnan(staged[4]):
+                return
+        self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited = staged
 
     @property
     def h(self) -> float:
@@ -110,11 +144,24 @@ class Run:
         return self.lower[0][0].mesh.h
 
     def sums(self) -> tuple[GridSum, GridSum]:
-        """Lower and upper sum."""
+        """Lower and upper sum.
+
+        Raises:
+            NotApplicableError: the window takes too many places of the grid.
+        """
+        check_range((self.window.high - self.window.low) / self.h, "the sum")
+        self.work.spend(self._sums_cost(self.h) + PLACE * sum(len(law.mass) for law, _ in self.lower + self.upper))
         return (
             GridSum(self.lower, self.window, -1, self.log_lost),
             GridSum(self.upper, self.window, +1, self.log_lost),
         )
+
+    def _sums_cost(self, h: float) -> float:
+        """Of both sums and of what is read off them, on a grid of gap h; it falls as 1/h."""
+        width = self.window.high - self.window.low
+        seen = min(width, FADE / self.t + math.log1p(1 / self.t))
+        laws = 2 * sum(len(route.copies) for route in self.layout.routes)
+        return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
         """About -d log delta / d eps: the saddle, or where that is tiny what the width of the law allows."""
@@ -147,23 +194,33 @@ class Run:
         return t, window
 
     def _fit(self, asked: float) -> None:
-        """Bring the laws to the asked difference of the two sides' cumulants."""
-        scale, width = 1.0, self.window.high - self.window.low
+        """Bring the laws to the asked difference of the two sides' cumulants, as far as the work that is left goes."""
+        scale, built, width = 1.0, math.inf, self.window.high - self.window.low
         widest = max(route.unit for route in self.layout.routes) / self.layout.gap or math.inf
         for attempt in range(FITS):
-            scale = self._allowed(scale)
-            self._build(scale, asked)
+            allowed = self._allowed(scale)
+            if max(scale, WORTHWHILE * built) < allowed and scale < built:  # no finer than what there is, or hardly
+                break
+            scale, kept, left = allowed, (self.lower, self.upper, self.log_lost), self.work.left
+            try:
+                self._build(scale, asked)
+            except WorkLimitError:
+                self.limited = WORK
+                self.lower, self.upper, self.log_lost = kept
+                if self.lower:
+                    break
+                if attempt == COARSENINGS or self.layout.fixed:
+                    raise
+                scale *= COARSER
+                continue
+            built, self._cost = scale, (left - self.work.left) * scale
             excess = self.log_lost - (self.target.depth + math.log(min(self.target.asked, 0.1)) - 2.0)
             if excess > 0 and self._deeper == 0:  # the tails built are heavier than the guide's
                 self._deeper = 2 * excess + 20
                 continue
             pairs = zip(self.lower, self.upper, strict=True)
             self.apart = apart = math.fsum(n * (b.log_mass - a.log_mass) for (a, n), (b, _) in pairs)
-            self.work += self.layout.points(width, self.spreads) / scale
-            if self.limited or self.layout.fixed or attempt == FITS - 1:
-                break
-            if self.work > MAX_WORK:
-                self.limited = WORK if apart > 1.3 * asked else None
+            if self.limited or self.layout.fixed:
                 break
             if apart > 1.3 * asked:
                 scale *= max(math.sqrt(0.8 * asked / apart), 0.1) if math.isfinite(apart) else 0.1
@@ -173,13 +230,16 @@ class Run:
                 break
 
     def _allowed(self, scale: float) -> float:
-        """The scale within the limit of memory for the last grid."""
+        """The scale within the limits of memory for the last grid and of work for all."""
         least = (self.window.high - self.window.low) / MAX_POINTS / self.layout.gap
         for route, one in zip(self.layout.routes, self.spreads, strict=True):
             reach = one.of(route.levels[-1].rounds) if route.levels else one.span
             least = max(least, reach / MAX_CELLS / self.layout.gap)
         if scale < least:
             scale, self.limited = least, MEMORY
+        least = (self._cost + self._sums_cost(self.layout.gap)) / max(FIT_SHARE * self.work.left, 1.0)
+        if scale < least and not self.layout.fixed:
+            scale, self.limited = least, WORK
         return scale
 
     def _build(self, scale: float, asked: float) -> None:
@@ -208,11 +268,24 @@ class Run:
         finest = (window.high - window.low) / MAX_POINTS
         if parts[0][0].mesh.h < finest:
             self.limited = MEMORY
-            parts = [(coarsen(law, finest, side), n) for law, n in parts]
+            parts = [(self._coarsened(law, finest, side), n) for law, n in parts]
+        h = parts[0][0].mesh.h
+        length = sum(n * (len(law.mass) - 1) for law, n in parts) + 1
+        places = min((window.high - window.low) / h, max(length, WHOLE_PERIOD))
+        check_range(places, "a block")
+        cost = POINT * len(parts) * places + PLACE * sum(len(law.mass) for law, _ in parts)
+        self.work.charge(cost, "blocks of rounds reach too far")
         law, lost = compose(parts, window, side)
         if side > 0:
             self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
-        return law if law.mesh.h == gap else coarsen(law, gap, side)
+        return law if law.mesh.h == gap else self._coarsened(law, gap, side)
+
+    def _coarsened(self, law: GridLaw, h: float, side: int) -> GridLaw:
+        """Put on another grid, at its price."""
+        places = len(law.mass) * law.mesh.h / h
+        check_range(places, "a block on the common grid")
+        self.work.charge(ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
+        return coarsen(law, h, side)
 
     def _block_window(self, i: int, level: Level) -> Window:
         """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above."""
@@ -260,7 +333,7 @@ class Run:
                 whole = replace(reach, log_low=-math.inf)
                 if self._span(pair, mesh.kappa, whole) < MAX_CELLS * mesh.h:
                     reach = whole
-            cells = integrate(pair, mesh, reach)
+            cells = integrate(pair, mesh, reach, self.work)
         except OverflowError as error:
             raise NotApplicableError(f"the grid engine cannot answer within its memory: {error}") from error
         if cells.worst_slip > MAX_SLIP:
