@@ -96,10 +96,8 @@ class BallContour:
         self.step = 2 * math.pi / (period * 1.02)
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
-        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step)
+        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step, MAX_POINTS)
         count = math.ceil(cut.reach / self.step) + 1
-        if count > MAX_POINTS:
-            raise NotApplicableError("too few sampled rounds for a proof: the sum would be too long")
         number = rounds.number
         log_inner = wanted - max(top, depth) - math.log(number) - 3.0  # relative remainder of one round's m
         self.bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()

@@ -61,8 +61,6 @@ class ProofEngine:
         single = list(rounds.sampled.values()) == [1]
         self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
         self._atoms = kinds == 1 and bool(rounds.boxes)
-        if not (rounds.mu_squared or rounds.sampled or self._atoms):
-            raise NotApplicableError("Laplace rounds have a proof only beside unsampled Gaussian ones")
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.

@@ -29,10 +29,10 @@ from flint import acb, arb
 from hockeystick.adjacency import Direction
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.rounds import SampledGaussian
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
+from hockeystick.numerics.ball_sums import weighted_phases
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
 
 MAX_NODES = 50_000  # of a line
-MAX_PRODUCTS = 10_000_000  # of nodes and points of a line
 STRIPS = 80  # half-widths that are tried
 
 
@@ -139,10 +139,10 @@ class MixtureBalls:
             NotApplicableError: it would take too long.
         """
         grid = self.grid(t, step * (count - 1), log_tolerance)
-        if grid.count > MAX_NODES or grid.count * count > MAX_PRODUCTS:
+        if grid.count > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
-        sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
+        sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)
         c0, c1 = self.step_remainder(t, grid)
         outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
         if not c0 < 1:
