@@ -32,7 +32,7 @@ from hockeystick.engines.proof.rounds import SampledGaussian
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
 
-MAX_NODES = 50_000  # of a line
+MAX_NODES = 400_000  # of a line
 STRIPS = 80  # half-widths that are tried
 
 
