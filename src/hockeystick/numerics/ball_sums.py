@@ -17,6 +17,8 @@ whose term m = 0 is the phase times ``F(s) = (sigma sqrt(2 pi) / D) e^(-sigma^2 
 from __future__ import annotations
 
 import math
+from itertools import accumulate, chain, repeat
+from operator import add, mul
 
 from flint import acb, arb
 
@@ -35,26 +37,25 @@ def weighted_phases(weights: list[Ball], losses: list[Ball], step: Ball, count: 
 
 def gridded_sums(weights: list[Ball], losses: list[Ball], step: Ball, count: int, depth: float) -> list[ComplexBall]:
     """The sums by one Fourier transform."""
-    n = 1 << (4 * count - 1).bit_length()
+    n = 1 << (3 * count - 1).bit_length()
     spacing = 2 * arb.pi() / (step * n)
     ratio = arb(math.sqrt(2 * depth / (1 - 2 * (count - 1) / n)) / (2 * math.pi))  # sigma / D: exact, a choice
     half = math.ceil(float(ratio) * math.sqrt(2 * depth) + 0.5)
     cells, farthest = _spread_out(weights, [loss / spacing for loss in losses], ratio, half, n)
     transform = acb.dft(cells)  # of e^(-2 pi i j b / n): the conjugate, the cells being real
-    total = upper(sum(weights, arb(0)))
     near = half + 1 - farthest
     left_out = arb.pos_inf()
     if near > 0:
         left_out = 2 * (-((near / ratio) ** 2) / 2).exp() / (1 - (-near / ratio**2).exp())
     turn = 2 * arb.pi() * ratio / n  # sigma ds
     scale = 1 / (ratio * (2 * arb.pi()).sqrt())
+    # sigma^2 N (N - 2 s) / 2 = turn^2 n (n - 2 j) / 2: both remainders are largest at the last point
+    last = count - 1
+    alias = 2 / (turn**2 * n * (n - 2 * last) / 2).expm1()
+    error = spread(sum(weights, arb(0)) * (alias + scale * ((turn * last) ** 2 / 2).exp() * left_out))
     out = []
     for j in range(count):
-        # sigma^2 N (N - 2 s) / 2 = turn^2 n (n - 2 j) / 2
-        alias = 2 / (turn**2 * n * (n - 2 * j) / 2).expm1()
-        factor = scale * ((turn * j) ** 2 / 2).exp()
-        error = spread(total * (alias + factor * left_out))
-        value = transform[j] * factor
+        value = transform[j] * (scale * ((turn * j) ** 2 / 2).exp())
         out.append(acb(value.real + error, error - value.imag if j else 0))
     return out
 
@@ -66,7 +67,7 @@ def _spread_out(
 
     With d the distance, ``e^(-(d - k)^2 / (2 r^2)) = e^(-d^2 / (2 r^2)) (e^(d / r^2))^k e^(-k^2 / (2 r^2))``.
     """
-    cells = [arb(0)] * n
+    cells = [arb(0)] * (n + 2 * half)  # those at the ends belong to others, modulo n
     inverse = 1 / (ratio * ratio)
     table = [(-(inverse * (k * k)) / 2).exp() for k in range(half + 1)]
     farthest = arb(0)
@@ -76,12 +77,12 @@ def _spread_out(
         farthest = farthest.max(upper(abs(d)))
         share = weight * (-(d * d * inverse) / 2).exp()
         growth = (d * inverse).exp()
-        up, down, shrink = share, share, 1 / growth
-        at = centre % n
-        cells[at] += share
-        for k in range(1, half + 1):
-            up, down, kernel = up * growth, down * shrink, table[k]
-            above, below = (at + k) % n, (at - k) % n
-            cells[above] += up * kernel
-            cells[below] += down * kernel
-    return [acb(cell) for cell in cells], upper(farthest)
+        at = centre % n + half
+        above = slice(at, at + half + 1)
+        cells[above] = map(add, cells[above], map(mul, table, accumulate(repeat(growth, half), mul, initial=share)))
+        below = slice(at - 1, at - half - 1 if at > half else None, -1)
+        falling = accumulate(repeat(1 / growth, half - 1), mul, initial=share / growth)
+        cells[below] = map(add, cells[below], map(mul, table[1:], falling))
+    for i in chain(range(half), range(n + half, n + 2 * half)):
+        cells[half + (i - half) % n] += cells[i]
+    return [acb(cell) for cell in cells[half : n + half]], upper(farthest)

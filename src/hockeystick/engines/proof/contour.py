@@ -32,7 +32,7 @@ TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias
 MAX_AMPLIFICATION = 12.0  # log of how much more the modulus may weigh at less tilt
 MAX_POINTS = 400_000
-GUARD_BITS = 60
+GUARD_BITS = 44
 MIN_EPSILON = 1e-12  # below which 0 is tried
 
 

@@ -90,10 +90,10 @@ class Decay:
         """
         with precision(self._bits):
             low, high = 0.0, self._first
-            while self._about(high, step) > self._depth:
+            while high <= most * step and self._about(high, step) > self._depth:
                 low, high = high, STRIDE * high
-                if high > most * step:
-                    raise NotApplicableError("too few rounds for a proof: the sum would be too long")
+            if high > most * step:
+                raise NotApplicableError("too few rounds for a proof: the sum would be too long")
             for _ in range(HALVINGS if low else 0):
                 middle = math.sqrt(low * high)
                 low, high = (middle, high) if self._about(middle, step) > self._depth else (low, middle)

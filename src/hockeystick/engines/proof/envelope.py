@@ -11,7 +11,7 @@ sum err by at most ``2 M / (e^(2 pi eta / dx) - 1)``,
     M = 3/2 m(t) e^((eta^2 + Y'^2) / 2) e^((1+t) mu^2 b^2 / 8) cos(mu (eta + Y') / 2)^(-t) ,
 
 ``Y' = Y (max R / cos(nu/2))^p``, ``b = Y' sin(p nu)``, ``nu = mu eta`` (the factor with 1 + t not for add, the cosine
-not for remove), where either
+not for remove; for add it may be replaced by ``(1 - q)^(-t)`` where ``mu (eta + Y') <= pi/2``), where either
 
 - ``p nu + mu (eta + Y') <= pi/2`` and ``p mu Y' <= 0.9 cos(nu/2) cos(nu)``, or
 - p = 0, ``eta <= Y`` and ``mu (eta + Y) < pi``;
@@ -39,6 +39,7 @@ STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu
 FAR_STRIP = 1.0  # its eta
+DIP = 20.0  # of t (mu strip)^2, about 8 times the log of a factor of the remainder
 POWERS = (0.5, 0.25, 0.0)
 SHARES = (1.0, 0.5, 0.25)  # of the largest shift
 MAX_NODES = 20_000
@@ -69,6 +70,8 @@ class EnvelopeBalls:
         log_slack = math.log(min(1e-3 / count, 1e-8))
         self._moment = upper(mixture.values(t, 1.0, 1, log_slack - 2.0)[0].real)
         strip = min(STRIP / self._mu, 4.0)
+        if mixture.falls:
+            strip = min(strip, math.sqrt(DIP / t) / self._mu)
         self._shifts = [Shift(power, self._widest(power, strip), strip) for power in POWERS]
         if not mixture.falls:
             far = min(FAR_SHIFT / self._mu, LARGEST_SHIFT)
@@ -80,7 +83,8 @@ class EnvelopeBalls:
         """The largest Y that the first conditions allow."""
         mu, nu = self._mu, self._mu * strip
         slope = 0.9 / (power * mu) * math.cos(0.5 * nu) * math.cos(nu) if power else math.inf
-        tall = min((0.5 * math.pi - (1 + power) * nu) / mu, slope, LARGEST_SHIFT) * (1 - CAREFUL)
+        steep = 2 * math.sqrt(DIP / self.t) / mu if self.mixture.falls else math.inf
+        tall = min((0.5 * math.pi - (1 + power) * nu) / mu, slope, LARGEST_SHIFT, steep) * (1 - CAREFUL)
         return float(tall * (self._highest / math.cos(0.5 * nu)) ** -power)
 
     def _place(self, log_slack: float) -> None:
@@ -115,8 +119,15 @@ class EnvelopeBalls:
         if self.mixture.rises:
             log_size += (1 + t) * (mu * tall * (power * nu).sin()) ** 2 / 8
         if self.mixture.falls:
-            log_size -= t * (turned / 2).cos().log()
+            log_size += self._log_dip(turned)
         return tall, log_size
+
+    def _log_dip(self, turned: Ball) -> Ball:
+        """By how much ``|g|^(-t)`` may exceed its real values, at most, as a factor of m(t)."""
+        dip = -arb(self.t) * (turned / 2).cos().log()
+        if self.mixture.rises or not turned <= arb.pi() / 2:
+            return dip
+        return dip.min(-arb(self.t) * (1 - ball(self.mixture.item.rate)).log())  # Re g >= 1 - q, and m(t) >= 1
 
     def _build(self) -> None:
         """w, R's two parts and their floating-point shadows."""
