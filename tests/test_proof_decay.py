@@ -49,9 +49,7 @@ def moment(direction: Direction, z: Number) -> Number:
 
 def log_phi(direction: Direction, s: float) -> float:
     with mpmath.workdps(25):
-        return float(
-            mpmath.log(abs(moment(direction, mpmath.mpc(TILT, s)) / moment(direction, mpmath.mpf(TILT))))
-        )
+        return float(mpmath.log(abs(moment(direction, mpmath.mpc(TILT, s)) / moment(direction, mpmath.mpf(TILT)))))
 
 
 def moved_integral(direction: Direction, s: float, shift: Shift) -> float:
@@ -230,3 +228,19 @@ def test_short_sums_are_products_of_matrices(monkeypatch: pytest.MonkeyPatch) ->
         long = weighted_phases(weights, losses, arb(1), 150, 30.0)
     assert all(a.overlaps(b) for a, b in zip(short, long, strict=True))
     assert float(short[7].real.rad()) < 1e-3 * float(long[7].real.rad())
+
+
+@pytest.mark.parametrize(("t", "turned"), [(2.5, 1.0), (40.0, 1.5), (3000.0, 1.5)])
+def test_by_how_much_a_moved_integrand_may_weigh_more(t: float, turned: float) -> None:
+    """``int phi |g(x + ih)|^(-t) / m(t)`` for add: less than the bound, which at large t is not that of the cosine."""
+    mixture = MixtureBalls(SampledGaussian(MU, RATE, Direction.ADD))
+    with precision(80):
+        bound = above(mixture.log_dip(t, arb(turned)))
+    with mpmath.workdps(25):
+        u, h = log_g(MU, RATE), turned / mpmath.mpf(float(MU))
+        knots = [-14, -10, -8, -6, -5, -4, -3, -2, -1, 0, 1, 3, 8]
+        moved = mpmath.quad(lambda x: mpmath.npdf(x) * abs(mpmath.exp(-t * u(mpmath.mpc(x, h)))), knots)
+        still = mpmath.quad(lambda x: mpmath.npdf(x) * mpmath.exp(-t * u(x)), knots)
+        truth = float(mpmath.log(moved / still))
+    assert 0 < truth <= bound <= 30 * truth + 3
+    assert (bound < -0.5 * t * math.log(math.cos(turned / 2))) == (t > 10)

@@ -143,7 +143,7 @@ def truth() -> Fraction:
 
 @pytest.mark.parametrize("tolerance", [3.0, 0.1, 1e-3, 1e-12])
 def test_aliases_and_cut_cover_the_error_of_the_sum(truth: Fraction, tolerance: float) -> None:
-    """Both ends hold on coarse lines and on fine ones; at one of them the lower end would not without the aliases."""
+    """Both ends hold on coarse lines and on fine ones."""
     contour, _ = line(Plan.from_dict(RECORD), Direction.REMOVE, EPSILON, float(truth), tolerance=tolerance)
     with precision(contour.bits):
         found, exact = contour.delta(arb(EPSILON)), ball(truth)
@@ -155,8 +155,29 @@ def test_aliases_and_cut_cover_the_error_of_the_sum(truth: Fraction, tolerance: 
         error = total - exact
         assert -rest <= error
         assert error <= alias + rest
-        assert error > rest or tolerance != 0.1
         assert float((found.upper - found.lower) / exact) < 3 * tolerance
+
+
+def test_without_the_aliases_the_lower_end_would_be_wrong(truth: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where next to nothing is cut off, the error of a coarse line is that of the aliases, and positive."""
+    plan = Plan.from_dict(RECORD)
+
+    class Late:
+        def __init__(self, rounds: ExactRounds, t: float, _: float, variance: float) -> None:
+            self._decay = Decay(rounds, t, -60.0, variance)
+
+        def cut(self, step: float, most: int) -> Cut:
+            return self._decay.cut(step, most)
+
+    monkeypatch.setattr(contour_module, "Decay", Late)
+    contour, _ = line(plan, Direction.REMOVE, EPSILON, float(truth), tolerance=0.1)
+    with precision(contour.bits):
+        exact = ball(truth)
+        rest = contour._rest * contour._size * (-arb(contour.t) * EPSILON).exp()
+        error = contour._sum(arb(EPSILON)) - exact
+        assert rest < error
+        assert error < contour._aliases(arb(EPSILON))
+        assert contour.delta(arb(EPSILON)).lower < exact
 
 
 def test_what_the_cut_leaves_out(truth: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:

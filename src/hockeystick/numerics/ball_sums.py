@@ -1,7 +1,8 @@
 """``sum_x w_x e^(i s_j L_x)`` on equidistant ``s_j = j ds``, weights w >= 0, every term a ball.
 
-Short sums: one product of matrices (``balls.phase_sums``). Long ones: a Gaussian of width sigma stands for each phase on
-a grid of step ``D = 2 pi / N``, ``N = n ds``, so that one n-point Fourier transform gives all s_j. By Poisson summation
+Short sums: one product of matrices (``balls.phase_sums``). Long ones: a Gaussian of width sigma stands for each phase
+on a grid of step ``D = 2 pi / N``, ``N = n ds``, so that one n-point Fourier transform gives all s_j. By Poisson
+summation
 
     sum_b e^(-(L - bD)^2 / (2 sigma^2)) e^(i s b D)
         = (sigma sqrt(2 pi) / D) sum_m e^(-sigma^2 (s + m N)^2 / 2) e^(i (s + m N) L) ,
@@ -30,6 +31,8 @@ SHORT = 100
 
 def weighted_phases(weights: list[Ball], losses: list[Ball], step: Ball, count: int, depth: float) -> list[ComplexBall]:
     """The sums for j < count, remainders included, about ``e^-depth`` of the sum of the weights."""
+    if count == 1:
+        return [acb(sum(weights, arb(0)))]
     if count <= SHORT or len(weights) * count <= FEW:
         return phase_sums(weights, [step * loss for loss in losses], count)
     return gridded_sums(weights, losses, step, count, depth)

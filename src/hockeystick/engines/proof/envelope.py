@@ -11,7 +11,7 @@ sum err by at most ``2 M / (e^(2 pi eta / dx) - 1)``,
     M = 3/2 m(t) e^((eta^2 + Y'^2) / 2) e^((1+t) mu^2 b^2 / 8) cos(mu (eta + Y') / 2)^(-t) ,
 
 ``Y' = Y (max R / cos(nu/2))^p``, ``b = Y' sin(p nu)``, ``nu = mu eta`` (the factor with 1 + t not for add, the cosine
-not for remove; for add it may be replaced by ``(1 - q)^(-t)`` where ``mu (eta + Y') <= pi/2``), where either
+not for remove; for add it may be less, see :meth:`MixtureBalls.log_dip`), where either
 
 - ``p nu + mu (eta + Y') <= pi/2`` and ``p mu Y' <= 0.9 cos(nu/2) cos(nu)``, or
 - p = 0, ``eta <= Y`` and ``mu (eta + Y) < pi``;
@@ -70,7 +70,7 @@ class EnvelopeBalls:
         log_slack = math.log(min(1e-3 / count, 1e-8))
         self._moment = upper(mixture.values(t, 1.0, 1, log_slack - 2.0)[0].real)
         strip = min(STRIP / self._mu, 4.0)
-        if mixture.falls:
+        if mixture.falls and mixture.rises:
             strip = min(strip, math.sqrt(DIP / t) / self._mu)
         self._shifts = [Shift(power, self._widest(power, strip), strip) for power in POWERS]
         if not mixture.falls:
@@ -83,7 +83,7 @@ class EnvelopeBalls:
         """The largest Y that the first conditions allow."""
         mu, nu = self._mu, self._mu * strip
         slope = 0.9 / (power * mu) * math.cos(0.5 * nu) * math.cos(nu) if power else math.inf
-        steep = 2 * math.sqrt(DIP / self.t) / mu if self.mixture.falls else math.inf
+        steep = 2 * math.sqrt(DIP / self.t) / mu if self.mixture.falls and self.mixture.rises else math.inf
         tall = min((0.5 * math.pi - (1 + power) * nu) / mu, slope, LARGEST_SHIFT, steep) * (1 - CAREFUL)
         return float(tall * (self._highest / math.cos(0.5 * nu)) ** -power)
 
@@ -119,15 +119,8 @@ class EnvelopeBalls:
         if self.mixture.rises:
             log_size += (1 + t) * (mu * tall * (power * nu).sin()) ** 2 / 8
         if self.mixture.falls:
-            log_size += self._log_dip(turned)
+            log_size += self.mixture.log_dip(self.t, turned)
         return tall, log_size
-
-    def _log_dip(self, turned: Ball) -> Ball:
-        """By how much ``|g|^(-t)`` may exceed its real values, at most, as a factor of m(t)."""
-        dip = -arb(self.t) * (turned / 2).cos().log()
-        if self.mixture.rises or not turned <= arb.pi() / 2:
-            return dip
-        return dip.min(-arb(self.t) * (1 - ball(self.mixture.item.rate)).log())  # Re g >= 1 - q, and m(t) >= 1
 
     def _build(self) -> None:
         """w, R's two parts and their floating-point shadows."""
@@ -146,7 +139,7 @@ class EnvelopeBalls:
             self._falling.append(1 / (1 + odds * turn) if both else arb(0))
         self._beyond = self.mixture.range_remainder(self.t, self._low, self._low + dx * (self._number - 1))
         self._exponents = float(a.mid()), float(b.mid())
-        self._shadow: Array = np.array([float(w.mid()) for w in self._weights])
+        self._shadow: Array = np.array([float((w / self._moment).mid()) for w in self._weights])
         self._up: Array = np.array([float(r.mid()) for r in self._rising])
         self._down: Array = np.array([float(r.mid()) for r in self._falling])
 
@@ -197,7 +190,7 @@ class EnvelopeBalls:
         outside = arb("1.5") * (tall * tall / 2).exp() * self._beyond
         # B / m(t) <= 1 - D / m(t), with D >= -moved - remainders, and m(t) <= moment
         share = (-moved - outside) / self._moment - step
-        return upper((1 - share).log()) if 0 < share and share < 1 else arb(0)
+        return upper((1 - share).log()) if share > 0 and share < 1 else arb(0)
 
     def _moved(self, s: float, shift: Shift) -> list[Ball]:
         """``w (e^psi - 1)`` at the nodes."""

@@ -6,8 +6,8 @@ With theta = distance / scale, ``h = theta / 2``, ``w = 2t + 1``, ``a = h w``, `
     m(t) = e^(-h) [cosh a + sinh(a) / w] ,
     |m(t + is)| <= e^(-h) [sqrt(cosh^2 a - sin^2 b) + min(sinh(a) / w, cosh(a) / sqrt(w^2 + 4 s^2))] .
 
-since ``|sinh(a + ib)| <= cosh a``. The two atoms return to full size at every multiple of pi. So, for ``b < pi/2``: up to
-``b' = pi - b`` sin is at least sin b, and from there on the smooth part has lost what it has lost there.
+since ``|sinh(a + ib)| <= cosh a``. The two atoms return to full size at every multiple of pi. So, for ``b < pi/2``: up
+to ``b' = pi - b`` sin is at least sin b, and from there on the smooth part has lost what it has lost there.
 """
 
 from __future__ import annotations
