@@ -64,11 +64,16 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
 
 def chernoff(rounds: ExactRounds, t: float) -> Ball:
     """A ball around ``K(t) + log peak(t)``: ``log delta(eps)`` is at most this less ``t eps``."""
+    with precision(GUARD_BITS + rounds.number.bit_length()):
+        at = arb(t)
+        return log_moment(rounds, t) + at * at.log() - (1 + at) * (1 + at).log()
+
+
+def log_moment(rounds: ExactRounds, t: float) -> Ball:
+    """A ball around K(t)."""
     number = rounds.number
     with precision(GUARD_BITS + number.bit_length()):
-        at = arb(t)
-        size = moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real
-        return size.log() + at * at.log() - (1 + at) * (1 + at).log()
+        return moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
 
 
 class BallContour:
