@@ -168,7 +168,7 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
-        tilt = tilt if self._closed or self._atoms else self._believed(guide, tilt)
+        tilt = tilt if self._atoms else self._believed(guide, tilt)
         for attempt in range(ATTEMPTS):
             way: AtomSum | BallContour
             if self._atoms:
