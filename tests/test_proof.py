@@ -113,6 +113,11 @@ def test_the_interval_holds_the_truth_and_is_narrow(
             0.6,
         ),
         (MIX, "add-or-remove", 0.7),
+        ([{"mechanism": "laplace", "scale": 1.0, "count": 100}], "remove", 60.0),
+        ([{"mechanism": "laplace", "scale": 12.0, "count": 700}], "add", 9.0),
+        ([sampled(1.0, 0.01, 3)], "remove", 0.5),
+        ([sampled(0.8, 0.001, 100)], "add-or-remove", 0.3),
+        ([sampled(1.5, 0.02, 6)], "replace-one", 0.8),
     ],
 )
 def test_delta_against_the_oracle(rounds: list[dict[str, Any]], adjacency: str, epsilon: float) -> None:
@@ -213,8 +218,8 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
     ("plan", "reason"),
     [
         (Plan([Round(Laplace(1.0), Poisson(0.1), 100)]), "Poisson-sampled Laplace"),
-        (Plan([100 * Round(Laplace(1.0))]), "Laplace rounds have a proof only beside"),
-        (dp_sgd(1.0, 0.001, 2), "no proof for this plan: "),
+        (Plan([2 * Round(Laplace(1.0))]), "too few rounds for a proof"),
+        (dp_sgd(0.5, 0.0001, 2), "no proof for this plan: "),
         (
             Plan([Round(RandomizedResponse(0.1 + 0.01 * math.sqrt(n)), count=50) for n in range(6)]),
             "too many distinct sums",

@@ -31,8 +31,8 @@ from hockeystick.pairs.renyi import log_peak
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias
 MAX_AMPLIFICATION = 12.0  # log of how much more the modulus may weigh at less tilt
-MAX_POINTS = 100_000
-GUARD_BITS = 60
+MAX_POINTS = 400_000
+GUARD_BITS = 44
 MIN_EPSILON = 1e-12  # below which 0 is tried
 
 
@@ -64,11 +64,16 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
 
 def chernoff(rounds: ExactRounds, t: float) -> Ball:
     """A ball around ``K(t) + log peak(t)``: ``log delta(eps)`` is at most this less ``t eps``."""
+    with precision(GUARD_BITS + rounds.number.bit_length()):
+        at = arb(t)
+        return log_moment(rounds, t) + at * at.log() - (1 + at) * (1 + at).log()
+
+
+def log_moment(rounds: ExactRounds, t: float) -> Ball:
+    """A ball around K(t)."""
     number = rounds.number
     with precision(GUARD_BITS + number.bit_length()):
-        at = arb(t)
-        size = moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real
-        return size.log() + at * at.log() - (1 + at) * (1 + at).log()
+        return moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
 
 
 class BallContour:
@@ -96,10 +101,8 @@ class BallContour:
         self.step = 2 * math.pi / (period * 1.02)
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
-        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step)
+        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step, MAX_POINTS)
         count = math.ceil(cut.reach / self.step) + 1
-        if count > MAX_POINTS:
-            raise NotApplicableError("too few sampled rounds for a proof: the sum would be too long")
         number = rounds.number
         log_inner = wanted - max(top, depth) - math.log(number) - 3.0  # relative remainder of one round's m
         self.bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()

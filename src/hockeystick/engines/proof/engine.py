@@ -15,7 +15,7 @@ from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.closed import ClosedForm
-from hockeystick.engines.proof.contour import BallContour, chernoff
+from hockeystick.engines.proof.contour import BallContour, chernoff, log_moment
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball
@@ -61,8 +61,6 @@ class ProofEngine:
         single = list(rounds.sampled.values()) == [1]
         self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
         self._atoms = kinds == 1 and bool(rounds.boxes)
-        if not (rounds.mu_squared or rounds.sampled or self._atoms):
-            raise NotApplicableError("Laplace rounds have a proof only beside unsampled Gaussian ones")
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
@@ -120,7 +118,7 @@ class ProofEngine:
     def _contour_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
         guide = Guide(self._composition, log_target - 50.0)
         guess = self._guess(guide, log_target, gap)
-        tilt = guide.saddle(guess)
+        tilt = self._believed(guide, guide.saddle(guess))
         for attempt in range(ATTEMPTS):
             tolerance = max(min(0.1 * gap * guess * tilt, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
             contour = BallContour(self._rounds, guide, tilt, guess, log_target, tolerance)
@@ -129,8 +127,27 @@ class ProofEngine:
             found = self._epsilon(ends, root, gap, "contour")
             if found.limited is None or root == guess == 0.0 or attempt == ATTEMPTS - 1:
                 break
-            guess, tilt = root, guide.saddle(root)
+            guess, tilt = root, self._believed(guide, guide.saddle(root))
         return found
+
+    def _believed(self, guide: Guide, tilt: float) -> float:
+        """The tilt, or where the guide misses most of K(t) there (rare samples far out) about the largest it sees."""
+        if self._sees(guide, tilt):
+            return tilt
+        low, high = tilt * 2.0**-16, tilt
+        while high > 1.02 * low:
+            middle = math.sqrt(low * high)
+            low, high = (middle, high) if self._sees(guide, middle) else (low, middle)
+        return 0.99 * low
+
+    def _sees(self, guide: Guide, tilt: float) -> bool:
+        """Whether the guide's K(t) is about the proved one."""
+        try:
+            proved = float(log_moment(self._rounds, tilt).mid())
+        except NotApplicableError:
+            return False
+        seen = guide.cumulants(tilt).k0
+        return proved <= seen + 0.1 + 0.01 * abs(seen)
 
     def _guess(self, guide: Guide, log_target: float, gap: float) -> float:
         """The floating-point contour's epsilon, or where it does not apply the leading term's."""
@@ -151,6 +168,7 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
+        tilt = tilt if self._atoms else self._believed(guide, tilt)
         for attempt in range(ATTEMPTS):
             way: AtomSum | BallContour
             if self._atoms:

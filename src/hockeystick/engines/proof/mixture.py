@@ -10,7 +10,8 @@ Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imag
   two positive weights of 1 and ``e^(i mu h)``. So the integrand is analytic there and its modulus integrates to at most
   ``M = m(t) e^(h^2/2 + c |s| mu h) cos(mu h / 2)^(-d t)``, c = 2 for replace-one and 1 otherwise, d = 0 for remove and
   1 otherwise; the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen, Weideman 2014, SIAM Review
-  56(3), Theorem 5.1).
+  56(3), Theorem 5.1). For add and ``mu h <= pi/2`` also ``|g| >= Re g >= 1 - q``, and ``m(t) >= Phi(x) g(x)^(-t)`` for
+  every x, g being increasing: the last factor may be replaced by ``[g(x) / (1 - q)]^t / Phi(x)``.
 - range: the nodes left out weigh at most the integrals of decreasing bounds of the modulus. Below ``low <= 0``, g <= 1
   and ``g(-x)^(-t), g^(-t) <= (1-q)^(-t)``: at most ``r Phi(low)``, r = 1 for remove and ``(1-q)^(-t)`` otherwise. Above
   ``high >= 0``: for add Phi(-high); else, as ``(A + B)^(1+t) <= 2^t (A^(1+t) + B^(1+t))``, at most ``2^t r [Phi(-high)
@@ -29,10 +30,10 @@ from flint import acb, arb
 from hockeystick.adjacency import Direction
 from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.rounds import SampledGaussian
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, phase_sums, spread, upper
+from hockeystick.numerics.ball_sums import weighted_phases
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
 
-MAX_NODES = 50_000  # of a line
-MAX_PRODUCTS = 10_000_000  # of nodes and points of a line
+MAX_NODES = 400_000  # of a line
 STRIPS = 80  # half-widths that are tried
 
 
@@ -93,7 +94,9 @@ class MixtureBalls:
         h = np.linspace(0.02, 1.0, STRIPS) * min(0.97 * math.pi / mu, 2 * math.sqrt(2 * depth))
         strip = 0.5 * np.square(h) + self.turns * reach * mu * h
         if self.falls:
-            strip = strip - t * np.log(np.cos(0.5 * mu * h))
+            dip = -t * np.log(np.cos(0.5 * mu * h))
+            cap = self._dip_cap(t)[1] if not self.rises else math.inf
+            strip = strip + np.where(mu * h < 0.499 * math.pi, np.minimum(dip, cap), dip)
         dx = 2 * math.pi * h / (depth + strip)
         best = int(np.argmax(dx))
         ratio = -t * math.log1p(-q) if self.falls else 0.0
@@ -113,8 +116,26 @@ class MixtureBalls:
             raise NotApplicableError("the strip of the quadrature is too wide")
         size = 2 * (h * h / 2).exp() / (2 * arb.pi() * h / arb(grid.dx)).expm1()
         if self.falls:
-            size *= (-arb(t) * half_turn.cos().log()).exp()
+            size *= self.log_dip(t, 2 * half_turn).exp()
         return upper(size), upper(self.turns * mu * h)
+
+    def log_dip(self, t: float, turned: Ball) -> Ball:
+        """Log of a bound on the factor by which ``|g|^(-t)`` may weigh more where x is moved by ``turned / mu``."""
+        dip = -arb(t) * (turned / 2).cos().log()
+        if self.rises or not turned <= arb.pi() / 2:
+            return dip
+        x, (mu, q) = arb(self._dip_cap(t)[0]), (ball(self.item.mu), ball(self.item.rate))
+        ratio = q / (1 - q) * (mu * x - mu * mu / 2).exp()
+        return dip.min(arb(t) * ratio.log1p() - normal_tail(-x).log())
+
+    def _dip_cap(self, t: float) -> tuple[float, float]:
+        """A good x for :meth:`log_dip` (any is sound), and about what it gives."""
+        mu, q = float(self.item.mu), float(self.item.rate)
+        x = np.linspace(-35.0, 5.0, 161)
+        mass = np.array([0.5 * math.erfc(-at / math.sqrt(2)) for at in x.tolist()])
+        caps = t * np.log1p(q / (1 - q) * np.exp(mu * x - 0.5 * mu * mu)) - np.log(mass)
+        best = int(np.argmin(caps))
+        return float(x[best]), float(caps[best])
 
     def range_remainder(self, t: float, low: Ball, high: Ball) -> Ball:
         """Bound on the modulus of what lies below ``low`` and above ``high``, for all s; infinite if none is known."""
@@ -139,10 +160,10 @@ class MixtureBalls:
             NotApplicableError: it would take too long.
         """
         grid = self.grid(t, step * (count - 1), log_tolerance)
-        if grid.count > MAX_NODES or grid.count * count > MAX_PRODUCTS:
+        if grid.count > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
-        sums = phase_sums(weights, [arb(step) * loss for loss in losses], count)
+        sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)
         c0, c1 = self.step_remainder(t, grid)
         outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
         if not c0 < 1:
