@@ -23,7 +23,7 @@ NODE = 180.0  # at which the density and the loss of a round are taken
 KNOT = 400.0  # of the cells of a round: spread, merged and repaired
 PLACE = 60.0  # of a law that is stored place by place
 ATOM = 120.0  # put on a coarser grid, and place there
-POINT = 100.0  # of a convolution: transform, power, transform back
+POINT = 150.0  # of a convolution: transform, power, transform back
 SEEN = 20.0  # place at which a sum is weighed for one value of delta
 LAYOUT_POINT = 700.0  # of the points that a layout counts, all in all
 
