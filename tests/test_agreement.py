@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 import hockeystick as hs
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.plan import Certified
 
 ENGINES: tuple[Certified, ...] = ("contour", "grid", "auto")

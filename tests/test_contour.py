@@ -15,7 +15,7 @@ import oracle
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, upper
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.renyi import log_peak

@@ -12,7 +12,7 @@ import oracle
 from hockeystick import Plan
 from hockeystick.adjacency import Direction
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.poisson import PoissonRemovePair
 

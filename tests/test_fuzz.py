@@ -8,6 +8,7 @@ import fuzz
 import pytest
 
 import hockeystick as hs
+from hockeystick.bounds import Answer
 
 SEED = 20261121
 
@@ -43,7 +44,7 @@ def test_a_law_that_does_not_hold_is_reported(monkeypatch: pytest.MonkeyPatch) -
     assert not list(fuzz.problems(case))
     honest = fuzz.Case.ask
 
-    def understated(self: fuzz.Case, accountant: str = "auto") -> hs.Bound | hs.UpperBound:
+    def understated(self: fuzz.Case, accountant: str = "auto") -> Answer:
         return hs.Bound(1.0, 1.0, 1.0) if accountant == "auto" else honest(self, accountant)
 
     monkeypatch.setattr(fuzz.Case, "ask", understated)

@@ -12,12 +12,12 @@ import pytest
 from flint import acb, arb
 
 from hockeystick import Direction
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.envelope import EnvelopeBalls, Shift
 from hockeystick.engines.proof.laplace import LaplaceDecay
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds, LaplaceNoise, SampledGaussian
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics import ball_sums
 from hockeystick.numerics.ball_sums import gridded_sums, weighted_phases
 from hockeystick.numerics.balls import above, ball, phase_sums, precision

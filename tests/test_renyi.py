@@ -163,27 +163,27 @@ def test_the_accountant_is_never_at_a_loss(plan: hs.Plan, delta: float) -> None:
     assert bound.guarantee == "upper bound"
     assert 0 <= bound.upper < math.inf
     at = plan.delta(bound.upper, accountant="rdp")
-    assert at.upper <= delta * (1 + 1e-6)
+    assert at.quoted <= delta * (1 + 1e-6)
 
 
 def test_mass_at_infinity_is_taken_off_and_added() -> None:
     """delta = p_inf + delta_finite; below p_inf no epsilon will do, and the reason is given."""
     plan = hs.Plan([hs.Round(hs.ApproximateDP(0.5, 1e-3), count=10)])
     infinite = 1 - (1 - 1e-3) ** 10
-    assert plan.delta(100.0, accountant="rdp").upper == pytest.approx(infinite, rel=1e-9)
+    assert plan.delta(100.0, accountant="rdp").quoted == pytest.approx(infinite, rel=1e-9)
     below = plan.epsilon(infinite / 2, accountant="rdp")
     assert isinstance(below, hs.UpperBound)
     assert below.upper == math.inf
     assert below.reason
-    assert plan.epsilon(2 * infinite, accountant="rdp").upper <= 5.0
+    assert plan.epsilon(2 * infinite, accountant="rdp").quoted <= 5.0
 
 
 def test_pure_epsilon_is_never_exceeded() -> None:
     """The divergence of infinite order: the largest loss."""
     plan = hs.Plan([hs.Round(hs.RandomizedResponse(0.1), count=10)])
-    assert plan.epsilon(0.0, accountant="rdp").upper == 1.0
-    assert plan.epsilon(1e-300, accountant="rdp").upper <= 1.0
-    assert plan.delta(1.0, accountant="rdp").upper == 0.0
+    assert plan.epsilon(0.0, accountant="rdp").quoted == 1.0
+    assert plan.epsilon(1e-300, accountant="rdp").quoted <= 1.0
+    assert plan.delta(1.0, accountant="rdp").quoted == 0.0
 
 
 def test_a_gap_is_refused() -> None:

@@ -9,8 +9,8 @@ True
 
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction
-from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
-from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+from hockeystick.errors import HockeystickError, InvalidInputError, NotApplicableError, UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
 from hockeystick.odometer import Accountant
 from hockeystick.plan import Plan, Round, dp_sgd
@@ -26,13 +26,16 @@ __all__ = [
     "ApproximateDP",
     "Bound",
     "DeltaBound",
+    "DeltaEstimate",
     "DeltaUpperBound",
     "Direction",
+    "Estimate",
     "Gaussian",
     "HockeystickError",
     "InvalidInputError",
     "Laplace",
     "NoSampling",
+    "NotApplicableError",
     "Plan",
     "Poisson",
     "RandomizedResponse",

@@ -46,6 +46,11 @@ class Bound:
         return self.upper
 
     @property
+    def quoted(self) -> float:
+        """The number to quote: the upper end."""
+        return self.upper
+
+    @property
     def ends(self) -> Mapping[str, float]:
         """The numbers by name: lower, estimate, upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
@@ -96,6 +101,11 @@ class UpperBound:
         return self.upper
 
     @property
+    def quoted(self) -> float:
+        """The number to quote."""
+        return self.upper
+
+    @property
     def ends(self) -> Mapping[str, float]:
         """The number by its name: upper."""
         return {"upper": self.upper}
@@ -106,3 +116,48 @@ class DeltaUpperBound(UpperBound):
     """An :class:`UpperBound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
 
     log_delta: UpperBound = field(default=UpperBound(-math.inf, "rdp"), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number near the truth, on either side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
+
+    Attributes:
+        value: the estimate.
+        accountant: the route by which the number came.
+        direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated, where one did.
+        reason: what is known to be wrong with it here; ``None`` otherwise.
+
+    >>> Estimate(1.5, accountant="gdp").ends
+    {'value': 1.5}
+    """
+
+    value: float
+    accountant: str = field(compare=False)
+    direction: str | None = field(default=None, compare=False)
+    reason: str | None = field(default=None, compare=False)
+    guarantee: Guarantee = field(default="estimate", init=False, compare=False)
+
+    @property
+    def quoted(self) -> float:
+        """The number to quote, as an estimate."""
+        return self.value
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """The number by its name: value."""
+        return {"value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaEstimate(Estimate):
+    """An :class:`Estimate` of delta that also holds its natural logarithm, for deltas below the range of a double."""
+
+    log_delta: Estimate = field(default=Estimate(-math.inf, "gdp"), compare=False)
+
+
+Answer = Bound | UpperBound | Estimate
+"""What an accountant says of epsilon."""
+
+DeltaAnswer = DeltaBound | DeltaUpperBound | DeltaEstimate
+"""What an accountant says of delta."""

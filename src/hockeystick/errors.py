@@ -23,3 +23,7 @@ class InvalidInputError(HockeystickError, ValueError):
 
 class UnsupportedError(HockeystickError):
     """A combination for which no dominating pair is proven, or which an accountant cannot treat."""
+
+
+class NotApplicableError(UnsupportedError):
+    """A method that cannot treat a plan, or not at a reasonable price; the message says what to change."""

@@ -20,7 +20,7 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
-    from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
+    from hockeystick.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
@@ -187,11 +187,23 @@ class Plan:
     ) -> Bound: ...
     @overload
     def epsilon(
-        self, delta: float | None = None, *, accountant: str, gap: float | None = None, proof: bool = False
-    ) -> Bound | UpperBound: ...
+        self,
+        delta: float | None = None,
+        *,
+        accountant: str,
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> Answer: ...
     def epsilon(
-        self, delta: float | None = None, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
-    ) -> Bound | UpperBound:
+        self,
+        delta: float | None = None,
+        *,
+        accountant: str = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> Answer:
         """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -199,14 +211,17 @@ class Plan:
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
             A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
-            accountant that only has an upper bound: an :class:`UpperBound`.
+            accountant that only has an upper bound: an :class:`UpperBound`; from one without any: an
+            :class:`Estimate`.
 
         Raises:
             InvalidInputError: no delta anywhere, or a value outside its domain.
-            UnsupportedError: a round for which no dominating pair is proven, or no proof where one is asked for.
+            UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
+                or no proof where one is asked for.
             HockeystickError: a proof is asked for, and python-flint is missing.
 
         >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
@@ -220,7 +235,7 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return accountant_named(accountant, proof).epsilon(self, target, gap)
+        return accountant_named(accountant, proof, options).epsilon(self, target, gap)
 
     @overload
     def delta(
@@ -228,11 +243,17 @@ class Plan:
     ) -> DeltaBound: ...
     @overload
     def delta(
-        self, epsilon: float, *, accountant: str, gap: float | None = None, proof: bool = False
-    ) -> DeltaBound | DeltaUpperBound: ...
+        self, epsilon: float, *, accountant: str, gap: float | None = None, proof: bool = False, **options: float
+    ) -> DeltaAnswer: ...
     def delta(
-        self, epsilon: float, *, accountant: str = "auto", gap: float | None = None, proof: bool = False
-    ) -> DeltaBound | DeltaUpperBound:
+        self,
+        epsilon: float,
+        *,
+        accountant: str = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> DeltaAnswer:
         """The least delta such that the plan is (epsilon, delta)-differentially private.
 
         Args:
@@ -240,15 +261,17 @@ class Plan:
             accountant: a name that ``hockeystick accountants`` lists.
             gap: widest relative width wanted of the interval; the accountant's default if ``None``.
             proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
 
         Returns:
             A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
             of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
-            :class:`DeltaUpperBound`.
+            :class:`DeltaUpperBound`; from one without any: a :class:`DeltaEstimate`.
 
         Raises:
             InvalidInputError: a value outside its domain.
-            UnsupportedError: a round for which no dominating pair is proven, or no proof where one is asked for.
+            UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
+                or no proof where one is asked for.
             HockeystickError: a proof is asked for, and python-flint is missing.
 
         >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
@@ -257,7 +280,7 @@ class Plan:
         from hockeystick.accountants import accountant_named
 
         epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
-        return accountant_named(accountant, proof).delta(self, epsilon, gap)
+        return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False

@@ -1,5 +1,7 @@
 """Named ways to get from a plan to a number; each says what kind of number it gives and what it costs."""
 
+from collections.abc import Mapping
+
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.contour import ContourAccountant
@@ -15,17 +17,18 @@ ACCOUNTANTS: dict[str, Accountant] = {
 """All accountants by name."""
 
 
-def accountant_named(name: str, proof: bool = False) -> Accountant:
-    """The accountant of that name, or what proves its numbers.
+def accountant_named(name: str, proof: bool = False, options: Mapping[str, float] | None = None) -> Accountant:
+    """The accountant of that name with these options, or what proves its numbers.
 
     Raises:
-        InvalidInputError: there is none, or its numbers have no proof.
+        InvalidInputError: there is none, its numbers have no proof, or it has no such option.
         HockeystickError: a proof is asked for, and python-flint is missing.
     """
     if name not in ACCOUNTANTS:
         known = ", ".join(repr(known) for known in ACCOUNTANTS)
         raise InvalidInputError(f"accountant must be one of {known}; received {name!r}", "accountant")
-    return prover(name) if proof else ACCOUNTANTS[name]
+    found = prover(name) if proof else ACCOUNTANTS[name]
+    return found.with_options(options) if options else found
 
 
 __all__ = ["ACCOUNTANTS", "Accountant", "accountant_named"]

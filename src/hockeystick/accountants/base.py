@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Self
 
+from hockeystick import domains
 from hockeystick.adjacency import Direction
-from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
+from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.errors import InvalidInputError
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 
+@dataclass(frozen=True)
 class Accountant(ABC):
-    """A method with a name.
+    """A method with a name. Its options are the fields of the frozen dataclass, each annotated with its domain.
 
     Attributes:
         name: as given to ``accountant=`` and ``--accountant``.
@@ -23,13 +27,29 @@ class Accountant(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
 
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+
     @abstractmethod
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound | UpperBound:
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Answer:
         """Epsilon at delta in [0, 1); see :meth:`hockeystick.Plan.epsilon`."""
 
     @abstractmethod
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound | DeltaUpperBound:
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """Delta at epsilon >= 0; see :meth:`hockeystick.Plan.delta`."""
+
+    def with_options(self, options: Mapping[str, float]) -> Self:
+        """The same method with these options.
+
+        Raises:
+            InvalidInputError: an option that it does not have, or a value outside its domain.
+        """
+        known = [item.name for item in fields(self)]
+        for key in options:
+            if key not in known:
+                takes = f"it takes {', '.join(known)}" if known else "it takes none"
+                raise InvalidInputError(f"accountant {self.name!r} has no option {key!r}; {takes}", key)
+        return replace(self, **options)
 
     def refuse_gap(self, gap: float | None) -> None:
         """For accountants that have no interval to narrow.

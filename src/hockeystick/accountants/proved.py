@@ -19,11 +19,11 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.certified import checked_gap, worst_direction
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.engines.interval import Interval
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
-from hockeystick.errors import UnsupportedError
+from hockeystick.errors import NotApplicableError, UnsupportedError
 from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan

@@ -13,8 +13,9 @@ from dataclasses import replace
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.interval import Engine, Interval, NotApplicableError
+from hockeystick.engines.interval import Engine, Interval
 from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from hockeystick.errors import UnsupportedError
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -35,10 +33,6 @@ class Interval:
         """Both are certified: so is what they share. The estimate is the other's, moved inside."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
-
-
-class NotApplicableError(UnsupportedError):
-    """An engine cannot treat a composition, or not at a reasonable price."""
 
 
 class Engine(Protocol):

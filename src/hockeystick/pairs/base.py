@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,22 @@ class Atoms:
         return Atoms(self.loss[keep], self.log_p[keep], self.log_q[keep])
 
 
+class Masses(NamedTuple):
+    """What a smooth part has on either side of each x, under either law.
+
+    Attributes:
+        p_below: shape (n,), P-mass below x.
+        p_above: shape (n,), P-mass above x.
+        q_below: shape (n,), Q-mass below x.
+        q_above: shape (n,), Q-mass above x.
+    """
+
+    p_below: Array
+    p_above: Array
+    q_below: Array
+    q_above: Array
+
+
 class SmoothPart(Protocol):
     """The part of a pair with densities p, q over an interval of x on which the loss strictly increases.
 
@@ -65,6 +81,10 @@ class SmoothPart(Protocol):
 
     def log_contrast(self, x: Array) -> Array:
         """log of a bound on ``|p - q|`` that continues into the complex plane as the densities do."""
+        ...
+
+    def masses(self, x: Array) -> Masses:
+        """The distribution functions from both ends, each to a few roundings of its own size; x may be infinite."""
         ...
 
     def outcome(self, loss: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hockeystick.pairs import moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.transform import QuadraticTransform
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ class GaussianLocation:
     def log_contrast(self, x: Array) -> Array:
         """The sum of both."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
+
+    def masses(self, x: Array) -> Masses:
+        """Normal distribution functions."""
+        from scipy.special import ndtr
+
+        return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss."""

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.pairs import moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 
@@ -46,6 +46,17 @@ class LaplaceMiddle:
     def log_contrast(self, x: Array) -> Array:
         """The sum of both."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
+
+    def masses(self, x: Array) -> Masses:
+        """Exponentials: what of each law lies between 0 and x, and between x and theta."""
+        x = np.clip(x, 0.0, self.theta)
+        rest = self.theta - x
+        return Masses(
+            0.5 * np.exp(-rest) * -np.expm1(-x),
+            -0.5 * np.expm1(-rest),
+            -0.5 * np.expm1(-x),
+            0.5 * np.exp(-x) * -np.expm1(-rest),
+        )
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, kept within [0, theta], where the loss ends."""

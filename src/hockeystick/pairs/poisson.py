@@ -19,7 +19,7 @@ import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, SmoothPart, rounding_of, transform_of_atoms
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
 
@@ -115,6 +115,15 @@ class PoissonSmooth:
     def log_contrast(self, x: Array) -> Array:
         """``p - q`` is q times that of the base."""
         return math.log(self.rate) + self.base.log_contrast(self.sign * x)
+
+    def masses(self, x: Array) -> Masses:
+        """Mixtures of the base's; below and above change places where x runs backwards."""
+        base = self.base.masses(self.sign * x)
+        mixed_below = (1 - self.rate) * base.q_below + self.rate * base.p_below
+        mixed_above = (1 - self.rate) * base.q_above + self.rate * base.p_above
+        if self.sign > 0:
+            return Masses(mixed_below, mixed_above, base.q_below, base.q_above)
+        return Masses(base.q_above, base.q_below, mixed_above, mixed_below)
 
     def outcome(self, loss: Array) -> Array:
         """Inverse of the loss, through the inverse of psi."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.pairs import moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope, rate_error
@@ -51,6 +51,19 @@ class SubstitutionSmooth:
         """q times the sum of the normal densities around mu and -mu."""
         towards = np.logaddexp(-0.5 * np.square(x - self.mu), -0.5 * np.square(x + self.mu))
         return math.log(self.rate) - HALF_LOG_TWO_PI + towards
+
+    def masses(self, x: Array) -> Masses:
+        """Mixtures of normal distribution functions."""
+        from scipy.special import ndtr
+
+        q = self.rate
+        below, above = (1 - q) * ndtr(x), (1 - q) * ndtr(-x)
+        return Masses(
+            below + q * ndtr(x - self.mu),
+            above + q * ndtr(self.mu - x),
+            below + q * ndtr(x + self.mu),
+            above + q * ndtr(-x - self.mu),
+        )
 
     def outcome(self, loss: Array) -> Array:
         """``(L/2 + asinh((1 - q)/c sinh(L/2))) / mu``, in log form where the argument is large."""

@@ -7,13 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
+from hockeystick.bounds import Answer as Said
+from hockeystick.bounds import DeltaAnswer
 from hockeystick.domains import one_line
 from hockeystick.plan import Plan
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 
 SMALLEST_NORMAL = 2.0**-1022
-_LABELS = {"certified": "certified interval", "proved": "proved interval", "upper bound": "upper bound"}
+_LABELS = {
+    "certified": "certified interval",
+    "proved": "proved interval",
+    "upper bound": "upper bound",
+    "estimate": "estimate",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,56 +35,56 @@ class Answer:
     lines: tuple[tuple[str, str], ...]
 
 
-def epsilon_answer(plan: Plan, delta: float, bound: Bound | UpperBound) -> Answer:
+def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     """What to say of epsilon at delta.
 
     >>> from hockeystick import Bound, dp_sgd
     >>> epsilon_answer(dp_sgd(1.0, 0.01, 10), 1e-6, Bound(6.90583, 6.907, 6.90738)).headline
     'epsilon <= 6.91 at delta = 1e-6'
     """
-    quoted = round_up(bound.upper, QUOTED_DIGITS)
+    quoted = round_up(bound.quoted, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}"
     return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta)))
 
 
-def delta_answer(plan: Plan, epsilon: float, bound: DeltaBound | DeltaUpperBound) -> Answer:
+def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
     """What to say of delta at epsilon; from its logarithm where delta is below the normal range of a double."""
     log = bound.log_delta
-    if 0 < bound.upper < SMALLEST_NORMAL:
-        quoted = exp_up(log.upper, QUOTED_DIGITS)
-        ends = [exp_up(log.upper, SHOWN_DIGITS)]
+    if 0 < bound.quoted < SMALLEST_NORMAL:
+        quoted = exp_up(log.quoted, QUOTED_DIGITS)
+        ends = [exp_up(log.quoted, SHOWN_DIGITS)]
         ends += [exp_down(end, SHOWN_DIGITS) for name, end in log.ends.items() if name == "lower"]
     else:
-        quoted = round_up(bound.upper, QUOTED_DIGITS)
+        quoted = round_up(bound.quoted, QUOTED_DIGITS)
         ends = _plain(bound)
     headline = f"delta {_relation(bound)} {quoted} at epsilon = {exact(epsilon)}"
-    return Answer(headline, tuple(_lines(plan, bound, ends, bound.upper)))
+    return Answer(headline, tuple(_lines(plan, bound, ends, bound.quoted)))
 
 
-def epsilon_json(plan: Plan, delta: float, bound: Bound | UpperBound) -> dict[str, Any]:
+def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
     """The object that ``hockeystick epsilon --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
     return {"epsilon": _ends(bound), "delta": delta, **_common(plan, bound)}
 
 
-def delta_json(plan: Plan, epsilon: float, bound: DeltaBound | DeltaUpperBound) -> dict[str, Any]:
+def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
     """The object that ``hockeystick delta --json`` prints; an end of ``log_delta`` is ``None`` where delta is 0."""
     return {"delta": _ends(bound), "log_delta": _ends(bound.log_delta), "epsilon": epsilon, **_common(plan, bound)}
 
 
-def _relation(bound: Bound | UpperBound) -> str:
-    if math.isinf(bound.upper):
+def _relation(bound: Said) -> str:
+    if math.isinf(bound.quoted):
         return "is"
     return "is about" if bound.guarantee == "estimate" else "<="
 
 
-def _plain(bound: Bound | UpperBound) -> list[str]:
-    """The upper end, then the lower one where there is one, rounded outward."""
+def _plain(bound: Said) -> list[str]:
+    """The number to quote, then the lower one where there is one, rounded outward."""
     lower = [round_down(end, SHOWN_DIGITS) for name, end in bound.ends.items() if name == "lower"]
-    return [round_up(bound.upper, SHOWN_DIGITS), *lower]
+    return [round_up(bound.quoted, SHOWN_DIGITS), *lower]
 
 
-def _lines(plan: Plan, bound: Bound | UpperBound, ends: Sequence[str], delta: float) -> list[tuple[str, str]]:
-    label = _LABELS.get(bound.guarantee, "interval")
+def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[tuple[str, str]]:
+    label = _LABELS.get(bound.guarantee, bound.guarantee)
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
@@ -105,11 +111,11 @@ def _published(published: Mapping[str, Any]) -> str:
     return f"{text} ({'; '.join(origin)})" if origin else text
 
 
-def _ends(bound: Bound | UpperBound) -> dict[str, float | None]:
+def _ends(bound: Said) -> dict[str, float | None]:
     return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
 
 
-def _common(plan: Plan, bound: Bound | UpperBound) -> dict[str, Any]:
+def _common(plan: Plan, bound: Said) -> dict[str, Any]:
     said = {
         "adjacency": plan.adjacency.value,
         "accountant": bound.accountant,

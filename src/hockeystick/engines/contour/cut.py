@@ -15,7 +15,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs.transform import Envelope, Transform
 
 Array = npt.NDArray[np.float64]

@@ -30,7 +30,8 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE, cut
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.engines.interval import Interval
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition

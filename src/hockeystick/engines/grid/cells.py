@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.grid.work import KNOT, NODE, PLACE, Work, check_range
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair, SmoothPart

@@ -9,7 +9,8 @@ from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
 from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.work import WORK, Work
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import Interval, NotApplicableError
+from hockeystick.engines.interval import Interval
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import Composition
 

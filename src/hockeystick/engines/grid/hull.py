@@ -120,7 +120,7 @@ def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> i
     p = q = passed = 0.0  # masses up to m, in units of knot m
     for m in range(bottom, min(top + 1, bottom + MAX_MERGED)):
         gap = at[m] - at[m - 1] if m > bottom else 0.0
-        if (t + 1) * gap + math.log(max(passed, 1.0)) > MAX_REACH:
+        if (t + 1) * gap + math.log(max(passed, abs(q), 1.0)) > MAX_REACH:
             break
         p = p * _exp(gap * t) + mass[m]
         passed = passed * _exp(gap * t) + abs(mass[m])

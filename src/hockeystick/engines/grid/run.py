@@ -32,7 +32,7 @@ from hockeystick.engines.grid.work import (
     check_range,
 )
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 

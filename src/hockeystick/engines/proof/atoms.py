@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 from flint import arb
 
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, precision
 
 MAX_TERMS = 300_000

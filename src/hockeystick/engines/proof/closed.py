@@ -19,9 +19,9 @@ from collections.abc import Callable
 from flint import arb
 
 from hockeystick.adjacency import Direction
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
 
 LEAST_BITS = 128

@@ -20,11 +20,11 @@ import math
 from flint import acb, arb
 
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.pairs.renyi import log_peak
 

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from flint import arb
 
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.envelope import EnvelopeBalls
 from hockeystick.engines.proof.laplace import LaplaceDecay
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, precision, upper
 
 BITS = 64  # and twice those of the number of rounds

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from flint import arb
 
-from hockeystick.engines.interval import NotApplicableError
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball
 
 MAX_STEPS = 60

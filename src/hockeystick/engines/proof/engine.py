@@ -12,12 +12,12 @@ from flint import arb
 
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.closed import ClosedForm
 from hockeystick.engines.proof.contour import BallContour, chernoff, log_moment
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
 from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball
 from hockeystick.pairs import Composition
 

@@ -29,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.mixture import MixtureBalls
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, upper
 
 Array = npt.NDArray[np.float64]

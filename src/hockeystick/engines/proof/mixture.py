@@ -28,8 +28,8 @@ import numpy as np
 from flint import acb, arb
 
 from hockeystick.adjacency import Direction
-from hockeystick.engines.interval import NotApplicableError
 from hockeystick.engines.proof.rounds import SampledGaussian
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
 
