@@ -1,6 +1,8 @@
 """``grid``: this library's two-sided connect-the-dots engine.
 
-Certified on both sides. Cost grows with the square root of the number of rounds; any pair, any mixture of rounds.
+Certified on both sides; any pair, any mixture of rounds. Rounds are composed in stages, each on a coarser grid than the
+one before, so that cost grows with a power of the logarithm of their number; it is kept to a budget of work, and where
+that binds the interval stays wider and says so.
 """
 
 from __future__ import annotations
