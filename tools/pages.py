@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import methods
 from demo import PLANS, comparisons
 
-from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.cli import main as command
 from hockeystick.planfile import json_schema
 from hockeystick.report import exact, supported_markdown
@@ -41,9 +41,8 @@ def supported() -> str:
 
 
 def accountants() -> str:
-    """Names and summaries."""
-    rows = (f"| `{name}` | {accountant.summary} |\n" for name, accountant in ACCOUNTANTS.items())
-    return "| name | what it gives |\n| --- | --- |\n" + "".join(rows)
+    """Every accountant by the kind of its numbers, its source and its options."""
+    return methods.page()
 
 
 def commands() -> str:

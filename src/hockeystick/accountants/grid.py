@@ -1,6 +1,10 @@
 """``grid``: this library's two-sided connect-the-dots engine.
 
-Certified on both sides. Cost grows with the square root of the number of rounds; any pair, any mixture of rounds.
+Certified on both sides, for any pair and any mixture of rounds.
+
+Cost: grows with the square root of the number of rounds, and of one over the gap.
+Known failure: a law that is both narrow and far-reaching needs a grid that is too long; the interval is wider then, and
+the result says why.
 """
 
 from __future__ import annotations
