@@ -34,6 +34,7 @@ EXPORTED = [
     "Round",
     "UnsupportedError",
     "UpperBound",
+    "WithoutReplacement",
     "__version__",
     "dp_sgd",
     "load_plan",

@@ -15,7 +15,7 @@ from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedR
 from hockeystick.odometer import Accountant
 from hockeystick.plan import Plan, Round, dp_sgd
 from hockeystick.planfile import load_plan
-from hockeystick.sampling import NoSampling, Poisson
+from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"
 
@@ -42,6 +42,7 @@ __all__ = [
     "Round",
     "UnsupportedError",
     "UpperBound",
+    "WithoutReplacement",
     "__version__",
     "dp_sgd",
     "load_plan",

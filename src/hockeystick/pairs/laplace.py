@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
+from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
@@ -120,6 +122,14 @@ class LaplacePair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.laplace(self.theta, t)
+
+    def ratio_moment(self, order: int) -> Decimal:
+        """Mironov 2017 (arXiv 1702.07476), Proposition 6."""
+        theta = Decimal(next_up(self.theta, 4))
+        if order == 0:
+            return Decimal(1)
+        weight = Decimal(order) / (2 * order - 1)
+        return weight * (theta * (order - 1)).exp() + (1 - weight) * (-theta * order).exp()
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""
