@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 
+from hockeystick.accountants.advanced import AdvancedAccountant
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.basic import BasicAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
@@ -12,7 +14,14 @@ from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
     accountant.name: accountant
-    for accountant in (AutoAccountant(), ContourAccountant(), GridAccountant(), RdpAccountant())
+    for accountant in (
+        AutoAccountant(),
+        ContourAccountant(),
+        GridAccountant(),
+        RdpAccountant(),
+        AdvancedAccountant(),
+        BasicAccountant(),
+    )
 }
 """All accountants by name."""
 
