@@ -10,6 +10,8 @@ from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.rdp import RdpAccountant
+from hockeystick.accountants.tcdp import TcdpAccountant
+from hockeystick.accountants.zcdp import ZcdpAccountant
 from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
@@ -19,6 +21,8 @@ ACCOUNTANTS: dict[str, Accountant] = {
         ContourAccountant(),
         GridAccountant(),
         RdpAccountant(),
+        TcdpAccountant(),
+        ZcdpAccountant(),
         AdvancedAccountant(),
         BasicAccountant(),
     )

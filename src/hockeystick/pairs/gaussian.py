@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.transform import QuadraticTransform
 
@@ -105,6 +105,16 @@ class GaussianPair(DominatingPair):
         from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
+
+    @property
+    def rho(self) -> float:
+        """``mu^2 / 2``."""
+        return concentrated.gaussian(self.mu)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
 
     def log_moment(self, t: float) -> float:
         """Closed form."""

@@ -49,6 +49,16 @@ class BasePair(Protocol):
         """Range of the base loss."""
         ...
 
+    @property
+    def rho(self) -> float:
+        """Of zero-concentrated privacy."""
+        ...
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The same with P and Q exchanged."""
+        ...
+
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """The characteristic function after sampling, if known."""
         ...
@@ -192,6 +202,16 @@ class PoissonRemovePair(DominatingPair):
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=False)
 
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.rho, super(PoissonRemovePair, self).rho)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.rho
+
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
         if self.base.smooth is None:
@@ -235,6 +255,16 @@ class PoissonAddPair(DominatingPair):
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=True)
+
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.mirrored_rho
 
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
