@@ -175,6 +175,16 @@ class DominatingPair(ABC):
         """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
 
     @property
+    def gdp_mu(self) -> float | None:
+        """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
+        return None
+
+    @property
+    def limit_variance(self) -> float | None:
+        """What a round adds to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
+        return None
+
+    @property
     def rho(self) -> float:
         """A rho of zero-concentrated privacy, ``K(t) <= t (1 + t) rho`` for t > 0; see ``pairs/concentrated.py``."""
         low, high = self.loss_range

@@ -107,6 +107,16 @@ class GaussianPair(DominatingPair):
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property
+    def gdp_mu(self) -> float:
+        """mu."""
+        return self.mu
+
+    @property
+    def limit_variance(self) -> float:
+        """``mu^2``."""
+        return self.mu * self.mu
+
+    @property
     def rho(self) -> float:
         """``mu^2 / 2``."""
         return concentrated.gaussian(self.mu)
