@@ -7,6 +7,7 @@ from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.basic import BasicAccountant
 from hockeystick.accountants.contour import ContourAccountant
+from hockeystick.accountants.edgeworth import EdgeworthAccountant
 from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
@@ -22,6 +23,7 @@ ACCOUNTANTS: dict[str, Accountant] = {
         ContourAccountant(),
         GridAccountant(),
         RdpAccountant(),
+        EdgeworthAccountant(),
         GdpAccountant(),
         TcdpAccountant(),
         ZcdpAccountant(),
