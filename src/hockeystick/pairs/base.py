@@ -6,6 +6,7 @@ All arrays are one-dimensional float64; all masses are natural logarithms.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import concentrated
 from hockeystick.pairs.transform import AtomTransform, Transform
 
 Array = npt.NDArray[np.float64]
@@ -193,6 +195,37 @@ class DominatingPair(RenyiCurve):
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""
+        return None
+
+    @property
+    def gdp_mu(self) -> float | None:
+        """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
+        return None
+
+    @property
+    def limit_variance(self) -> float | None:
+        """What a round adds to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
+        return None
+
+    @property
+    def rho(self) -> float:
+        """A rho of zero-concentrated privacy, ``K(t) <= t (1 + t) rho`` for t > 0; see ``pairs/concentrated.py``."""
+        low, high = self.loss_range
+        if high == math.inf:
+            return math.inf
+        most = max(high + self.supremum_error, 0.0)
+        if low == -math.inf or np.isinf(self.atoms.loss).any():
+            return most
+        return min(most, concentrated.mutual(max(most, -low + rounding_of(low))))
+
+    @property
+    def mirrored_rho(self) -> float:
+        """That of (Q, P), where it is known."""
+        return math.inf
+
+    @property
+    def sampled_from(self) -> tuple[float, float] | None:
+        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate and the rho of a round that is not sampled."""
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:

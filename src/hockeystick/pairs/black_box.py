@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import moment
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 
@@ -50,6 +50,11 @@ class BlackBoxPair(DominatingPair):
     def exact_supremum(self) -> Fraction:
         """epsilon, as written."""
         return Fraction(repr(self.epsilon))
+
+    @property
+    def rho(self) -> float:
+        """``epsilon tanh(epsilon / 2)``, of the finite losses."""
+        return concentrated.mutual(self.epsilon)
 
     def log_moment(self, t: float) -> float:
         """Closed form."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import moment
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.transform import QuadraticTransform
 
@@ -107,6 +107,26 @@ class GaussianPair(DominatingPair):
         from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
+
+    @property
+    def gdp_mu(self) -> float:
+        """mu."""
+        return self.mu
+
+    @property
+    def limit_variance(self) -> float:
+        """``mu^2``."""
+        return self.mu * self.mu
+
+    @property
+    def rho(self) -> float:
+        """``mu^2 / 2``."""
+        return concentrated.gaussian(self.mu)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
 
     def log_moment(self, t: float) -> float:
         """Closed form."""

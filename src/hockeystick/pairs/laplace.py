@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.numerics.rounding import next_up
-from hockeystick.pairs import moment
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
@@ -118,6 +118,16 @@ class LaplacePair(DominatingPair):
     def transform(self) -> LaplaceTransform:
         """Closed form."""
         return LaplaceTransform(self.theta)
+
+    @property
+    def rho(self) -> float:
+        """``theta - 1 + e^-theta``."""
+        return concentrated.laplace(self.theta)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
 
     def log_moment(self, t: float) -> float:
         """Closed form."""

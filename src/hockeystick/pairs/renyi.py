@@ -53,9 +53,14 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
 
 def renyi_epsilon(composition: RenyiComposition, log_delta: float, start: float = 1.0) -> RenyiBound:
     """An epsilon >= 0 at which the composition has at most that log delta, finite losses only; ``inf`` if none."""
+    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start)
+
+
+def epsilon_from(moment: Callable[[float], float], log_delta: float, start: float = 1.0) -> RenyiBound:
+    """The same from any upper bound on K."""
 
     def bound(t: float) -> float:
-        k = log_moment(composition, t)
+        k = moment(t)
         value = (k - log_delta + log_peak(t)) / t
         return value + SLACK * (abs(k) + abs(log_delta) + 2) / t
 
@@ -70,13 +75,21 @@ def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
     """An upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
-    k = log_moment(composition, t, slack)
+    return _log_delta_at(log_moment(composition, t, slack), t, epsilon)
+
+
+def _log_delta_at(k: float, t: float, epsilon: float) -> float:
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
 def renyi_log_delta(composition: RenyiComposition, epsilon: float, start: float = 1.0) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-    found = _least(lambda t: log_delta_from(composition, t, epsilon), start)
+    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start)
+
+
+def log_delta_by(moment: Callable[[float], float], epsilon: float, start: float = 1.0) -> RenyiBound:
+    """The same from any upper bound on K."""
+    found = _least(lambda t: _log_delta_at(moment(t), t, epsilon), start)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 
