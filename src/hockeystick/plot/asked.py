@@ -1,0 +1,69 @@
+"""One accountant asked at one place: its ends, how long it took, or why it has no answer."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+from hockeystick.errors import UnsupportedError
+from hockeystick.plan import Plan
+from hockeystick.plot.panel import Bracket, Line
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an accountant said.
+
+    Attributes:
+        lower: its lower end; ``nan`` where it has none.
+        value: the number to quote: an upper end or an estimate; ``nan`` where it has none.
+        estimate: its best guess; ``nan`` where it has none.
+        seconds: time of the call, by the wall clock.
+        reason: why there is no answer, or none better; empty otherwise.
+    """
+
+    lower: float
+    value: float
+    estimate: float
+    seconds: float
+    reason: str = ""
+
+
+def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
+    """``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; a method that cannot treat the plan has no answer.
+
+    Args:
+        plan: what was run.
+        quantity: ``"epsilon"`` or ``"delta"``.
+        at: the other one.
+        accountant: its name.
+        options: of the accountant.
+    """
+    start = time.perf_counter()
+    try:
+        answer = (plan.epsilon if quantity == "epsilon" else plan.delta)(at, accountant=accountant, **options)
+    except UnsupportedError as error:
+        return Asked(math.nan, math.nan, math.nan, time.perf_counter() - start, str(error))
+    seconds = time.perf_counter() - start
+    lower, estimate = _ends(answer)
+    return Asked(lower, answer.quoted, estimate, seconds, answer.reason or "")
+
+
+def _ends(answer: Bound | UpperBound | Estimate | DeltaBound | DeltaUpperBound | DeltaEstimate) -> tuple[float, float]:
+    ends = answer.ends
+    return ends.get("lower", math.nan), ends.get("estimate", ends.get("value", math.nan))
+
+
+def line_of(label: str, x: Sequence[float], answers: Sequence[Asked], style: str = "") -> Line:
+    """A method's answers as a line, with its lower ends where it has any."""
+    two_sided = any(not math.isnan(answer.lower) for answer in answers)
+    lower = [answer.lower for answer in answers] if two_sided else None
+    return Line(label, x, [answer.value for answer in answers], lower, style)
+
+
+def bracket_of(x: Sequence[float], answers: Sequence[Asked]) -> Bracket:
+    """Certified answers as a bracket."""
+    return Bracket(x, [answer.lower for answer in answers], [answer.value for answer in answers])

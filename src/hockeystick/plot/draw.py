@@ -1,0 +1,175 @@
+"""Panels drawn by matplotlib, through its objects alone: no global figure, no display, no settings left behind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.plot.files import need_matplotlib
+from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, GREY, SETTINGS, Style, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+HEIGHT = 2.35  # of one panel's axes with their labels, in inches
+LEGEND_ROW = 0.155  # inches
+MARKS = 9  # on one line, about
+HAIR = 0.003  # of the height of the axes: a bracket narrower than this is drawn as a line
+
+
+def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
+    """The panels, row by row, and one legend of all below them.
+
+    Args:
+        panels: what to draw.
+        columns: panels beside each other.
+        width: of one column in inches.
+        height: of one panel in inches.
+
+    Raises:
+        HockeystickError: matplotlib is missing.
+    """
+    need_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    names = _legend(panels)
+    rows = math.ceil(len(panels) / columns)
+    across = 2 * columns
+    entries = len(names) + any(panel.bracket is not None for panel in panels)
+    tall = rows * height + LEGEND_ROW * math.ceil(entries / across) + 0.08
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(columns * width, tall), layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
+        handles: dict[str, Any] = {}
+        for number, panel in enumerate(panels):
+            axes = figure.add_subplot(rows, columns, number + 1)
+            _frame(axes, panel)
+            for line in panel.lines:
+                if line.answered:
+                    style = style_of(line.style or line.label, names.index(line.label))
+                    handles.setdefault(line.label, _line(axes, panel, line, style, len(handles)))
+            if panel.bracket is not None:
+                handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
+            _limits(axes, panel)
+        if len(handles) > 1 or rows * columns > 1:
+            figure.legend(
+                list(handles.values()),
+                list(handles),
+                loc="outside lower center",
+                ncols=min(across, len(handles)),
+                frameon=False,
+                handlelength=2.6,
+                columnspacing=1.2,
+                handletextpad=0.5,
+                borderaxespad=0.1,
+                labelspacing=0.3,
+            )
+        figure.canvas.draw()  # the layout, under these settings
+    return figure
+
+
+def settings() -> Any:
+    """The settings that a figure was drawn under, for when it is written."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(SETTINGS)
+
+
+def _legend(panels: Sequence[Panel]) -> list[str]:
+    """Labels of all lines that have something to show, in order."""
+    return list(dict.fromkeys(line.label for panel in panels for line in panel.lines if line.answered))
+
+
+def _frame(axes: Axes, panel: Panel) -> None:
+    axes.set_xscale(panel.xscale)
+    axes.set_yscale(panel.yscale)
+    axes.set_xlabel(panel.xlabel)
+    axes.set_ylabel(panel.ylabel)
+    if panel.title:
+        axes.set_title(panel.title, pad=4)
+    if panel.square:
+        axes.set_aspect("equal", adjustable="box")
+    for height, word in panel.levels:
+        axes.axhline(height, color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1.5)
+        axes.annotate(
+            word,
+            (1.0, height),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 2),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize=7,
+            color=GREY,
+        )
+
+
+def _line(axes: Axes, panel: Panel, line: Line, style: Style, position: int) -> Any:
+    x, y = _finite(panel, line.x, line.y)
+    every = max(1, round(len(x) / MARKS))
+    mark = style.mark if panel.marks else ""
+    drawing: dict[str, Any] = {
+        "color": style.colour,
+        "linestyle": style.dash,
+        "marker": mark or None,
+        "markevery": (position % every, every),
+        "markerfacecolor": "white",
+        "markeredgecolor": style.colour,
+        "markeredgewidth": 0.9,
+        "zorder": 3,
+    }
+    (handle,) = axes.plot(x, y, label=line.label, **drawing)
+    if line.lower is not None:
+        x, low = _finite(panel, line.x, line.lower)
+        axes.plot(x, low, **drawing)
+    return handle
+
+
+def _bracket(axes: Axes, bracket: Bracket) -> Any:
+    """A band, with both edges drawn, so that it is seen however narrow it is."""
+    x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.upper))
+    upper = np.where(np.isfinite(upper), upper, np.nan)
+    axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
+    axes.plot(x, lower, color=BLACK, linewidth=0.8, zorder=3.6)
+    (handle,) = axes.plot(x, upper, color=BLACK, linewidth=0.8, zorder=3.6, label=bracket.label)
+    return handle
+
+
+def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
+    """The values, with gaps where there is none, or none that the scale can show."""
+    at, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    shown = np.isfinite(values) & ((values > 0) if panel.yscale == "log" else True)
+    return at, np.where(shown, values, np.nan)
+
+
+def _limits(axes: Axes, panel: Panel) -> None:
+    if panel.xlim is not None:
+        axes.set_xlim(*panel.xlim)
+    low, high = panel.ylim
+    axes.set_ylim(low, high)
+    if panel.xscale == "log" or panel.yscale == "log":
+        _decades(axes, panel)
+
+
+def _decades(axes: Axes, panel: Panel) -> None:
+    """Few enough powers of ten to be read, and no labels between them."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    for scale, axis in ((panel.xscale, axes.xaxis), (panel.yscale, axes.yaxis)):
+        if scale == "log":
+            low, high = sorted(axis.get_view_interval())
+            if math.log10(high / low) >= 2:
+                axis.set_major_locator(LogLocator(numticks=7))
+                axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
+                axis.set_minor_formatter(NullFormatter())

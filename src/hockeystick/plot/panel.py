@@ -1,0 +1,84 @@
+"""What a figure shows, without a word about how it is drawn: panels of lines and of certified bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Scale = Literal["linear", "log"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method's answers.
+
+    Attributes:
+        label: as the legend calls it.
+        x: where it was asked.
+        y: what it answered; ``nan`` or ``inf`` where it has no answer, and the line has a gap there.
+        lower: its lower end at the same places, where the method has one.
+        style: name of the style (``plot/style.py``); the label if empty.
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    lower: Sequence[float] | None = None
+    style: str = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything of it can be drawn."""
+        return any(math.isfinite(value) for value in self.y)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A certified interval at each place: ``lower <= truth <= upper``.
+
+    Attributes:
+        label: as the legend calls it.
+        x: where.
+        lower: certified lower ends.
+        upper: certified upper ends.
+    """
+
+    x: Sequence[float]
+    lower: Sequence[float]
+    upper: Sequence[float]
+    label: str = "certified bracket"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes.
+
+    Attributes:
+        xlabel: with its unit.
+        ylabel: with its unit.
+        lines: methods, drawn in this order.
+        bracket: the certified interval, drawn over them.
+        xscale: ``"log"`` where it spans decades.
+        yscale: the same of the other axis.
+        xlim: range of the first axis, or the data's.
+        ylim: range of the second; ``None`` for an end leaves it to the data.
+        title: above the axes.
+        square: whether a unit is as long on both axes.
+        marks: whether each place that was asked has a mark.
+    """
+
+    xlabel: str
+    ylabel: str
+    lines: Sequence[Line] = ()
+    bracket: Bracket | None = None
+    xscale: Scale = "linear"
+    yscale: Scale = "linear"
+    xlim: tuple[float, float] | None = None
+    ylim: tuple[float | None, float | None] = (None, None)
+    title: str = ""
+    square: bool = False
+    marks: bool = True
+    levels: Sequence[tuple[float, str]] = field(default_factory=tuple)
+    """Horizontal lines with a word each, such as a target."""

@@ -1,0 +1,198 @@
+"""The figures of a plan: its privacy curve, its trade-off function, epsilon round by round, and several methods at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hockeystick import domains
+from hockeystick.errors import InvalidInputError
+from hockeystick.plan import Plan, target_delta
+from hockeystick.plot.asked import Asked, ask, bracket_of, line_of
+from hockeystick.plot.panel import Bracket, Line, Panel
+
+Say = Callable[[str], None]
+
+EPSILON = "privacy loss $\\varepsilon$ (nats)"
+DELTA = "failure probability $\\delta$"
+ROUNDS = "rounds"
+FPR, FNR = "false-positive rate of the attack", "false-negative rate"
+
+POINTS = 61
+FEWER_POINTS = 21  # where several methods are asked
+LEAST_DELTA = 1e-12  # to which the curve reaches, if nothing is said
+LEAST_RATE = 1e-4  # of the error rates on logarithmic axes
+MOST_POINTS = 10_000
+
+
+def curve_panel(
+    plan: Plan,
+    start: float | None = None,
+    stop: float | None = None,
+    points: int = POINTS,
+    accountants: Sequence[str] = (),
+    say: Say = lambda text: None,
+) -> Panel:
+    """delta against epsilon: the certified band, and what each of the accountants says.
+
+    Args:
+        plan: what was run.
+        start: least epsilon; 0 by default.
+        stop: largest epsilon; by default where delta has come down to 1e-12.
+        points: places where delta is computed.
+        accountants: drawn beside the band.
+        say: told what is being computed.
+
+    Raises:
+        InvalidInputError: a range or a number of points that is none.
+        UnsupportedError: a round for which no dominating pair is proven.
+    """
+    low = 0.0 if start is None else domains.at_least_zero(start, "start", "least epsilon")
+    high = _reach(plan) if stop is None else domains.at_least_zero(stop, "stop", "largest epsilon")
+    x = _between(low, high, points, "epsilon")
+    say("certified bounds")
+    certified = [ask(plan, "delta", at) for at in x]
+    lines = [_asked_line(name, x, "delta", [plan] * len(x), say) for name in accountants]
+    floor = min((value for value in (one.lower for one in certified) if value > 0), default=1e-300)
+    return Panel(
+        EPSILON,
+        DELTA,
+        lines,
+        bracket_of(x, certified),
+        yscale="log",
+        xlim=(x[0], x[-1]),
+        ylim=(max(floor / 3, 1e-300), None),
+    )
+
+
+def compare_panel(
+    plan: Plan,
+    accountants: Sequence[str],
+    start: float | None = None,
+    stop: float | None = None,
+    points: int = FEWER_POINTS,
+    say: Say = lambda text: None,
+) -> Panel:
+    """:func:`curve_panel` with several accountants.
+
+    Raises:
+        InvalidInputError: no accountant, or what :func:`curve_panel` raises it for.
+    """
+    if not accountants:
+        raise InvalidInputError("accountant: name at least one to compare", "accountant")
+    return curve_panel(plan, start, stop, points, accountants, say)
+
+
+def steps_panel(
+    plan: Plan,
+    delta: float | None = None,
+    points: int = POINTS,
+    accountants: Sequence[str] = (),
+    say: Say = lambda text: None,
+) -> Panel:
+    """Epsilon against the number of rounds that have been run, up to the whole plan.
+
+    Of a plan with several kinds of rounds the same share of each has been run, rounded up.
+
+    Args:
+        plan: what is run.
+        delta: target; the plan's own by default.
+        points: numbers of rounds at which epsilon is computed, evenly spread.
+        accountants: drawn beside the bracket.
+        say: told what is being computed.
+
+    Raises:
+        InvalidInputError: no delta, or no rounds.
+    """
+    if delta is None and plan.delta_target is None:
+        raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
+    target = plan.delta_target if delta is None else target_delta(delta)
+    assert target is not None
+    if plan.steps < 1:
+        raise InvalidInputError("the plan has no rounds", "count")
+    parts = [_share(plan, at) for at in _between(0.0, 1.0, points + 1, "share")[1:]]
+    parts = list({part.steps: part for part in parts}.values())
+    x = [float(part.steps) for part in parts]
+    say("certified bounds")
+    certified = [ask(part, "epsilon", target) for part in parts]
+    lines = [_asked_line(name, x, "epsilon", parts, say, target) for name in accountants]
+    return Panel(
+        ROUNDS,
+        f"{EPSILON} at $\\delta$ = {_power(target)}",
+        lines,
+        bracket_of(x, certified),
+        xlim=(0, x[-1]),
+        ylim=(0, None),
+    )
+
+
+def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) -> Panel:
+    """The least false-negative rate of an attack against its false-positive rate, with the certified band.
+
+    Args:
+        plan: what was run.
+        logarithmic: both axes from 1e-4, where attacks are judged; from 0 to 1 otherwise.
+        points: false-positive rates at which it is computed.
+
+    Raises:
+        UnsupportedError: an adjacency with one ordering of the two datasets only.
+    """
+    low, high = (LEAST_RATE, 1.0) if logarithmic else (0.0, 1.0)
+    x = _between(low, high, points, "false-positive rate", logarithmic)
+    band = plan.profile().trade_off(np.array(x))
+    guess = Line("guessing", x, [1 - at for at in x], style="basic")
+    return Panel(
+        FPR,
+        FNR,
+        [guess],
+        Bracket(x, band.lower.tolist(), band.upper.tolist(), "certified bracket of the best attack"),
+        xscale="log" if logarithmic else "linear",
+        yscale="log" if logarithmic else "linear",
+        xlim=(low, high),
+        ylim=(low, high),
+        square=True,
+        marks=False,
+    )
+
+
+def _asked_line(name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, *at: float) -> Line:
+    say(name)
+    answers: list[Asked] = [
+        ask(plan, quantity, *(at or (place,)), accountant=name) for plan, place in zip(plans, x, strict=True)
+    ]
+    line = line_of(name, x, answers)
+    return line if line.answered else replace(line, label=f"{name} (no answer)")
+
+
+def _reach(plan: Plan) -> float:
+    """The epsilon at which delta has come down far enough, or would come down no further."""
+    for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
+        upper = plan.epsilon(delta).upper
+        if math.isfinite(upper):
+            return upper if upper > 0 else 1.0
+    raise InvalidInputError("stop: epsilon is infinite at every small delta; say how far the curve should reach", "stop")
+
+
+def _between(low: float, high: float, points: int, what: str, logarithmic: bool = False) -> list[float]:
+    count = domains.whole(points, "points", "places where it is computed", least=2, most=MOST_POINTS)
+    if not low < high:
+        raise InvalidInputError(f"the range of {what} has to increase; received {low!r} to {high!r}", "stop")
+    spread = np.geomspace if logarithmic else np.linspace
+    return [float(at) for at in spread(low, high, count)]
+
+
+def _share(plan: Plan, share: float) -> Plan:
+    rounds = [replace(item, count=math.ceil(share * item.count)) for item in plan.rounds]
+    return Plan(rounds, plan.adjacency, plan.delta_target)
+
+
+def _power(value: float) -> str:
+    """``1e-05`` as a power of ten."""
+    mantissa, exponent = f"{value:.3g}".split("e") if "e" in f"{value:.3g}" else (f"{value:.3g}", "")
+    if not exponent:
+        return mantissa
+    power = f"10$^{{{int(exponent)}}}$"
+    return power if mantissa == "1" else f"{mantissa}·{power}"

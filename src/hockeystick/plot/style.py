@@ -1,0 +1,99 @@
+"""How each method looks, everywhere the same: a colour, a dash and a mark, any one of which tells it apart.
+
+Colours of Okabe and Ito (2008), which colour-blind readers tell apart; dashes and marks do it in grey.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
+
+SOLID, DASHED, DOTTED, DASHDOT = "solid", (0, (5, 1.8)), (0, (1, 1.4)), (0, (6, 1.6, 1, 1.6))
+LONG, TWODOTS = (0, (9, 2)), (0, (4, 1.4, 1, 1.4, 1, 1.4))
+
+Dash = str | tuple[int, tuple[float, ...]]
+
+COLUMN = 3.4
+"""Width of a column of a paper in inches."""
+
+SETTINGS: dict[str, Any] = {
+    "font.size": 8.0,
+    "font.family": "DejaVu Sans",
+    "mathtext.fontset": "dejavusans",
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.0,
+    "legend.fontsize": 7.5,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.88",
+    "grid.linewidth": 0.4,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.6,
+    "svg.hashsalt": "hockeystick",
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 300,
+}
+"""Fonts as large as a paper's captions at column width; the same file from the same data."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one line looks."""
+
+    colour: str
+    dash: Dash = SOLID
+    mark: str = "o"
+
+
+CERTIFIED = Style(BLACK, SOLID, "")
+
+STYLES = {
+    "certified": CERTIFIED,
+    "auto": CERTIFIED,
+    "contour": Style(BLACK, DASHED, "|"),
+    "grid": Style(BLACK, DOTTED, "_"),
+    "rdp": Style(RED, DASHED, "s"),
+    "gdp": Style(ORANGE, DOTTED, "v"),
+    "prv": Style(BLUE, DASHDOT, "o"),
+    "fourier": Style(GREEN, LONG, "^"),
+    "privacy-buckets": Style(SKY, TWODOTS, "D"),
+    "connect-the-dots": Style(PURPLE, DASHED, "P"),
+    "evolving": Style(BLUE, DOTTED, "X"),
+    "saddle-point": Style(GREEN, DASHED, "o"),
+    "characteristic-function": Style(SKY, DASHED, "v"),
+    "edgeworth": Style(ORANGE, DASHDOT, "<"),
+    "basic": Style(GREY, SOLID, "+"),
+    "advanced": Style(GREY, DASHED, "x"),
+    "optimal": Style(GREY, DOTTED, "1"),
+    "zcdp": Style(RED, DOTTED, ">"),
+    "tcdp": Style(RED, DASHDOT, "*"),
+}
+"""By accountant."""
+
+OTHERS = (
+    Style(BLUE, SOLID, "o"),
+    Style(RED, DASHED, "s"),
+    Style(GREEN, DASHDOT, "^"),
+    Style(PURPLE, DOTTED, "D"),
+    Style(ORANGE, TWODOTS, "v"),
+    Style(SKY, LONG, "P"),
+)
+"""For lines that are no accountant's."""
+
+
+def style_of(name: str, position: int) -> Style:
+    """The style of that name, or one of the others by its position in the figure."""
+    return STYLES.get(name, OTHERS[position % len(OTHERS)])
