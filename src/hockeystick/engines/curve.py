@@ -1,9 +1,9 @@
 """log delta of one direction at many epsilons, certified, at little more than the price of one.
 
 Most of an engine's work does not depend on epsilon but for where it is sharp: a contour serves the epsilons whose
-saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified ends
-at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are kept for
-the next question; what several say of one epsilon is intersected.
+saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified
+ends at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are
+kept for the next question; what several say of one epsilon is intersected.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = npt.NDArray[np.float64]
 
 NARROW = 1e-6  # relative width of delta, where nothing else is asked
 GRID_NARROW = 1e-3  # and by the grid
-SHARPER = 1e-4  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
+SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
 SHARPEST = 1e-11
 GRID_SHARPER = 0.3
 MOST_SECTIONS = 100  # of one kind, for one question

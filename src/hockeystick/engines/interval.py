@@ -74,7 +74,7 @@ class Ends:
         )
 
     def __getitem__(self, where: Array | npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Ends:
-        return Ends(self.lower[where], self.estimate[where], self.upper[where])  # type: ignore[index]
+        return Ends(self.lower[where], self.estimate[where], self.upper[where])
 
 
 class Engine(Protocol):

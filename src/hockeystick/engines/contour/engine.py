@@ -282,7 +282,8 @@ class _Contour:
     def terms(self) -> Terms:
         """The sum as data, to be taken at other epsilons."""
         right = self._theta, self._k_right
-        return Terms(self.s, self._terms, self._k_error, self._k_top, self.t, self.period, right, self._log_tail)
+        terms = self._terms.astype(np.complex128, copy=False)
+        return Terms(self.s, terms, self._k_error, self._k_top, self.t, self.period, right, self._log_tail)
 
     @staticmethod
     def _summed(lines: list[tuple[Line, int]], step: float, count: int) -> tuple[ComplexArray, Array]:

@@ -1,13 +1,13 @@
 """One contour at many epsilons: the nodes do not depend on epsilon, so that the sums are one transform.
 
-``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` the phases factor, and
-the sums over all epsilons are products of matrices of ``sqrt(n)`` columns:
+``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` the phases factor,
+and the sums over all epsilons are products of matrices of ``sqrt(n)`` columns:
 
     S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
 
-Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the
-sum of the moduli in any order (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 3.6). The remainders
-(aliases, what is cut off) are functions of epsilon in closed form, valid at every real epsilon.
+Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
+the sum of the moduli in any order (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 3.6). The
+remainders (aliases, what is cut off) are functions of epsilon in closed form, valid at every real epsilon.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class Terms:
         n = len(self.s)
         block = math.isqrt(n) + 1
         rows = -(-n // block)
-        terms = np.zeros(rows * block, dtype=np.complex128)
-        terms[:n] = self.terms
-        terms = terms.reshape(rows, block).T
+        padded = np.zeros(rows * block, dtype=np.complex128)
+        padded[:n] = self.terms
+        terms = padded.reshape(rows, block).T
         inner, outer = self.s[:block], self.s[::block]
         out = np.empty(len(epsilon))
         batch = max(1, CHUNK // block)
