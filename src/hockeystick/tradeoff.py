@@ -96,9 +96,7 @@ class TradeOff:
         deep: delta below which its lower end does not matter.
     """
 
-    def __init__(
-        self, curve: PlanCurve, steep: Direction, flat: Direction, farthest: float, deep: float
-    ) -> None:
+    def __init__(self, curve: PlanCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
         self._curve, self._deep = curve, deep
         self.steep, self.flat = steep, flat
         first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)

@@ -33,6 +33,7 @@ SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room f
 SHARPEST = 1e-11
 GRID_SHARPER = 0.3
 MOST_SECTIONS = 100  # of one kind, for one question
+FEW = 8  # epsilons of one round, each of which is an integral
 MOST_FAILURES = 4  # after which a kind is not tried any more
 TILTS = (-12, 24)  # of the rough bound, as powers
 TILT_RATIO = 1.5
@@ -145,21 +146,31 @@ class Curve:
         best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
         if not len(at):
             return best
-        try:
-            return _EachAlone(DirectEngine(self._composition)).log_delta(at)[back]
-        except NotApplicableError:
-            pass  # more than one round, or densities out of its reach
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
-        for kind in self._kinds:
-            best = kind.improved(best, at, floor)
+        contours, grids = self._kinds
+        if self._composition.count > 1 or len(at) > FEW:
+            best = contours.improved(best, at, floor)
+        best = self._integrated(best, at, floor)
+        best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
             best = _put(
                 best, rough, best[rough].shared(_EachAlone(RenyiEngine(self._composition)).log_delta(at[rough]))
             )
         return best[back]
+
+    def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
+        """With the integral over one round, where there is one and no contour."""
+        wide = np.flatnonzero((best.width > self._gap) & (best.upper > floor))
+        if self._composition.count > 1 or not len(wide):
+            return best
+        try:
+            found = _EachAlone(DirectEngine(self._composition)).log_delta(epsilon[wide])
+        except NotApplicableError:  # densities out of its reach
+            return best
+        return _put(best, wide, best[wide].shared(found))
 
     @cached_property
     def _chernoff(self) -> _Chernoff:

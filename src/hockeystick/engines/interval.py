@@ -73,6 +73,14 @@ class Ends:
             np.maximum(self.upper, other.upper),
         )
 
+    def milder(self, other: Ends) -> Ends:
+        """The smaller of two truths."""
+        return Ends(
+            np.minimum(self.lower, other.lower),
+            np.minimum(self.estimate, other.estimate),
+            np.minimum(self.upper, other.upper),
+        )
+
     def __getitem__(self, where: Array | npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Ends:
         return Ends(self.lower[where], self.estimate[where], self.upper[where])
 
