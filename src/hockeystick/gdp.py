@@ -59,11 +59,17 @@ class GaussianFit:
 
 def fitted(trade_offs: Sequence[TradeOff], least_rate: float) -> GaussianFit:
     """The fit to the worse of the orderings."""
+    mu = tight_mu(trade_offs, least_rate)
+    return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
+
+
+def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
+    """The tight mu of the worse of the orderings."""
     low, high = 0.0, 0.0
     for each in trade_offs:
         lower, upper = _mu(each, least_rate)
         low, high = max(low, lower), max(high, upper)
-    return GaussianFit(Bound(low, 0.5 * (low + high), high), _regret(trade_offs, high), least_rate)
+    return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high)
 
 
 def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from hockeystick.bounds import Bound
 from hockeystick.engines.interval import Ends
 from hockeystick.epsilons import epsilons
 from hockeystick.errors import InvalidInputError, UnsupportedError
-from hockeystick.gdp import GaussianFit, fitted
+from hockeystick.gdp import GaussianFit, fitted, tight_mu
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.plan import Plan
 from hockeystick.tradeoff import TradeOff
@@ -150,9 +150,13 @@ class Profile:
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        self._both_orderings()
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
         return fitted(self._trade_offs(least, 1 - least), least)
+
+    def mu(self, least_rate: float = 1e-9) -> Bound:
+        """The mu of :meth:`gdp`, without its regret."""
+        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        return tight_mu(self._trade_offs(least, 1 - least), least)
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records, from this profile alone."""
