@@ -20,7 +20,6 @@ from hockeystick.plan import Plan
 from hockeystick.targets import Target
 
 TOLERANCE = 1e-6
-ROUGH_GAP = 1e-2  # at which a value far from the answer is measured
 NEAR = 0.05  # excess from which on the wanted gap is taken
 LONGEST_STEP = math.log(1e3)
 MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
@@ -67,8 +66,9 @@ def calibrate(
 
     Args:
         plan: a plan, of which the parameter is changed; or a function from its value to a plan.
-        parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise), ``"epsilon"`` (of black
-            boxes), ``"sample-rate"``, ``"batch-size"``, ``"steps"``, ``"epochs"``; or a :class:`Parameter` of one's own.
+        parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise), ``"epsilon"`` (of
+            black boxes), ``"sample-rate"``, ``"batch-size"``, ``"steps"``, ``"epochs"``; with a function, any of these
+            or a :class:`~hockeystick.parameters.Parameter` of one's own.
         target: one of ``hockeystick.targets``.
         tolerance: relative, on the parameter; whole numbers are exact.
         start: where to look first; the plan's own value by default.
@@ -86,7 +86,7 @@ def calibrate(
     >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
     >>> found = calibrate(plan, "noise-multiplier", Epsilon(1.0, delta=1e-6))
     >>> round(found.value, 4), found.achieved.upper <= 1.0
-    (4.3005, True)
+    (4.3021, True)
     """
     chosen, build = _of(plan, parameter)
     if start is not None:
@@ -176,12 +176,7 @@ class _Search:
         if self._parameter.whole:
             value = float(round(value))
         plan, y = self._build(value), self._y(value)
-        gap = self._gap
-        last = self._last[-1] if self._last else None
-        far = last is None or not abs(last.excess) < NEAR
-        bound = self._target.measure(plan, ROUGH_GAP if far and self._parts_far(gap) else gap)
-        if far and self._parts_far(gap) and abs(self._target.excess(bound)) < NEAR:
-            bound = self._target.measure(plan, gap)
+        bound = self._bound(plan)
         sample = _Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
         if sample.met:
             self._met = sample if self._met is None or y < self._met.y else self._met
@@ -190,9 +185,15 @@ class _Search:
         self._last = [*self._last[-1:], sample]
         return sample
 
-    @staticmethod
-    def _parts_far(gap: float | None) -> bool:
-        return gap is None or gap < ROUGH_GAP
+    def _bound(self, plan: Plan) -> Bound:
+        """What is measured: roughly while that is far from the target, and as was asked near to it."""
+        rough = self._target.rough_gap
+        far = not self._last or not abs(self._last[-1].excess) < NEAR
+        if far and rough is not None and (self._gap is None or self._gap < rough):
+            bound = self._target.measure(plan, rough)
+            if not abs(self._target.excess(bound)) < NEAR:
+                return bound
+        return self._target.measure(plan, self._gap)
 
     def _outwards(self) -> _Sample | None:
         """Another value towards the side that is missing; the end of the range where the target is met even there."""
@@ -218,11 +219,10 @@ class _Search:
         return None
 
     def _unreachable(self, nearest: _Sample) -> str:
-        limit = f"{self._target.name} {self._target.limit!r}"
-        end = min(nearest.bound.upper, nearest.bound.upper)
+        name, what = self._parameter.name, self._target.name
         return (
-            f"{self._parameter.name} cannot meet {limit}: the nearest that is reached, at {self._parameter.name} = "
-            f"{nearest.value!r}, is {self._target.name} {end!r}"
+            f"no {name} meets {what} {self._target.limit!r}: the nearest that is reached, at {name} = "
+            f"{nearest.value:.6g}, is {what} {self._target.safe_end(nearest.bound):.6g}"
         )
 
     def _root(self) -> float | None:

@@ -33,6 +33,8 @@ Array = npt.NDArray[np.float64]
 
 GAP = 1e-5  # relative, wanted of mu
 ROUNDS = 20
+WORTHWHILE = 0.9  # of the width before: less of a gain is not worth another round
+MOST_REFINED = 256  # corners in a round
 PLACES = 1201  # at which the regret is looked at
 RATE_GAP = 1e-6
 SPARE = 1e-12
@@ -76,6 +78,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
     """Certified ends of the tight mu of one ordering: the steep half and the flat half, each in its own rates."""
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
+        before = math.inf
         for _ in range(ROUNDS):
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
@@ -84,9 +87,12 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             seen = np.minimum((value + np.multiply.outer(rate, b)).min(axis=1), 1.0)
             lower = float((_mus(rate, seen) - SPARE).max())
             top = float(upper.max())
-            if top - max(lower, low) <= GAP * top:
+            width = top - max(lower, low)
+            if width <= GAP * top or width > WORTHWHILE * before:
                 break
-            trade_off.refine(direction, np.unique(lines[upper > max(lower, low)]))
+            before = width
+            worst = np.argsort(-upper)[:MOST_REFINED]
+            trade_off.refine(direction, np.unique(lines[worst[upper[worst] > max(lower, low)]]))
         low, high = max(low, lower), max(high, top)
     return min(low, high), high
 

@@ -1,4 +1,4 @@
-"""The parameters of a plan that can be calibrated: which way each goes, how far, and the plan with another value of it."""
+"""The parameters of a plan that can be calibrated: which way each goes, how far, and the plan with another value."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     """
     parameter = named(name)
     start, build = _READERS[parameter.name](plan)
+    if parameter.name == "batch-size" and plan.dataset_size is not None:
+        parameter = replace(parameter, most=plan.dataset_size)
     return replace(parameter, start=min(max(start, parameter.least), parameter.most)), build
 
 
@@ -62,7 +64,7 @@ def named(name: str) -> Parameter:
     Raises:
         InvalidInputError: there is none.
     """
-    known = name.replace("_", "-") if isinstance(name, str) else name
+    known = str(name).replace("_", "-")
     if known not in PARAMETERS:
         raise InvalidInputError(choice("parameter", name, list(PARAMETERS)), "parameter")
     return PARAMETERS[known]
@@ -105,13 +107,13 @@ def _has(part: object, key: str) -> bool:
 
 def _with(item: Round, part: str, key: str, value: float) -> Round:
     old: Any = getattr(item, part)
-    return replace(item, **{part: replace(old, **{key: value})}) if _has(old, key) else item  # type: ignore[arg-type]
+    changes: dict[str, Any] = {part: replace(old, **{key: value})} if _has(old, key) else {}
+    return replace(item, **changes)
 
 
 def _rate(plan: Plan) -> tuple[float, Build]:
-    value = _one(
-        {item.sampling.sample_rate for item in plan.rounds if _has(item.sampling, "sample_rate")}, "sample_rate"
-    )  # type: ignore[attr-defined]
+    schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
+    value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
 
     def build(new: float) -> Plan:
         return _each(plan, lambda item: _sampled(item, sample_rate=new, batch_size=None, dataset_size=None))
@@ -120,18 +122,18 @@ def _rate(plan: Plan) -> tuple[float, Build]:
 
 
 def _batch(plan: Plan) -> tuple[float, Build]:
-    sizes = {(s.batch_size, s.dataset_size) for s in (i.sampling for i in plan.rounds) if _has(s, "dataset_size")}  # type: ignore[attr-defined]
-    batch, records = _one(sizes, "batch_size")
+    schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "dataset_size")]
+    batch, records = _one({(scheme.batch_size, scheme.dataset_size) for scheme in schemes}, "batch_size")
 
     def build(new: float) -> Plan:
-        size = min(int(new), records)
-        return _each(plan, lambda item: _sampled(item, sample_rate=None, batch_size=size))
+        return _each(plan, lambda item: _sampled(item, sample_rate=None, batch_size=min(int(new), records)))
 
     return batch, build
 
 
 def _sampled(item: Round, **keys: float | None) -> Round:
-    return replace(item, sampling=replace(item.sampling, **keys)) if _has(item.sampling, "sample_rate") else item  # type: ignore[arg-type]
+    scheme: Any = item.sampling
+    return replace(item, sampling=replace(scheme, **keys)) if _has(scheme, "sample_rate") else item
 
 
 def _steps(plan: Plan) -> tuple[float, Build]:
@@ -176,8 +178,8 @@ def _one(values: set[Any], key: str) -> Any:
     if len(values) > 1:
         shown = ", ".join(sorted(map(str, values)))
         raise InvalidInputError(
-            f"the rounds have different values of {key} ({shown}): calibrate 'noise', a common factor, or from Python a "
-            "function that makes the plan",
+            f"the rounds have different values of {key} ({shown}): calibrate 'noise', a common factor, or from Python "
+            "a function that makes the plan",
             key,
         )
     return values.pop()
@@ -186,8 +188,8 @@ def _one(values: set[Any], key: str) -> Any:
 def _only(plan: Plan, key: str) -> Round:
     if len(plan.rounds) != 1:
         raise InvalidInputError(
-            f"{key} can be calibrated of a plan with one kind of round; received {len(plan.rounds)} kinds: from Python, "
-            "pass a function that makes the plan",
+            f"{key} can be calibrated of a plan with one kind of round; received {len(plan.rounds)} kinds: from "
+            "Python, pass a function that makes the plan",
             key,
         )
     return plan.rounds[0]

@@ -301,7 +301,7 @@ class Plan:
 
         >>> profile = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
         >>> profile.tpr([0.001, 0.01]).upper.round(4).tolist()
-        [0.0032, 0.0202]
+        [0.0041, 0.0291]
         """
         from hockeystick.profile import Profile
 

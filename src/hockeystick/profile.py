@@ -57,9 +57,9 @@ class Profile:
     >>> from hockeystick import dp_sgd
     >>> profile = Profile(dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000))
     >>> profile.delta([0.5, 1.0, 2.0]).upper.round(6).tolist()
-    [0.00949, 0.00064, 3e-06]
-    >>> profile.advantage().upper < 0.13
-    True
+    [0.030568, 0.002612, 3e-06]
+    >>> round(profile.advantage().upper, 3)
+    0.164
     """
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:

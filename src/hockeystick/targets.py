@@ -1,10 +1,9 @@
-"""What a plan is to be calibrated to: one class a target, each measured by a certified interval and met on its safe side."""
+"""What a plan is calibrated to: one class a target, each measured by a certified interval and met on its safe side."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -22,6 +21,7 @@ class Target(ABC):
     """A number that is not to be exceeded (or, for an attacker's errors, not to be fallen short of)."""
 
     name: ClassVar[str]
+    rough_gap: ClassVar[float | None] = None  # at which it is measured sooner, where that is enough
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -35,6 +35,10 @@ class Target(ABC):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of a plan."""
 
+    def safe_end(self, found: Bound) -> float:
+        """The end of an interval that has to meet the target."""
+        return found.upper
+
     def met(self, found: Bound) -> bool:
         """Whether the safe end of an interval meets the target."""
         return found.upper <= self.limit
@@ -44,7 +48,7 @@ class Target(ABC):
         return found.lower > self.limit
 
     def excess(self, found: Bound) -> float:
-        """How far the safe end is on the wrong side; smooth in the logarithm of a parameter, its sign is all that counts."""
+        """How far the safe end is on the wrong side: smooth in the logarithm of a parameter; only its sign counts."""
         return _log_ratio(found.upper, self.limit)
 
     def described(self) -> dict[str, Any]:
@@ -63,6 +67,7 @@ class Epsilon(Target):
     epsilon: Annotated[float, AT_LEAST_ZERO.of("the target epsilon")]
     delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the target delta")]
     name: ClassVar[str] = "epsilon"
+    rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
@@ -76,6 +81,7 @@ class Delta(Target):
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, AT_LEAST_ZERO.of("the target epsilon")]
     name: ClassVar[str] = "delta"
+    rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon."""
@@ -105,6 +111,7 @@ class Advantage(Target):
 
     advantage: Annotated[float, OPEN.of("the target advantage")]
     name: ClassVar[str] = "advantage"
+    rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon 0."""
@@ -152,6 +159,10 @@ class BayesRisk(Target):
         """The Bayes risk."""
         return _bound(plan.profile(gap).bayes_risk(self.prior))
 
+    def safe_end(self, found: Bound) -> float:
+        """The lower one."""
+        return found.lower
+
     def met(self, found: Bound) -> bool:
         """The lower end is the safe one."""
         return found.lower >= self.limit
@@ -184,14 +195,6 @@ class Reconstruction(Target):
     def excess(self, found: Bound) -> float:
         """Of what is gained over guessing."""
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
-
-
-TARGETS: tuple[type[Target], ...] = (
-    Epsilon, Delta, GaussianDP, Advantage, TruePositiveRate, BayesRisk, Reconstruction,
-)  # fmt: skip
-"""All targets."""
-
-Measure = Callable[[Plan, float | None], Bound]
 
 
 def _bound(band: Band) -> Bound:

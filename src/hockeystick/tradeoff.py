@@ -42,6 +42,7 @@ Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257
 ROUNDS = 14  # of refinement
+WORTHWHILE = 0.9  # of the widths before: less of a gain is not worth another round
 CHUNK = 1 << 22  # lines times rates at once
 LARGEST_NODE = 600.0  # epsilon whose exponential a double holds with room
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
@@ -129,12 +130,15 @@ class TradeOff:
         """
         out = self._rates(fpr)
         wide = np.arange(len(fpr))
+        before = math.inf
         for _ in range(ROUNDS):
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
             wide = wide[(tpr.width[wide] > gap * size) & (size > 0)]
-            if not len(wide):
+            width = float(tpr.width[wide].sum())
+            if not len(wide) or width > WORTHWHILE * before:
                 break
+            before = width
             self._refine_for(fpr[wide], tpr.width[wide])
             better = self._rates(fpr[wide])
             out = _put(out[0], wide, better[0]), _put(out[1], wide, better[1])
