@@ -108,6 +108,7 @@ def to_event(plan: Plan) -> Any:
     builder = dp_accounting.DpEventBuilder()
     for item in plan.rounds:
         if item.count:
+            _refuse_response(plan, item)
             builder.compose(_event_of(item), item.count)
     return builder.build()
 
@@ -381,6 +382,16 @@ UNSUPPORTED: Mapping[type, str] = {
     events.ZCDpEvent: "a zCDP guarantee alone has no pair; give the mechanism behind it",
 }
 """Why the others are refused."""
+
+
+def _refuse_response(plan: Plan, item: Round) -> None:
+    """Their randomised response is about one record's answer, and refused where records come and go, or on samples."""
+    replaced = plan.adjacency is Adjacency.REPLACE_ONE
+    if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
+        raise UnsupportedError(
+            f"mechanism {item.mechanism.name!r} has an event for replacement only, unsampled; received adjacency "
+            f"{plan.adjacency.value!r} and sampling {item.sampling.name!r}"
+        )
 
 
 def _event_of(item: Round) -> Any:

@@ -52,7 +52,7 @@ def least_noise_multiplier(
     used = before.epsilon(delta).upper
     if used >= epsilon:
         raise InvalidInputError(
-            f"target_epsilon must be greater than {used:.6g}, which the steps recorded so far have spent at delta "
+            f"target_epsilon must be greater than {used!r}, which the steps recorded so far have spent at delta "
             f"{delta:g}; received {epsilon!r}",
             "target_epsilon",
         )
@@ -83,7 +83,7 @@ def _bracket(upper: Callable[[float], float], epsilon: float) -> tuple[float, fl
         noise *= 2
         if noise > MOST_NOISE:
             raise InvalidInputError(
-                f"target_epsilon must be at least {upper(noise):.6g}, which noise_multiplier {noise:g} reaches; "
+                f"target_epsilon must be at least {upper(noise)!r}, which noise_multiplier {noise:g} reaches; "
                 f"received {epsilon!r}",
                 "target_epsilon",
             )
