@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
+import sys
 from typing import Any
 
 import dp_accounting as dp
@@ -224,6 +226,32 @@ def test_products_and_roots_are_rounded_to_what_costs_more() -> None:
             assert truth * (1 - 1e-15) <= item.mechanism.noise_multiplier <= truth
 
 
+def nested(draw: random.Random, depth: int) -> tuple[Any, list[hs.Round]]:
+    """A random event, and the rounds it stands for, collected apart from the conversion."""
+    kind = draw.randrange(5 if depth else 3)
+    noise, rate, count = draw.choice([0.5, 1.0, 2.0]), draw.choice([0.25, 0.5]), draw.randrange(4)
+    if kind == 0:
+        return dp.GaussianDpEvent(noise), [hs.Round(hs.Gaussian(noise))]
+    if kind == 1:
+        return dp.LaplaceDpEvent(noise), [hs.Round(hs.Laplace(noise))]
+    if kind == 2:
+        return sampled(rate, dp.LaplaceDpEvent(noise)), [hs.Round(hs.Laplace(noise), hs.Poisson(rate))]
+    parts = [nested(draw, depth - 1) for _ in range(1 if kind == 3 else count)]
+    rounds = [item for _, inner in parts for item in inner]
+    if kind == 3:
+        return dp.SelfComposedDpEvent(parts[0][0], count), rounds * count
+    return dp.ComposedDpEvent([event for event, _ in parts]), rounds
+
+
+def test_compositions_of_compositions_are_one_plan() -> None:
+    draw = random.Random(5)
+    for _ in range(300):
+        event, rounds = nested(draw, 4)
+        plan = to_plan(event)
+        assert plan == hs.Plan(rounds)
+        assert to_plan(to_event(plan)) == plan
+
+
 NON_PRIVATE = [
     dp.GaussianDpEvent(0),
     dp.LaplaceDpEvent(0.0),
@@ -256,6 +284,14 @@ REFUSED = [
     (events.DiscreteLaplaceDpEvent(0.5, 1), REPLACE, "received REPLACE_ONE"),
     (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5, 0.5]), ADD_OR_REMOVE, "at most one other number"),
     (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5]), ADD_OR_REMOVE, "same length"),
+    (events.MixtureOfGaussiansDpEvent(1.0, [0.0, 2.0], [0.5, 0.2]), ADD_OR_REMOVE, "must add up to 1"),
+    (
+        events.MixtureOfGaussiansDpEvent(1.0, [0.0, math.inf], [0.5, 0.5]),
+        ADD_OR_REMOVE,
+        "sensitivities must be a finite",
+    ),
+    (events.MixtureOfGaussiansDpEvent(-1.0, [2.0], [1.0]), ADD_OR_REMOVE, "standard_deviation must be"),
+    (dp.RandomizedResponseDpEvent(5e-324, 2), REPLACE, "out of the range"),
     (events.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]), REPLACE, "received REPLACE_ONE"),
     (dp.SingleEpochTreeAggregationDpEvent(1.0, 8), ADD_OR_REMOVE, "must be REPLACE_SPECIAL"),
     (dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADD_OR_REMOVE, "truncated_batch_size must be at least"),
@@ -280,6 +316,8 @@ def test_other_events_are_refused_by_name(event: Any, relation: Relation, messag
             accountant.compose(outer)
         with pytest.raises(UnsupportedEventError, match=message) as caught:
             to_plan(outer, relation)
+        assert isinstance(caught.value, hs.UnsupportedError)
+        assert isinstance(caught.value, dp.UnsupportedEventError)
         assert str(caught.value).startswith(type(caught.value.event).__name__)
         assert "\n" not in str(caught.value)
     assert accountant.plan == hs.Plan([], accountant.plan.adjacency)
@@ -319,7 +357,7 @@ def test_back_from_a_bound_that_was_computed_for_replacement() -> None:
     assert to_plan(to_event(plan), REPLACE).epsilon(1e-5).ends == plan.epsilon(1e-5).ends
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 2.0, 30.0])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 2.0, 30.0, 600.0])
 def test_randomised_response_comes_back_no_cheaper(epsilon: float) -> None:
     plan = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))], "replace-one")
     item = only_round(to_plan(to_event(plan), REPLACE))
@@ -331,6 +369,7 @@ def test_randomised_response_comes_back_no_cheaper(epsilon: float) -> None:
     [
         (hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-9))]), "'approximate-dp' has no event"),
         (hs.Plan([hs.Round(hs.Gaussian(1.0))], "add"), "adjacency 'add' has no neighbouring relation"),
+        (hs.Plan([hs.Round(hs.RandomizedResponse(800.0))], "replace-one"), "epsilon must be below 700"),
         (hs.Plan([hs.Round(hs.RandomizedResponse(1.0))]), "'randomized-response' has an event for replacement only"),
     ],
 )
@@ -376,6 +415,12 @@ def test_steps_one_by_one_are_the_plan() -> None:
     assert accountant.get_delta(0.5) == hs.dp_sgd(1.0, 0.01, 100).delta(0.5).upper
     assert accountant.ledger == dp.SelfComposedDpEvent(sampled(0.01, dp.GaussianDpEvent(1.0)), 100)
     assert (accountant.get_epsilon(1), accountant.get_delta(math.inf)) == (0.0, 0.0)
+
+
+def test_what_is_installed_here_goes_together() -> None:
+    """dp_accounting wants attrs below 24 and mpmath 1.3; our own requirements stand beside that."""
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_bad_input_is_named() -> None:

@@ -38,6 +38,7 @@ REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPE
 
 
 PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+FINITE = Domain("a finite number", {})
 WHOLE = whole_numbers()
 
 SAMPLED = frozenset(
@@ -55,7 +56,7 @@ SAMPLED = frozenset(
 """What may be run on a sample: sums, to which a record outside the sample contributes as little as a zero record."""
 
 
-class UnsupportedEventError(UnsupportedError):
+class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventError):
     """An event that has no round. ``event`` is the offending one, which may be deep inside another."""
 
     def __init__(self, message: str, event: Any) -> None:
@@ -95,10 +96,11 @@ def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: flo
 def to_event(plan: Plan) -> Any:
     """The event of a plan; together with the relation that stands for the plan's adjacency.
 
-    A probability that has no exact double is rounded to the side that costs more.
+    The probability in randomised response is rounded to the side that costs more.
 
     Raises:
-        UnsupportedError: a black box, or one direction of adding and removing alone: neither has an event.
+        UnsupportedError: a black box, one direction of adding and removing alone, or randomised response that is
+            sampled or not under ``replace-one``: none of them has an event.
     """
     if plan.adjacency not in (Adjacency.ADD_OR_REMOVE, Adjacency.REPLACE_ONE):
         raise UnsupportedError(
@@ -146,6 +148,8 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
             yield item
     except UnsupportedEventError:
         raise
+    except OverflowError as error:
+        raise UnsupportedEventError("a parameter is out of the range in which doubles tell the cost", event) from error
     except HockeystickError as error:
         raise UnsupportedEventError(str(error), event) from error
 
@@ -299,9 +303,11 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
         raise UnsupportedEventError("sensitivities and sampling_probs must be of the same length", event)
     moved: dict[float, Fraction] = {}
     for sensitivity, probability in zip(event.sensitivities, event.sampling_probs, strict=True):
-        PROBABILITY.check(probability, "sampling_probs")
-        if sensitivity and probability:
-            moved[sensitivity] = moved.get(sensitivity, Fraction(0)) + Fraction(probability)
+        distance, rate = FINITE.check(sensitivity, "sensitivities"), PROBABILITY.check(probability, "sampling_probs")
+        if distance and rate:
+            moved[distance] = moved.get(distance, Fraction(0)) + Fraction(rate)
+    if not math.isclose(sum(event.sampling_probs), 1, rel_tol=1e-9):
+        raise UnsupportedEventError(f"sampling_probs must add up to 1; received {shown(event.sampling_probs)}", event)
     if not moved:
         return
     if event.standard_deviation == 0:
@@ -311,9 +317,10 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
         raise UnsupportedEventError(
             "sensitivities must be 0 and at most one other number; no pair of other mixtures is supported", event
         )
-    ((distance, rate),) = moved.items()
-    noise = _rounded_down(Fraction(event.standard_deviation) / abs(Fraction(distance)))
-    yield Round(Gaussian(noise), NO_SAMPLING if rate >= 1 else Poisson(_rounded_up(rate)))
+    ((only, mass),) = moved.items()
+    deviation = POSITIVE.check(event.standard_deviation, "standard_deviation")
+    noise = _rounded_down(Fraction(deviation) / abs(Fraction(only)))
+    yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
 
 
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
@@ -422,7 +429,13 @@ def _of_response(mechanism: RandomizedResponse) -> Any:
     """``2 (1 - p)/p + 1 = e^epsilon``: ``p = 2 / (e^epsilon + 1)``, rounded down to what costs more."""
     if mechanism.epsilon == 0:
         return events.NoOpDpEvent()
-    return events.RandomizedResponseDpEvent(next_down(2 / (math.exp(mechanism.epsilon) + 1), 8), 2)
+    odds = math.exp(-mechanism.epsilon)
+    noise = next_down(2 * odds / (1 + odds), 8)
+    if noise <= 0:
+        raise UnsupportedError(
+            f"epsilon must be below 700 for its event, which holds e^-epsilon; received {mechanism.epsilon!r}"
+        )
+    return events.RandomizedResponseDpEvent(noise, 2)
 
 
 EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
