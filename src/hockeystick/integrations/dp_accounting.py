@@ -19,9 +19,9 @@ from hockeystick.integrations.dp_events import (
     UnsupportedEventError,
     adjacency_of,
     items,
-    to_event,
     to_plan,
 )
+from hockeystick.integrations.dp_plans import to_event
 from hockeystick.odometer import Accountant
 from hockeystick.plan import Plan
 

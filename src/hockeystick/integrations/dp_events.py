@@ -1,8 +1,11 @@
-"""Events of dp_accounting as rounds of a plan, and back.
+"""Events of dp_accounting as rounds of a plan.
 
 Each rule says by which theorem the round stands for the event. An event that only has a guarantee here (randomised
 response over more than two buckets, discrete Laplace noise of sensitivity above 1) becomes the worst mechanism
 with that pure epsilon: an upper end of its plan is valid for the event, a lower end is one of the worst mechanism only.
+
+Numbers are the decimals they are written as, here as everywhere; what is computed from them is rounded to the side that
+costs more.
 """
 
 from __future__ import annotations
@@ -35,7 +38,6 @@ ADJACENCIES: Mapping[Any, Adjacency] = {
 """The adjacency of a plan for each relation."""
 
 REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
-
 
 PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
 FINITE = Domain("a finite number", {})
@@ -91,28 +93,6 @@ def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: flo
         if isinstance(item, NonPrivate):
             raise UnsupportedEventError("an event that is not private has no plan: epsilon is infinite", item.event)
     return Plan([item for item in found if isinstance(item, Round)], adjacency_of(neighboring_relation), delta)
-
-
-def to_event(plan: Plan) -> Any:
-    """The event of a plan; together with the relation that stands for the plan's adjacency.
-
-    The probability in randomised response is rounded to the side that costs more.
-
-    Raises:
-        UnsupportedError: a black box, one direction of adding and removing alone, or randomised response that is
-            sampled or not under ``replace-one``: none of them has an event.
-    """
-    if plan.adjacency not in (Adjacency.ADD_OR_REMOVE, Adjacency.REPLACE_ONE):
-        raise UnsupportedError(
-            f"adjacency {plan.adjacency.value!r} has no neighbouring relation in dp_accounting; use 'add-or-remove', "
-            "which is the worse of both directions"
-        )
-    builder = dp_accounting.DpEventBuilder()
-    for item in plan.rounds:
-        if item.count:
-            _refuse_response(plan, item)
-            builder.compose(_event_of(item), item.count)
-    return builder.build()
 
 
 def adjacency_of(neighboring_relation: Any) -> Adjacency:
@@ -193,8 +173,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
         return
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
-    exact = Fraction(parameter) * Fraction(sensitivity)
-    yield Round(RandomizedResponse(_rounded_up(exact)))
+    yield Round(RandomizedResponse(_rounded_up(_exact(parameter) * int(sensitivity))))
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
@@ -215,7 +194,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     if noise == 0:
         yield NonPrivate(event)
         return
-    exact = Fraction(noise)
+    exact = min(Fraction(noise), _exact(noise))  # near 1 the two readings of a double tell different odds
     ratios = [buckets * (1 - exact) / exact + 1]
     if relation is NeighboringRelation.REPLACE_SPECIAL:
         ratios = [buckets * (1 - exact) + exact, 1 / exact]
@@ -257,7 +236,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
             return
     item = _one_round(event, relation, [item for item in inner if isinstance(item, Round)])
     outer = getattr(item.sampling, "sample_rate", None)
-    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(Fraction(rate) * Fraction(outer))))
+    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(_exact(rate) * _exact(outer))))
 
 
 def _parts(event: Any) -> Iterator[Any]:
@@ -289,7 +268,7 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
                 event,
             )
         assert isinstance(item.mechanism, Gaussian)
-        squares += item.count / Fraction(item.mechanism.noise_multiplier) ** 2
+        squares += item.count / _exact(item.mechanism.noise_multiplier) ** 2
     return Round(Gaussian(_root_down(1 / squares)))
 
 
@@ -305,7 +284,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     for sensitivity, probability in zip(event.sensitivities, event.sampling_probs, strict=True):
         distance, rate = FINITE.check(sensitivity, "sensitivities"), PROBABILITY.check(probability, "sampling_probs")
         if distance and rate:
-            moved[distance] = moved.get(distance, Fraction(0)) + Fraction(rate)
+            moved[distance] = moved.get(distance, Fraction(0)) + _exact(rate)
     if not math.isclose(sum(event.sampling_probs), 1, rel_tol=1e-9):
         raise UnsupportedEventError(f"sampling_probs must add up to 1; received {shown(event.sampling_probs)}", event)
     if not moved:
@@ -319,7 +298,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
         )
     ((only, mass),) = moved.items()
     deviation = POSITIVE.check(event.standard_deviation, "standard_deviation")
-    noise = _rounded_down(Fraction(deviation) / abs(Fraction(only)))
+    noise = _rounded_down(_exact(deviation) / abs(_exact(only)))
     yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
 
 
@@ -340,7 +319,7 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
         yield NonPrivate(event)
         return
     noise = POSITIVE.check(event.noise_multiplier, "noise_multiplier")
-    yield Round(Gaussian(_root_down(Fraction(noise) ** 2 / depth)))
+    yield Round(Gaussian(_root_down(_exact(noise) ** 2 / depth)))
 
 
 def _truncated(event: Any, relation: Any) -> Iterator[Item]:
@@ -391,76 +370,27 @@ UNSUPPORTED: Mapping[type, str] = {
 """Why the others are refused."""
 
 
-def _refuse_response(plan: Plan, item: Round) -> None:
-    """Their randomised response is about one record's answer, and refused where records come and go, or on samples."""
-    replaced = plan.adjacency is Adjacency.REPLACE_ONE
-    if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
-        raise UnsupportedError(
-            f"mechanism {item.mechanism.name!r} has an event for replacement only, unsampled; received adjacency "
-            f"{plan.adjacency.value!r} and sampling {item.sampling.name!r}"
-        )
-
-
-def _event_of(item: Round) -> Any:
-    event = EVENTS[type(item.mechanism)](item.mechanism) if type(item.mechanism) in EVENTS else None
-    if event is None:
-        raise UnsupportedError(
-            f"mechanism {item.mechanism.name!r} has no event in dp_accounting; only "
-            f"{', '.join(repr(known.name) for known in EVENTS)} have one"
-        )
-    rate = getattr(item.sampling, "sample_rate", None)
-    return event if rate is None else events.PoissonSampledDpEvent(rate, event)
-
-
-def _of_gaussian(mechanism: Gaussian) -> Any:
-    return events.GaussianDpEvent(_relative_to_one_record(mechanism.noise_multiplier, mechanism.replace_one_distance))
-
-
-def _of_laplace(mechanism: Laplace) -> Any:
-    return events.LaplaceDpEvent(_relative_to_one_record(mechanism.scale, mechanism.replace_one_distance))
-
-
-def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
-    """Events know no other distance than 2: noise s over distance 1 is noise 2s over distance 2."""
-    return noise * (2 / replace_one_distance)
-
-
-def _of_response(mechanism: RandomizedResponse) -> Any:
-    """``2 (1 - p)/p + 1 = e^epsilon``: ``p = 2 / (e^epsilon + 1)``, rounded down to what costs more."""
-    if mechanism.epsilon == 0:
-        return events.NoOpDpEvent()
-    odds = math.exp(-mechanism.epsilon)
-    noise = next_down(2 * odds / (1 + odds), 8)
-    if noise <= 0:
-        raise UnsupportedError(
-            f"epsilon must be below 700 for its event, which holds e^-epsilon; received {mechanism.epsilon!r}"
-        )
-    return events.RandomizedResponseDpEvent(noise, 2)
-
-
-EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
-    Gaussian: _of_gaussian,
-    Laplace: _of_laplace,
-    RandomizedResponse: _of_response,
-}
+def _exact(number: float) -> Fraction:
+    """The decimal that a double is written as."""
+    return Fraction(repr(float(number)))
 
 
 def _rounded_up(exact: Fraction) -> float:
-    """The least double that is not below."""
+    """The least double that is written as no smaller number."""
     near = float(exact)
-    return near if Fraction(near) >= exact else next_up(near)
+    return near if _exact(near) >= exact else next_up(near)
 
 
 def _rounded_down(exact: Fraction) -> float:
-    """The greatest double that is not above."""
+    """The greatest double that is written as no larger number."""
     near = float(exact)
-    return near if Fraction(near) <= exact else next_down(near)
+    return near if _exact(near) <= exact else next_down(near)
 
 
 def _root_down(exact: Fraction) -> float:
-    """A double that is not above the root, and within two roundings of it."""
+    """A double that is written as no larger number than the root, and within two roundings of it."""
     near = math.sqrt(float(exact))
-    while Fraction(near) ** 2 > exact:
+    while _exact(near) ** 2 > exact:
         near = next_down(near)
     return near
 
