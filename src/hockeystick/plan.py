@@ -21,6 +21,7 @@ from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
     from hockeystick.bounds import Answer, Bound, DeltaAnswer, DeltaBound
+    from hockeystick.profile import Profile
 
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
@@ -307,6 +308,24 @@ class Plan:
     ) -> Bound:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
         return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta
+
+    def profile(self, gap: float | None = None) -> Profile:
+        """The privacy profile: delta and epsilon over arrays, error rates of attacks, one number, groups.
+
+        Args:
+            gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+
+        Raises:
+            InvalidInputError: a gap outside (0, 1].
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> profile = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
+        >>> profile.tpr([0.001, 0.01]).upper.round(4).tolist()
+        [0.0041, 0.0291]
+        """
+        from hockeystick.profile import Profile
+
+        return Profile(self, gap)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

@@ -10,6 +10,7 @@ import click
 
 from hockeystick import __version__, domains
 from hockeystick.accountants import ACCOUNTANTS, accountant_named
+from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.group import PROGRAM, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
@@ -167,6 +168,46 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         _print_json(comparison_json(quantity, {given: at}, entries))
     else:
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries)
+
+
+@main.command()
+@click.argument("parameter")
+@plan_source
+@target_options
+@click.option("--tolerance", type=float, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
+@click.option("--gap", type=float, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
+@_as_json
+def calibrate(
+    parameter: str,
+    plan: str | None,
+    tolerance: float | None,
+    gap: float | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """The value of PARAMETER with which a plan just meets a target, on the safe side.
+
+    PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
+    steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.calibration import TOLERANCE
+    from hockeystick.calibration import calibrate as calibrated
+    from hockeystick.report import calibration_answer, calibration_json, print_answer
+
+    free = free_parameter(parameter)
+    wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
+    with flag_names():
+        chosen = free_plan(free, plan, flags)
+        target = chosen_target(wanted, chosen)
+        _check_gap(gap)
+        with progress("calibrating"):
+            found = calibrated(
+                chosen, free.name, target, tolerance=TOLERANCE if tolerance is None else tolerance, gap=gap
+            )
+    if as_json:
+        _print_json(calibration_json(found))
+    else:
+        print_answer(calibration_answer(found))
 
 
 @main.command()
