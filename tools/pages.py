@@ -49,11 +49,20 @@ def commands() -> str:
     """What ``--help`` prints, for the program and each of its commands."""
     top = click.Context(command, info_name="hockeystick", terminal_width=WIDTH, **command.context_settings)
     parts = [_help(command, top)]
-    for name in command.list_commands(top):
-        found = command.get_command(top, name)
-        assert found is not None
-        parts.append(_help(found, click.Context(found, top, name)))
+    parts += _subcommands(command, top)
     return "\n".join(parts)
+
+
+def _subcommands(group: click.Group, context: click.Context) -> list[str]:
+    parts = []
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        assert found is not None
+        below = click.Context(found, context, name)
+        parts.append(_help(found, below))
+        if isinstance(found, click.Group):
+            parts += _subcommands(found, below)
+    return parts
 
 
 def schema() -> str:

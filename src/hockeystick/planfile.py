@@ -126,8 +126,17 @@ def write_text(path: str | Path, text: str) -> None:
     Raises:
         InvalidInputError: a place that cannot be written.
     """
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
+    """Write a file, whole or not at all: an existing file is replaced in one step.
+
+    Raises:
+        InvalidInputError: a place that cannot be written.
+    """
     try:
-        _write_whole(Path(path), text.encode())
+        _write_whole(Path(path), content)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidInputError(f"{one_line(str(path))}: cannot be written: {_cause(error)}") from None
 
@@ -273,5 +282,6 @@ __all__ = [
     "plan_from_dict",
     "plan_to_dict",
     "save_plan",
+    "write_bytes",
     "write_text",
 ]

@@ -13,7 +13,9 @@ from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.group import PROGRAM, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
+from hockeystick.cli.reproduce import reproduce
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
 
@@ -74,6 +76,10 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
         "--accountant", default="auto", metavar="NAME", show_default=True, help="Route; see `hockeystick accountants`."
     )(command)
     return plan_source(command)
+
+
+main.add_command(plot)
+main.add_command(reproduce)
 
 
 @main.command()

@@ -5,7 +5,7 @@ written by :func:`save`.
 """
 
 from hockeystick.plot.draw import drawn
-from hockeystick.plot.files import checked_ending, need_matplotlib, save, write_whole
+from hockeystick.plot.files import checked_ending, need_matplotlib, save
 from hockeystick.plot.panel import Bracket, Line, Panel
 from hockeystick.plot.plans import compare_panel, curve_panel, steps_panel, tradeoff_panel
 
@@ -21,5 +21,4 @@ __all__ = [
     "save",
     "steps_panel",
     "tradeoff_panel",
-    "write_whole",
 ]

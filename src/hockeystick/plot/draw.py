@@ -62,7 +62,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
             _limits(axes, panel)
-        if len(handles) > 1 or rows * columns > 1:
+        if handles:
             figure.legend(
                 list(handles.values()),
                 list(handles),
@@ -77,13 +77,6 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
             )
         figure.canvas.draw()  # the layout, under these settings
     return figure
-
-
-def settings() -> Any:
-    """The settings that a figure was drawn under, for when it is written."""
-    import matplotlib as mpl
-
-    return mpl.rc_context(SETTINGS)
 
 
 def _legend(panels: Sequence[Panel]) -> list[str]:

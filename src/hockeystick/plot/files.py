@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import importlib
 import io
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.domains import one_line
 from hockeystick.errors import HockeystickError, InvalidInputError
+from hockeystick.planfile import write_bytes
+from hockeystick.plot.style import SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,34 +57,10 @@ def save(figure: Figure, path: str | Path) -> None:
     Raises:
         InvalidInputError: another ending, or a place that cannot be written.
     """
+    import matplotlib as mpl
+
     ending = checked_ending(path)
     content = io.BytesIO()
-    figure.savefig(content, format=ending.removeprefix("."), metadata=NO_DATES[ending])
-    write_whole(path, content.getvalue())
-
-
-def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file whole or not at all.
-
-    Raises:
-        InvalidInputError: a place that cannot be written.
-    """
-    target = Path(path)
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(content)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InvalidInputError(f"{one_line(str(path))}: cannot be written: {error.strerror}") from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with mpl.rc_context(SETTINGS):  # some of them count when the file is written
+        figure.savefig(content, format=ending.removeprefix("."), metadata=NO_DATES[ending])
+    write_bytes(path, content.getvalue())

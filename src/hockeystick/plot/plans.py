@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 EPSILON = "privacy loss $\\varepsilon$ (nats)"
 DELTA = "failure probability $\\delta$"
 ROUNDS = "rounds"
-FPR, FNR = "false-positive rate of the attack", "false-negative rate"
+FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"
 
 POINTS = 61
 FEWER_POINTS = 21  # where several methods are asked
@@ -54,14 +54,14 @@ def curve_panel(
     high = _reach(plan) if stop is None else domains.at_least_zero(stop, "stop", "largest epsilon")
     x = _between(low, high, points, "epsilon")
     say("certified bounds")
-    certified = [ask(plan, "delta", at) for at in x]
+    band = plan.profile().delta(np.array(x))
     lines = [_asked_line(name, x, "delta", [plan] * len(x), say) for name in accountants]
-    floor = min((value for value in (one.lower for one in certified) if value > 0), default=1e-300)
+    floor = float(band.lower[band.lower > 0].min(initial=1.0))
     return Panel(
         EPSILON,
         DELTA,
         lines,
-        bracket_of(x, certified),
+        Bracket(x, band.lower.tolist(), band.upper.tolist()),
         yscale="log",
         xlim=(x[0], x[-1]),
         ylim=(max(floor / 3, 1e-300), None),
@@ -134,7 +134,7 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
 
     Args:
         plan: what was run.
-        logarithmic: both axes from 1e-4, where attacks are judged; from 0 to 1 otherwise.
+        logarithmic: true-positive rate instead, both axes from 1e-4, as attacks are judged; from 0 to 1 otherwise.
         points: false-positive rates at which it is computed.
 
     Raises:
@@ -142,12 +142,12 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
     """
     low, high = (LEAST_RATE, 1.0) if logarithmic else (0.0, 1.0)
     x = _between(low, high, points, "false-positive rate", logarithmic)
-    band = plan.profile().trade_off(np.array(x))
-    guess = Line("guessing", x, [1 - at for at in x], style="basic")
+    profile = plan.profile()
+    band = (profile.tpr if logarithmic else profile.trade_off)(np.array(x))
     return Panel(
         FPR,
-        FNR,
-        [guess],
+        TPR if logarithmic else FNR,
+        [Line("guessing", x, x if logarithmic else [1 - at for at in x], style="basic")],
         Bracket(x, band.lower.tolist(), band.upper.tolist(), "certified bracket of the best attack"),
         xscale="log" if logarithmic else "linear",
         yscale="log" if logarithmic else "linear",

@@ -1,0 +1,154 @@
+"""The commands ``hockeystick plot curve|tradeoff|steps|compare``: a plan in, a figure out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.progress import progress
+from hockeystick.plan import Plan
+
+if TYPE_CHECKING:
+    from hockeystick.plot import Panel
+
+CERTIFIED = ("auto", "contour", "grid")
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_output = click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to write it; .svg, .png or .pdf says in which form."
+)
+_points = click.option("--points", type=int, metavar="NUMBER", help="Places where it is computed.")
+_accountant = click.option(
+    "--accountant", "accountants", multiple=True, metavar="NAME", help="Draw what it says too; as often as wanted."
+)
+
+
+def _range(command: Command) -> Command:
+    command = click.option("--to", "stop", type=float, metavar="NUMBER", help="Largest epsilon.")(command)
+    return click.option("--from", "start", type=float, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
+
+
+@click.group(cls=OneLineGroup)
+def plot() -> None:
+    """Figures of a plan, with the certified bracket; needs hockeystick[plot]."""
+
+
+@plot.command()
+@plan_source
+@_range
+@_accountant
+@_points
+@_output
+def curve(
+    plan: str | None,
+    start: float | None,
+    stop: float | None,
+    accountants: tuple[str, ...],
+    points: int | None,
+    output: str,
+    **flags: Any,
+) -> None:
+    """Delta against epsilon.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.plot import curve_panel
+
+    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
+        return curve_panel(chosen, start, stop, **_given(points), accountants=accountants, say=say)
+
+    _draw(plan, flags, output, panel)
+
+
+@plot.command()
+@plan_source
+@click.option("--log", "logarithmic", is_flag=True, help="True-positive rate, on logarithmic axes.")
+@_points
+@_output
+def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: str, **flags: Any) -> None:
+    """The errors of the best membership attack against each other.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.plot import tradeoff_panel
+
+    _draw(plan, flags, output, lambda chosen, say: tradeoff_panel(chosen, logarithmic, **_given(points)))
+
+
+@plot.command()
+@plan_source
+@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@_accountant
+@_points
+@_output
+def steps(
+    plan: str | None,
+    delta: float | None,
+    accountants: tuple[str, ...],
+    points: int | None,
+    output: str,
+    **flags: Any,
+) -> None:
+    """Epsilon against the number of rounds.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.plot import steps_panel
+
+    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
+        return steps_panel(chosen, delta, **_given(points), accountants=accountants, say=say)
+
+    _draw(plan, flags, output, panel)
+
+
+@plot.command()
+@plan_source
+@_range
+@_accountant
+@_points
+@_output
+def compare(
+    plan: str | None,
+    start: float | None,
+    stop: float | None,
+    accountants: tuple[str, ...],
+    points: int | None,
+    output: str,
+    **flags: Any,
+) -> None:
+    """Delta against epsilon by several accountants, all of them if none is named.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.plot import compare_panel
+
+    names = accountants or tuple(name for name in ACCOUNTANTS if name not in CERTIFIED)
+    _draw(
+        plan,
+        flags,
+        output,
+        lambda chosen, say: compare_panel(chosen, names, start, stop, **_given(points), say=say),
+    )
+
+
+def _given(points: int | None) -> dict[str, Any]:
+    return {} if points is None else {"points": points}
+
+
+def _draw(
+    plan: str | None, flags: dict[str, Any], output: str, panel: Callable[[Plan, Callable[[str], None]], Panel]
+) -> None:
+    from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
+
+    checked_ending(output)
+    need_matplotlib()
+    chosen = chosen_plan(plan, flags)
+    with flag_names(), progress("computing") as say:
+        figure = drawn([panel(chosen, say)])
+    save(figure, output)

@@ -1,0 +1,46 @@
+"""The command ``hockeystick reproduce``: published figures and tables, computed again."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from hockeystick.cli.progress import progress
+from hockeystick.errors import InvalidInputError
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--list", "listing", is_flag=True, help="Say what there is, and compute nothing.")
+@click.option("--output", metavar="DIR", help="Folder for the CSV, SVG and PNG of each; made if need be.")
+@click.option(
+    "--size",
+    type=click.Choice(["full", "small"]),
+    default="full",
+    show_default=True,
+    help="As published, or a few points of each.",
+)
+def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
+    """Published figures and tables again, with the certified bracket; needs hockeystick[plot].
+
+    NAME is one experiment, one paper or all; --list says what there is.
+    """
+    from hockeystick.papers import EXPERIMENTS, chosen
+    from hockeystick.papers import reproduce as reproduced
+    from hockeystick.report import print_accountants
+
+    if listing:
+        print_accountants((item.name, f"{item.title}. {item.source}") for item in EXPERIMENTS.values())
+        return
+    if name is None:
+        raise InvalidInputError("no NAME: give one, or all, or --list to see what there is", "name")
+    if output is None:
+        raise InvalidInputError("no folder: give --output DIR", "output")
+    for item in chosen(name):
+        start = time.perf_counter()
+        with progress(item.name) as say:
+            paths = reproduced(item.name, output, size == "full", say)
+        click.echo(f"{item.name}: {', '.join(path.name for path in paths)} ({time.perf_counter() - start:.1f} s)")
+        sys.stdout.flush()

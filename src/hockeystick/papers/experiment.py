@@ -1,0 +1,183 @@
+"""What it takes to show a published figure again: its questions, its answers as a table, its panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from hockeystick.papers.table import Cell, Table
+from hockeystick.plan import Plan, dp_sgd
+from hockeystick.plot import Bracket, Line, Panel
+from hockeystick.plot.asked import Asked, ask
+
+Say = Callable[[str], None]
+
+CERTIFIED = "certified"
+
+COLUMNS = (
+    "method",
+    "options",
+    "noise_multiplier",
+    "sample_rate",
+    "rounds",
+    "adjacency",
+    "quantity",
+    "at",
+    "lower",
+    "value",
+    "estimate",
+    "seconds",
+    "reason",
+)
+"""Of most tables: ``quantity`` (epsilon or delta) ``at`` a delta or an epsilon, by a method with its options."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """DP-SGD as the papers give it.
+
+    Attributes:
+        noise: standard deviation of the noise / clipping norm.
+        rate: probability that a record is sampled.
+        rounds: how many.
+        adjacency: what the published methods compose; the certified bracket is always that of both directions.
+    """
+
+    noise: float
+    rate: float
+    rounds: int
+    adjacency: str = "remove"
+
+    def plan(self, adjacency: str | None = None) -> Plan:
+        """As a plan."""
+        return dp_sgd(self.noise, self.rate, self.rounds, adjacency=adjacency or self.adjacency)
+
+    @property
+    def whole(self) -> str:
+        """The adjacency of which the published direction is one."""
+        return "add-or-remove" if self.adjacency in ("add", "remove") else self.adjacency
+
+
+@dataclass(frozen=True)
+class Method:
+    """An accountant with options, under a label.
+
+    Attributes:
+        label: as the legend and the table call it.
+        accountant: its name.
+        options: what it is given, possibly by the setting.
+    """
+
+    label: str
+    accountant: str = ""
+    options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
+
+    def ask(self, setting: Setting, quantity: str, at: float) -> tuple[Asked, str, str]:
+        """Its answer, the options and the adjacency."""
+        if self.label == CERTIFIED:
+            return ask(setting.plan(setting.whole), quantity, at), "", setting.whole
+        options = dict(self.options(setting))
+        told = " ".join(f"{key}={value:.6g}" for key, value in options.items())
+        answer = ask(setting.plan(), quantity, at, self.accountant or self.label, **options)
+        return answer, told, setting.adjacency
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure or table of a paper.
+
+    Attributes:
+        name: as the command calls it; files are named by it.
+        title: what is shown.
+        source: where it was published.
+        compute: the table, at full size or small, told how far it is.
+        panels: the figure of a table.
+        columns: panels beside each other.
+        width: of one column in inches.
+    """
+
+    name: str
+    title: str
+    source: str
+    compute: Callable[[bool, Say], Table]
+    panels: Callable[[Table], Sequence[Panel]]
+    columns: int = 1
+    width: float = 3.4
+
+
+def answers(
+    methods: Sequence[Method], settings: Sequence[Setting], questions: Sequence[tuple[str, float]], say: Say
+) -> Table:
+    """Every method asked every question of every setting, the certified bracket last."""
+    table = Table(COLUMNS)
+    for method in (*methods, Method(CERTIFIED)):
+        for number, setting in enumerate(settings, start=1):
+            say(f"{method.label} ({number} of {len(settings)})")
+            for quantity, at in questions:
+                add(table, method, setting, quantity, at)
+    return table
+
+
+def add(table: Table, method: Method, setting: Setting, quantity: str, at: float) -> None:
+    """One answer as a row."""
+    answer, options, adjacency = method.ask(setting, quantity, at)
+    table.add(
+        method=method.label,
+        options=options,
+        noise_multiplier=setting.noise,
+        sample_rate=setting.rate,
+        rounds=setting.rounds,
+        adjacency=adjacency,
+        quantity=quantity,
+        at=at,
+        lower=answer.lower,
+        value=answer.value,
+        estimate=answer.estimate,
+        seconds=round(answer.seconds, 6),
+        reason=answer.reason,
+    )
+
+
+def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: Sequence[str] = ()) -> list[Line]:
+    """The methods of a table as lines over one of its columns."""
+    out = []
+    for label in table.values("method"):
+        if label == CERTIFIED or label in skip:
+            continue
+        own = table.where(method=label)
+        lower = own.numbers("lower")
+        two_sided = any(low == low for low in lower)  # not all nan
+        style = (styles or {}).get(str(label), "")
+        out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
+    return out
+
+
+def bracket(table: Table, x: str) -> Bracket:
+    """The certified rows of a table."""
+    own = table.where(method=CERTIFIED)
+    return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
+
+
+def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
+    """Whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
+    places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
+    return sorted({round(float(at)) for at in places})
+
+
+__all__ = [
+    "CERTIFIED",
+    "COLUMNS",
+    "Cell",
+    "Experiment",
+    "Method",
+    "Say",
+    "Setting",
+    "Table",
+    "add",
+    "answers",
+    "bracket",
+    "lines",
+    "spread",
+]

@@ -1,0 +1,203 @@
+"""Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy (arXiv 2106.02848): all figures.
+
+Figure 1: rate 1e-3, noise 0.8, delta 1e-7, the mesh of both methods 4e-5 in (a), ``eps_error`` 0.1 and ``delta_error``
+delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3. Error bounds against few
+and many compositions: rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from hockeystick.papers.experiment import (
+    CERTIFIED,
+    COLUMNS,
+    Experiment,
+    Method,
+    Say,
+    Setting,
+    Table,
+    answers,
+    bracket,
+    lines,
+    spread,
+)
+from hockeystick.plot import Bracket, Line, Panel
+from hockeystick.plot.asked import ask
+from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
+
+SOURCE = "Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848)"
+NOISE = 0.8
+TARGET = 1e-7
+MESH, COARSE_MESH = 4e-5, 8e-4
+EPS_ERROR, DELTA_SHARE = 0.1, 1000.0
+EPSILON_ASKED = 1.5
+WIDTH = 0.2  # of the intervals whose times are compared
+WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
+
+EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"
+
+
+def theorem_error(mesh: float, delta: float, rounds: int) -> float:
+    """The ``eps_error`` for which Theorem 5.5 takes this mesh."""
+    return mesh * math.sqrt(rounds / 2 * math.log(12 * DELTA_SHARE / delta))
+
+
+def window(setting: Setting, epsilon: float, mesh: float, delta: float) -> dict[str, float]:
+    """Half-width and points of the Fourier accountant that give it this mesh."""
+    length = epsilon + WINDOW + theorem_error(mesh, delta, setting.rounds)
+    points = 2 * math.ceil(length / mesh)
+    return {"length": points * mesh / 2, "points": points}
+
+
+def renyi(setting: Setting, delta: float) -> float:
+    """An upper bound on epsilon, for the width of a window."""
+    return ask(setting.plan(), "epsilon", delta, "rdp").value
+
+
+def same_mesh(mesh: float, delta: float) -> tuple[Method, Method]:
+    """Both methods on one mesh."""
+
+    def fourier(setting: Setting) -> Mapping[str, float]:
+        return window(setting, renyi(setting, delta / DELTA_SHARE), mesh, delta)
+
+    def prv(setting: Setting) -> Mapping[str, float]:
+        return {"eps_error": theorem_error(mesh, delta, setting.rounds), "delta_error": delta / DELTA_SHARE}
+
+    return Method("prv", options=prv), Method("fourier", options=fourier)
+
+
+def figure_1a(full: bool, say: Say) -> Table:
+    """Epsilon against rounds, both methods on the mesh 4e-5."""
+    settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 5000 if full else 2000, 12, 3, logarithmic=False)]
+    return answers(same_mesh(MESH, TARGET), settings, [("epsilon", TARGET)], say)
+
+
+def figure_1b(full: bool, say: Say) -> Table:
+    """Epsilon against rounds: Renyi, Gaussian, PRV."""
+    settings = [Setting(NOISE, 1e-3, k) for k in spread(full, 250, 20_000, 14, 4, logarithmic=False)]
+    options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
+    methods = (Method("rdp"), Method("prv", options=lambda setting: options), Method("gdp"))
+    return answers(methods, settings, [("epsilon", TARGET)], say)
+
+
+def figure_2(full: bool, say: Say) -> Table:
+    """Epsilon without sampling, PRV against the closed form (which Gaussian differential privacy is here)."""
+    settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
+    options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
+    methods = (Method("prv", options=lambda setting: options), Method("closed form", "gdp"))
+    return answers(methods, settings, [("epsilon", TARGET)], say)
+
+
+def figure_3a(full: bool, say: Say) -> Table:
+    """Delta at epsilon 1.5 against rounds, both methods on one mesh."""
+    settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 50, 5000 if full else 1600, 12, 4)]
+    mesh = 1e-4 if full else 4e-4
+    return answers(same_mesh(mesh, TARGET), settings, [("delta", EPSILON_ASKED)], say)
+
+
+def figure_3b(full: bool, say: Say) -> Table:
+    """Time for an interval of the same width, against rounds."""
+    settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 32, 4096 if full else 512, 8, 3)]
+
+    def fourier(setting: Setting) -> Mapping[str, float]:
+        mesh = WIDTH / (2 * setting.rounds)  # each rounding moves every loss by up to a mesh
+        return window(setting, renyi(setting, TARGET / DELTA_SHARE), mesh, TARGET)
+
+    options = {"eps_error": WIDTH / 2, "delta_error": TARGET / DELTA_SHARE}
+    methods = (Method("prv", options=lambda setting: options), Method("fourier", options=fourier))
+    return answers(methods, settings, [("epsilon", TARGET)], say)
+
+
+def figure_floats(full: bool, say: Say) -> Table:
+    """Delta far down: what the rounding of a Fourier transform leaves of it."""
+    setting = Setting(NOISE, 4e-3, 1000)
+    places = [0.25 * at for at in range(0, 33, 1 if full else 8)]
+    raw = Method("fourier, raw", "fourier", lambda setting: {"length": 20.0, "points": 2**20, "rounding": 0})
+    methods = (raw, Method("prv", options=lambda setting: {"eps_error": EPS_ERROR}))
+    return answers(methods, [setting], [("delta", at) for at in places], say)
+
+
+def figure_bounds(full: bool, say: Say) -> Table:
+    """Privacy curves after 10, 100 and 1000 rounds on the mesh 8e-4."""
+    table = Table(COLUMNS)
+    for rounds, reach in ((10, 2.0), (100, 2.5), (1000, 5.0)):
+        setting = Setting(NOISE, 1e-2, rounds)
+        places = [reach * at / (16 if full else 4) for at in range(17 if full else 5)]
+        found = answers(
+            same_mesh(COARSE_MESH, 1e-6), [setting], [("delta", at) for at in places], lambda text: say(text)
+        )
+        table.rows += found.rows
+    return table
+
+
+def panels_1(table: Table) -> Sequence[Panel]:
+    """Epsilon over rounds."""
+    top = max(table.numbers("rounds"))
+    return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
+
+
+def panels_2(table: Table) -> Sequence[Panel]:
+    """Epsilon, and how far from the closed form."""
+    exact = dict(zip(*(table.where(method="closed form").numbers(name) for name in ("rounds", "value")), strict=True))
+
+    def off(label: str, end: str) -> list[float]:
+        own = table.where(method=label)
+        return [v - exact[k] for k, v in zip(own.numbers("rounds"), own.numbers(end), strict=True)]
+
+    rounds = table.where(method="prv").numbers("rounds")
+    prv = Line("prv", rounds, off("prv", "value"), off("prv", "lower"))
+    certified = Bracket(rounds, off(CERTIFIED, "lower"), off(CERTIFIED, "value"))
+    above = Panel(ROUNDS, EPSILON_AT, lines(table, "rounds", {"closed form": "gdp"}), bracket(table, "rounds"), "log")
+    below = Panel(ROUNDS, "difference from the closed form", [prv], certified, "log", ylim=(-0.15, 0.15))
+    return [above, below]
+
+
+def panels_3a(table: Table) -> Sequence[Panel]:
+    """Delta over rounds."""
+    ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
+    certified = bracket(table, "rounds")
+    low = min(value for value in certified.lower if value > 0)
+    return [Panel(ROUNDS, ylabel, lines(table, "rounds"), certified, "log", "log", ylim=(low / 100, 1.5))]
+
+
+def panels_3b(table: Table) -> Sequence[Panel]:
+    """Time over rounds."""
+    timed = [
+        Line(str(label), own.numbers("rounds"), own.numbers("seconds"))
+        for label in table.values("method")
+        for own in [table.where(method=label)]
+    ]
+    return [Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed, None, "log", "log")]
+
+
+def panels_floats(table: Table) -> Sequence[Panel]:
+    """Privacy curve far down."""
+    return [
+        Panel(EPSILON, DELTA, lines(table, "at", {"fourier, raw": "fourier"}), bracket(table, "at"), yscale="log")
+    ]
+
+
+def panels_bounds(table: Table) -> Sequence[Panel]:
+    """Three privacy curves."""
+    out = []
+    for rounds in table.values("rounds"):
+        own = table.where(rounds=rounds)
+        title = f"{rounds} rounds"
+        out.append(Panel(EPSILON, DELTA, lines(own, "at"), bracket(own, "at"), yscale="log", title=title,
+                         ylim=(1e-10, 1)))  # fmt: skip
+    return out
+
+
+EXPERIMENTS = (
+    Experiment("gopi-1a", "Bounds on one mesh (Figure 1a)", SOURCE, figure_1a, panels_1),
+    Experiment("gopi-1b", "Renyi, PRV and Gaussian accountants (Figure 1b)", SOURCE, figure_1b, panels_1),
+    Experiment("gopi-2", "Rate 1 against the closed form (Figure 2)", SOURCE, figure_2, panels_2),
+    Experiment("gopi-3a", "Delta at epsilon 1.5 (Figure 3a)", SOURCE, figure_3a, panels_3a),
+    Experiment("gopi-3b", "Running time (Figure 3b)", SOURCE, figure_3b, panels_3b),
+    Experiment("gopi-floats", "Floating point (web version, Figure 6)", SOURCE, figure_floats, panels_floats),
+    Experiment(
+        "gopi-bounds", "Few and many rounds (web version, Figure 4)", SOURCE, figure_bounds, panels_bounds, 3, 2.3
+    ),
+)

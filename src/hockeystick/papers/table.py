@@ -1,0 +1,77 @@
+"""Rows of named columns, as CSV and back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+Cell = str | float | int
+
+
+@dataclass
+class Table:
+    """What an experiment found: every number that its figure shows.
+
+    Attributes:
+        columns: names.
+        rows: one cell for each column; empty text where there is nothing to say.
+    """
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+
+    def add(self, **cells: Cell) -> None:
+        """A row; columns that are not named stay empty."""
+        unknown = set(cells) - set(self.columns)
+        assert not unknown, unknown
+        self.rows.append(tuple(cells.get(name, "") for name in self.columns))
+
+    def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, **equal: Cell) -> Table:
+        """The rows in which these columns have these values, and that are kept."""
+        places = [(self.columns.index(name), value) for name, value in equal.items()]
+        rows = [row for row in self.rows if all(row[at] == value for at, value in places)]
+        if keep is not None:
+            rows = [row for row in rows if keep(dict(zip(self.columns, row, strict=True)))]
+        return Table(self.columns, rows)
+
+    def numbers(self, name: str) -> list[float]:
+        """A column of numbers; ``nan`` where it is empty."""
+        at = self.columns.index(name)
+        return [math.nan if row[at] == "" else float(row[at]) for row in self.rows]
+
+    def values(self, name: str) -> list[Cell]:
+        """The different values of a column, in order."""
+        at = self.columns.index(name)
+        return list(dict.fromkeys(row[at] for row in self.rows))
+
+    def csv(self) -> str:
+        """As text, numbers to full precision."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([_text(cell) for cell in row] for row in self.rows)
+        return out.getvalue()
+
+    @classmethod
+    def read(cls, path: Path) -> Table:
+        """From a file that :meth:`csv` wrote."""
+        rows: Iterable[Sequence[str]] = csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
+        columns, *rest = [tuple(row) for row in rows]
+        return cls(columns, [tuple(_cell(text) for text in row) for row in rest])
+
+
+def _text(cell: Cell) -> str:
+    return ("" if isinstance(cell, float) and math.isnan(cell) else repr(cell)) if not isinstance(cell, str) else cell
+
+
+def _cell(text: str) -> Cell:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
