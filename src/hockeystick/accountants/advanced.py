@@ -112,7 +112,7 @@ class AdvancedAccountant(Accountant):
             units = (units + self._units(slack)) * (1 + CARE)
             return min(-math.expm1(-units) * (1 + CARE) if self.sharper else units, 1.0)
 
-        least = least_over_prices(kinds, value) if kinds else 0.0
+        least = least_over_prices(kinds, epsilon, value) if kinds else 0.0
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _slack(self, counts: Sequence[int], each: Sequence[float], epsilon: float) -> float:

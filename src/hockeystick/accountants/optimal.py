@@ -16,7 +16,8 @@ share of delta' in delta found by a search in one variable.
 Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of the counts of all but the largest; on
 the grid about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees forget that a sampled round rarely
 has a large loss; for DP-SGD epsilon is tens to hundreds of times too large. Under ``add`` or ``remove`` alone the other
-direction counts too. Delta at an epsilon is then searched for with per-round deltas down to 1e-30 or none, to about 1 %.
+direction counts too. Delta at an epsilon is then searched for with per-round deltas down to 1e-30 or none, and to
+about 1 %.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class OptimalAccountant(Accountant):
             lost = any(d >= 1 for d in deltas)
             return 1.0 if lost else min(-math.expm1(-(units - math.log1p(-slack)) * (1 + CARE)) * (1 + CARE), 1.0)
 
-        least = least_over_prices(kinds, value) if kinds else 0.0
+        least = least_over_prices(kinds, epsilon, value) if kinds else 0.0
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _searched(self, kinds: Kinds, budget: float) -> float:

@@ -31,6 +31,7 @@ REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its
 TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LEAST_TABLED = 1e-18
+SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
 DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
 
 
@@ -184,10 +185,11 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
     return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
 
 
-def least_over_prices(kinds: Kinds, value: Callable[[list[float], list[float]], float]) -> float:
+def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], list[float]], float]) -> float:
     """The least ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared (see :func:`split`).
 
-    What is asked of is on tables, so that any value is a bound if ``value`` gives one; the search need not be exact.
+    Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
+    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``.
     """
     tables = [(epsilon, delta) for (epsilon, delta), _ in _tables(kinds, LEAST_TABLED)]
     known: dict[tuple[int, ...], float] = {}
@@ -203,8 +205,16 @@ def least_over_prices(kinds: Kinds, value: Callable[[list[float], list[float]], 
     for _ in range(3):
         best = int(np.argmin([at(float(price)) for price in prices]))
         prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
-    edges = value([kind.edge for kind, _ in kinds], [kind.least_delta for kind, _ in kinds])
-    return min(edges, *known.values())
+    edges = [kind.edge for kind, _ in kinds]
+    found = [*known.values(), value(edges, [kind.least_delta for kind, _ in kinds])]
+    chosen = min(known, key=lambda places: known[places])
+    for each in (edges, [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]):
+        size = math.fsum(count * epsilon for epsilon, (_, count) in zip(each, kinds, strict=True))
+        if total < size < math.inf:
+            scaled = [epsilon * (total / size) * (1 - SCALING) for epsilon in each]
+            deltas = [float(kind.delta(np.array([e]))[0]) for e, (kind, _) in zip(scaled, kinds, strict=True)]
+            found.append(value(scaled, deltas))
+    return min(found)
 
 
 def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:
