@@ -10,6 +10,7 @@ from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.edgeworth import EdgeworthAccountant
 from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.accountants.grid import GridAccountant
+from hockeystick.accountants.optimal import OptimalAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.rdp import RdpAccountant
 from hockeystick.accountants.tcdp import TcdpAccountant
@@ -23,6 +24,7 @@ ACCOUNTANTS: dict[str, Accountant] = {
         ContourAccountant(),
         GridAccountant(),
         RdpAccountant(),
+        OptimalAccountant(),
         EdgeworthAccountant(),
         GdpAccountant(),
         TcdpAccountant(),

@@ -203,6 +203,11 @@ class DominatingPair(RenyiCurve):
         return None
 
     @property
+    def worst_of(self) -> tuple[float, float] | None:
+        """``(epsilon, delta)``, where the pair is the worst one of all that satisfy it; see ``black_box.py``."""
+        return None
+
+    @property
     def gdp_mu(self) -> float | None:
         """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
         return None

@@ -53,6 +53,11 @@ class BlackBoxPair(DominatingPair):
         return Fraction(repr(self.epsilon))
 
     @property
+    def worst_of(self) -> tuple[float, float]:
+        """Both parameters."""
+        return self.epsilon, self.delta
+
+    @property
     def rho(self) -> float:
         """``epsilon tanh(epsilon / 2)``, of the finite losses."""
         return concentrated.mutual(self.epsilon)
