@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
@@ -12,7 +13,13 @@ from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
     accountant.name: accountant
-    for accountant in (AutoAccountant(), ContourAccountant(), GridAccountant(), RdpAccountant())
+    for accountant in (
+        AutoAccountant(),
+        ContourAccountant(),
+        GridAccountant(),
+        RdpAccountant(),
+        ConnectTheDotsAccountant(),
+    )
 }
 """All accountants by name."""
 
