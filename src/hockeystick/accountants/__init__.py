@@ -6,8 +6,10 @@ from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
+from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
+from hockeystick.accountants.prv import PrvAccountant
 from hockeystick.accountants.rdp import RdpAccountant
 from hockeystick.errors import InvalidInputError
 
@@ -19,6 +21,8 @@ ACCOUNTANTS: dict[str, Accountant] = {
         GridAccountant(),
         RdpAccountant(),
         ConnectTheDotsAccountant(),
+        PrvAccountant(),
+        EvolvingAccountant(),
     )
 }
 """All accountants by name."""

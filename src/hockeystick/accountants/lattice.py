@@ -159,7 +159,7 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
     largest = math.fsum(count * float(law.seen[0][-1]) for law, count in laws)
     smallest = math.fsum(count * float(law.seen[0][0]) for law, count in laws)
     gap = laws[0][0].gap
-    return Window(max(max(lows), smallest) - 2 * gap, min(min(highs), largest) + 2 * gap)
+    return Window(float(max(*lows, smallest)) - 2 * gap, float(min(*highs, largest)) + 2 * gap)
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def points_of(window: Window, gap: float) -> int:
     return fast_length(math.ceil((window.high - window.low) / gap) + 1)
 
 
-def compose(laws: Laws, tilt: float, window: Window, remedy: str) -> LatticeSum:
+def compose(laws: Laws, tilt: float, window: Window, remedy: str, log_outside: float = LOG_OUTSIDE) -> LatticeSum:
     """The sum of all rounds on a window.
 
     Args:
@@ -251,6 +251,7 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str) -> LatticeSum:
         tilt: t >= 0.
         window: losses between which the sum is formed.
         remedy: what to change if that takes too many points.
+        log_outside: what the window was made for.
 
     Raises:
         NotApplicableError: it would.
@@ -279,7 +280,7 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str) -> LatticeSum:
     slack += power.scale_error + 8 * UNIT_ROUNDOFF * math.fsum(map(abs, [power.log_scale, *shifts]))
     slip = math.fsum(count * law.slip for law, count in laws)
     slip += 4 * UNIT_ROUNDOFF * (abs(first) + n * gap)
-    outside = _outside(laws, tilt, log_scale - slack, Window(first + slip, first + n * gap - slip))
+    outside = _outside(laws, tilt, log_scale - slack, Window(first + slip, first + n * gap - slip), log_outside)
     return LatticeSum(
         first,
         gap,
@@ -294,9 +295,9 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str) -> LatticeSum:
     )
 
 
-def _outside(laws: Laws, tilt: float, k: float, window: Window) -> float:
+def _outside(laws: Laws, tilt: float, k: float, window: Window, log_outside: float) -> float:
     """A bound on ``P_t(S < low) + P_t(S >= high)``."""
-    scale = math.sqrt(-2 * LOG_OUTSIDE / max(variance(laws, tilt), laws[0][0].gap ** 2))
+    scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
     above = below = 0.0
     largest = math.fsum(count * float(law.seen[0][-1]) for law, count in laws)
     smallest = math.fsum(count * float(law.seen[0][0]) for law, count in laws)
