@@ -8,6 +8,7 @@ from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.grid import GridAccountant
+from hockeystick.accountants.privacy_buckets import PrivacyBucketsAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.prv import PrvAccountant
 from hockeystick.accountants.rdp import RdpAccountant
@@ -21,6 +22,7 @@ ACCOUNTANTS: dict[str, Accountant] = {
         GridAccountant(),
         RdpAccountant(),
         ConnectTheDotsAccountant(),
+        PrivacyBucketsAccountant(),
         PrvAccountant(),
         EvolvingAccountant(),
     )

@@ -92,7 +92,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
         widest = max(high - low for low, high in ranges)
         if self.interval is None:
-            gap = max(gap, widest / FEW_POINTS)
+            gap = max(gap, widest / FEW_POINTS, sum(high - low for low, high in ranges) / (4 * FEW_POINTS))
         elif widest / gap > MAX_POINTS:
             raise NotApplicableError(
                 f"one round would need {widest / gap:.1e} lattice points, more than {MAX_POINTS:.1e}: "

@@ -313,15 +313,15 @@ def _outside(laws: Laws, tilt: float, k: float, window: Window, log_outside: flo
 
 def epsilon_above(total: LatticeSum, log_delta: float) -> float:
     """An epsilon >= 0 at which the upper end of log delta is at most the target; ``inf`` if none is found."""
-    return _crossing(total.upper, log_delta, total.reach)[1]
+    return crossing(total.upper, log_delta, total.reach)[1]
 
 
 def epsilon_below(total: LatticeSum, log_delta: float) -> float:
     """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found."""
-    return _crossing(total.lower, log_delta, total.reach)[0]
+    return crossing(total.lower, log_delta, total.reach)[0]
 
 
-def _crossing(log_delta_at: Callable[[float], float], log_delta: float, top: float) -> tuple[float, float]:
+def crossing(log_delta_at: Callable[[float], float], log_delta: float, top: float) -> tuple[float, float]:
     """Neighbouring epsilons, the function above the target at the lower one (or it is 0), not above at the other."""
     low, high = 0.0, top
     at_low, at_high = log_delta_at(low) - log_delta, log_delta_at(high) - log_delta

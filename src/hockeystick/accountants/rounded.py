@@ -60,7 +60,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float) -> Rounded:
     first, last = math.floor(low / gap + 0.5), math.ceil(high / gap - 0.5)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)
-    mass, error = _cell_masses(curve, edges)[:2]
+    mass, error = cell_masses(curve, edges)[:2]
     lost = float(curve.above(edges[-1:])[0][0] + curve.below(edges[:1])[0][0])
     points = gap * np.arange(first, last + 1, dtype=np.float64)
     lower, upper = _mean(curve, edges)
@@ -81,7 +81,7 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float) -> Rounded:
     )
 
 
-def _cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
+def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
     """P-mass of every cell and the bound on its error, and the same of Q; each difference from its smaller side."""
     (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
     smooth = curve.pair.smooth
@@ -101,7 +101,7 @@ def _mean(curve: PrivacyCurve, edges: Array) -> tuple[float, float]:
     fine = -(-CELLS // (len(edges) - 1))
     steps = np.linspace(0.0, 1.0, fine, endpoint=False)
     cuts = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
-    p, p_error, q, q_error = _cell_masses(curve, cuts)
+    p, p_error, q, q_error = cell_masses(curve, cuts)
     low, high = cuts[:-1], cuts[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         # the ratio q / p between its ends; where p is within its error anything in the cell is possible
