@@ -6,12 +6,16 @@ from hockeystick.accountants.advanced import AdvancedAccountant
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.basic import BasicAccountant
+from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.edgeworth import EdgeworthAccountant
+from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.optimal import OptimalAccountant
+from hockeystick.accountants.privacy_buckets import PrivacyBucketsAccountant
 from hockeystick.accountants.proof import prover
+from hockeystick.accountants.prv import PrvAccountant
 from hockeystick.accountants.rdp import RdpAccountant
 from hockeystick.accountants.tcdp import TcdpAccountant
 from hockeystick.accountants.zcdp import ZcdpAccountant
@@ -23,14 +27,18 @@ ACCOUNTANTS: dict[str, Accountant] = {
         AutoAccountant(),
         ContourAccountant(),
         GridAccountant(),
-        RdpAccountant(),
+        ConnectTheDotsAccountant(),
+        PrvAccountant(),
+        EvolvingAccountant(),
+        PrivacyBucketsAccountant(),
         OptimalAccountant(),
-        EdgeworthAccountant(),
-        GdpAccountant(),
+        RdpAccountant(),
         TcdpAccountant(),
         ZcdpAccountant(),
         AdvancedAccountant(),
         BasicAccountant(),
+        EdgeworthAccountant(),
+        GdpAccountant(),
     )
 }
 """All accountants by name."""
