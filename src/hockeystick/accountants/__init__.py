@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.contour import ContourAccountant
+from hockeystick.accountants.fourier import FourierAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.rdp import RdpAccountant
@@ -12,7 +13,13 @@ from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
     accountant.name: accountant
-    for accountant in (AutoAccountant(), ContourAccountant(), GridAccountant(), RdpAccountant())
+    for accountant in (
+        AutoAccountant(),
+        ContourAccountant(),
+        GridAccountant(),
+        RdpAccountant(),
+        FourierAccountant(),
+    )
 }
 """All accountants by name."""
 
