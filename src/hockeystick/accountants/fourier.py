@@ -1,7 +1,7 @@
 """``fourier``: the Fourier accountant. Certified ends (``rounding=1``, the default) or the first estimate (``rounding=0``).
 
 Koskela, Jalko, Honkela 2020 (arXiv 1906.03049): the density of the loss at n points of ``[-L, L)``, its k-th power by
-fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration from 0.
+fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
 That is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 (arXiv 2006.07134), with the errors of different
 rounds as in Koskela, Honkela 2021 (arXiv 2102.12412): losses rounded up to the grid for the upper end, down for the
 lower one, and for what the circle of length 2L wraps around
@@ -42,11 +42,13 @@ from hockeystick.plan import Plan
 
 Array = npt.NDArray[np.float64]
 
-POINTS = 1 << 19
-MAX_WORK = 1.2e7  # points times distinct rounds: about 10 s
+POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
+A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
+MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200
+SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
 LADDER = np.geomspace(1e-4, 1e4, 161)  # of lambda, times the window's own scale
 CLOSE = 1e-9  # relative, to which epsilon is found
 
@@ -56,7 +58,7 @@ class FourierAccountant(Accountant):
     """One window for all rounds, both roundings, one transform each."""
 
     length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
-    points: Annotated[int, domains.whole_numbers(16, 10**8).of("points n of the window")] = POINTS
+    points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("points n of the window")] = None
     rounding: Annotated[
         int, domains.whole_numbers(0, 1).of("1 for certified ends by rounding up and down, 0 for the density itself")
     ] = 1
@@ -101,18 +103,21 @@ class FourierAccountant(Accountant):
         least, most = deltas
         down, up = self.ends(composition, SHARE * least)
         upper = _settled(newton(up, least), lambda at: up.delta_above(at) <= least, CLOSE)
-        lower = _settled(newton(down, most), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
-        lower = min(max(lower, 0.0), upper)
+        lower = 0.0
+        if down.noise < 0.5 * most:
+            lower = _settled(newton(down, most), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
+            lower = min(max(lower, 0.0), upper)
         return Ends(lower, 0.5 * (lower + upper), upper)
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
-        work = self.points * len(composition.rounds)
-        if work > MAX_WORK:
+        kinds = len(composition.rounds)
+        points = self.points or min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
+        if points * kinds > MAX_WORK[self.rounding]:
             raise NotApplicableError(
-                f"{self.points} points for each of {len(composition.rounds)} kinds of rounds would take too long; "
-                f"set points to {MAX_WORK / len(composition.rounds):.0f} or less"
+                f"{points} points for each of {kinds} kinds of rounds would take too long; "
+                f"set points to {MAX_WORK[self.rounding] / kinds:.0f} or less"
             )
-        points = fast_length(self.points)
+        points = fast_length(points)
         if self.length is not None:
             return LossGrid(self.length, points)
         if points <= 4 * composition.count:
@@ -200,13 +205,11 @@ class Composed:
         return self.error * count * (1 + 1e-12) * (1 + 128 * UNIT_ROUNDOFF)
 
 
-def newton(composed: Composed, delta: float, tolerance: float | None = None) -> float:
-    """The epsilon >= 0 at which the sum is delta: Newton's iteration from 0, where the sum is convex.
+def newton(composed: Composed, delta: float) -> float:
+    """The epsilon >= 0 at which the sum is delta: Newton's iteration from 0.
 
-    Args:
-        composed: the law of the sum.
-        delta: target.
-        tolerance: absolute, of delta; 1e-13 delta if None. The authors' program takes 1e-10.
+    In ``e^epsilon``, in which the sum is convex, so that the iteration increases to the root from wherever it starts
+    below; in epsilon itself it may overshoot.
 
     Raises:
         NotApplicableError: delta is below the noise of the masses, or the window ends before.
@@ -216,14 +219,15 @@ def newton(composed: Composed, delta: float, tolerance: float | None = None) -> 
             f"the rounding of the transform, the window and the grid leave {composed.noise:.1e} of delta in doubt, too "
             f"much for {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
         )
-    tolerance = 1e-13 * delta if tolerance is None else tolerance
     epsilon = 0.0
     for _ in range(NEWTON_STEPS):
         value, slope = composed.delta(epsilon)
-        step = (value - delta) / slope if slope > 0 else 0.0
-        if abs(value - delta) <= tolerance or abs(step) <= 1e-15 * epsilon or (epsilon == 0 and step <= 0):
+        if value <= delta or slope <= 0:
             return epsilon
-        epsilon = max(epsilon + step, 0.0)
+        step = math.log1p((value - delta) / slope)
+        epsilon += step
+        if step <= SETTLED * (1 + epsilon):
+            return epsilon
     raise NotApplicableError(
         f"Newton's iteration for epsilon at delta {delta:.3g} does not settle; use accountant 'contour' or 'grid'"
     )
@@ -260,7 +264,7 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> flo
     for law, count in rounds:
         block = max(len(law.mass) // 2048, 1)
         edges = np.arange(0, len(law.mass), block)
-        coarse.append((np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * block * grid.step, count))
+        coarse.append((np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * (block - 1) * grid.step, count))
 
     def about(t: float) -> float:
         with np.errstate(divide="ignore"):
