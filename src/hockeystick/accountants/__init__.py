@@ -4,11 +4,13 @@ from collections.abc import Mapping
 
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.characteristic_function import CharacteristicFunctionAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.fourier import FourierAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.rdp import RdpAccountant
+from hockeystick.accountants.saddle_point import SaddlePointAccountant
 from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
@@ -19,6 +21,8 @@ ACCOUNTANTS: dict[str, Accountant] = {
         GridAccountant(),
         RdpAccountant(),
         FourierAccountant(),
+        SaddlePointAccountant(),
+        CharacteristicFunctionAccountant(),
     )
 }
 """All accountants by name."""

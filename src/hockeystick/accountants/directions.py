@@ -71,9 +71,23 @@ def bounded_delta(plan: Plan, epsilon: float, name: str, ask: Callable[[Composit
     log_lower = next_down(math.log(lower), 2) if lower > 0 else -math.inf
     log_upper = min(next_up(math.log(worst.upper), 2), 0.0) if worst.upper > 0 else -math.inf
     log_guess = math.log(guess) if guess > 0 else -math.inf
-    tail = ("certified", name, direction.value, worst.reason)
-    log = Bound(log_lower, min(max(log_guess, log_lower), log_upper), log_upper, *tail)
-    return DeltaBound(lower, guess, worst.upper, *tail, log_delta=log)
+    log = Bound(
+        log_lower,
+        min(max(log_guess, log_lower), log_upper),
+        log_upper,
+        accountant=name,
+        direction=direction.value,
+        reason=worst.reason,
+    )
+    return DeltaBound(
+        lower,
+        guess,
+        worst.upper,
+        accountant=name,
+        direction=direction.value,
+        reason=worst.reason,
+        log_delta=log,
+    )
 
 
 def _known_epsilon(composition: Composition, delta: float) -> Ends | None:
@@ -130,7 +144,10 @@ def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composi
     ends = Ends(0.0, 0.0, 0.0) if _beyond(composition, epsilon) else ask(composition, epsilon)
     if most:
         ends = Ends(
-            next_down(ends.lower + least), ends.guess + composition.infinite_mass, next_up(ends.upper + most), ends.reason
+            next_down(ends.lower + least),
+            ends.guess + composition.infinite_mass,
+            next_up(ends.upper + most),
+            ends.reason,
         )
     if 0 < ends.upper < TINY:
         ends = ends._replace(upper=TINY)

@@ -1,4 +1,4 @@
-"""``fourier``: the Fourier accountant. Certified ends (``rounding=1``, the default) or the first estimate (``rounding=0``).
+"""``fourier``: the Fourier accountant. Certified (``rounding=1``, the default) or the first estimate (``rounding=0``).
 
 Koskela, Jalko, Honkela 2020 (arXiv 1906.03049): the density of the loss at n points of ``[-L, L)``, its k-th power by
 fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
@@ -8,13 +8,13 @@ lower one, and for what the circle of length 2L wraps around
 
     delta <= delta_circle(up) + P(S >= L),     delta >= delta_circle(down) - P(S < -L),
 
-since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window is weighed too little, one below it too
-much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 (2102.12412) apart, with K of
-the rounded law. Mass beyond the grid goes to plus infinity (up) or is left out (down). The transform's rounding error
-is charged entry by entry (``numerics/fourier.py``).
+since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window is weighed too little, one below it
+too much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 (2102.12412) apart,
+with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is left out (down). The
+transform's rounding error is charged entry by entry (``numerics/fourier.py``).
 
-Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``, so
-that the interval is about ``2Lk/n`` wide in epsilon; and deltas below about 1e-12 drown in the rounding of the transform.
+Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
+so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 drown in the transform's rounding.
 The estimate of 2020 has no error known: it undersamples the steep lower end of the loss, and atoms are moved.
 """
 
@@ -32,12 +32,12 @@ from hockeystick import domains
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.directions import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
 from hockeystick.accountants.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
+from hockeystick.accountants.tilted import LADDER, log_sum, reach_of
 from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.pairs.curve import PrivacyCurve
 from hockeystick.plan import Plan
 
 Array = npt.NDArray[np.float64]
@@ -49,7 +49,6 @@ WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smalle
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
-LADDER = np.geomspace(1e-4, 1e4, 161)  # of lambda, times the window's own scale
 CLOSE = 1e-9  # relative, to which epsilon is found
 
 
@@ -125,7 +124,7 @@ class FourierAccountant(Accountant):
                 f"{points} points are too few for {composition.count} rounds: the loss of each is rounded by a part of "
                 f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
-        reach = max(_reach(composition, math.log(1 / wrapped)), 1.01 * epsilon)
+        reach = max(reach_of(composition, math.log(1 / wrapped)), 1.01 * epsilon)
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
 
 
@@ -241,22 +240,6 @@ def _settled(start: float, holds: Callable[[float], bool], close: float) -> floa
     return at
 
 
-def _reach(composition: Composition, log_inverse: float) -> float:
-    """A half-width outside which the sum has about the mass ``exp(-log_inverse)``: Chernoff's bound by quadrature."""
-    scale = np.concatenate([-LADDER, LADDER])
-    total = np.zeros_like(scale)
-    most = 0.0
-    for pair, count in composition.rounds:
-        losses, log_weight = PrivacyCurve(pair).nodes
-        keep = log_weight > -300
-        losses, log_weight = losses[keep], log_weight[keep]
-        total += count * np.array([_log_sum(log_weight + t * losses) for t in scale])
-        most += count * float(np.abs(losses).max())
-    reach = (total + log_inverse) / np.abs(scale)
-    half = len(LADDER)
-    return min(max(float(reach[:half].min()), float(reach[half:].min())), most) * (1 + 1e-6)
-
-
 def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> float:
     """Chernoff's bound on the mass of sums at or above L, or below -L; lambda from a coarser law, K from the law."""
     sign = 1 if up else -1
@@ -264,21 +247,18 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> flo
     for law, count in rounds:
         block = max(len(law.mass) // 2048, 1)
         edges = np.arange(0, len(law.mass), block)
-        coarse.append((np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * (block - 1) * grid.step, count))
+        coarse.append(
+            (np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * (block - 1) * grid.step, count)
+        )
 
     def about(t: float) -> float:
         with np.errstate(divide="ignore"):
-            return sum(count * _log_sum(np.log(mass) + sign * t * at) for mass, at, count in coarse) - t * grid.length
+            return sum(count * log_sum(np.log(mass) + sign * t * at) for mass, at, count in coarse) - t * grid.length
 
     best = float(min(LADDER, key=about))
     moment = sum(count * law.log_moment(grid, sign * best) for law, count in rounds)
     care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * best * grid.length)
     return math.exp(min(moment + care - best * grid.length, 0.0))
-
-
-def _log_sum(exponent: Array) -> float:
-    top = float(exponent.max())
-    return top + math.log(float(np.exp(exponent - top).sum()))
 
 
 def _log(value: float) -> float:

@@ -2,8 +2,8 @@
 
 ``s_j = j h`` for ``-n/2 <= j < n/2``, ``h = 2 length / n``. Three ways to put the loss there:
 
-- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, what lies above the grid at plus infinity, what lies below
-  on the lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
+- :func:`rounded` up: the mass of ``(s_(j-1), s_j]`` at ``s_j``, what lies above the grid at plus infinity, what lies
+  below on the lowest point. First-order stochastic dominance: every hockey-stick divergence goes up.
 - :func:`rounded` down: the mass of ``(s_j, s_(j+1)]`` at ``s_j``, what lies above on the highest point, what lies below
   left out. Every divergence goes down.
 - :func:`sampled`: the density at ``s_j`` times h. On neither side.
@@ -124,9 +124,7 @@ def _slope(smooth: SmoothPart, x: Array) -> Array:
     """``dL/dx`` by central differences of sixth order."""
     wide = (smooth.loss(x + STRIDE) - smooth.loss(x - STRIDE)) / (2 * STRIDE)
     d = STRIDE / (1 + float(np.nanmax(np.abs(wide), initial=0.0)))
-    terms = [
-        c * (smooth.loss(x + i * d) - smooth.loss(x - i * d)) for i, c in enumerate(STENCIL, start=1)
-    ]
+    terms = [c * (smooth.loss(x + i * d) - smooth.loss(x - i * d)) for i, c in enumerate(STENCIL, start=1)]
     slope: Array = np.sum(terms, axis=0) / d
     return slope
 
@@ -153,8 +151,10 @@ def _above(pair: DominatingPair, losses: Array, up: bool) -> tuple[Array, Array,
         relative = (64 + 4 * np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
         error = (smooth.loss_error(x) + 4 * np.abs(losses)) * UNIT_ROUNDOFF
         # up: X <= x has to lose at most the grid point; down: X > x at least that much
-        missed = np.where(masses.p_below > 0, smooth.loss(x) - losses, 0.0) if up else (
-            np.where(masses.p_above > 0, losses - smooth.loss(x), 0.0)
+        missed = (
+            np.where(masses.p_below > 0, smooth.loss(x) - losses, 0.0)
+            if up
+            else (np.where(masses.p_above > 0, losses - smooth.loss(x), 0.0))
         )
         shift = float(np.maximum(missed + error, 0.0).max())
     atoms = pair.atoms.finite()
