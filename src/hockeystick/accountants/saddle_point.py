@@ -48,7 +48,7 @@ from hockeystick.plan import Plan
 
 LOG_T_RANGE = (-40.0, 40.0)
 STRIDE = math.log(3.0)
-BISECTIONS = 16
+BISECTIONS = 12
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ class TiltedComposition:
     composition: Composition
 
     @cached_property
-    def _rounds(self) -> list[tuple[Array, Array, float, int]]:
-        return [(*_ordered(pair), pair.infinite_mass, count) for pair, count in self.composition.rounds]
+    def _rounds(self) -> list[tuple[Array, Array, float]]:
+        return [(*_ordered(pair), pair.infinite_mass) for pair, _ in self.composition.rounds]
 
     def at(self, t: float) -> Cumulants:
         """The cumulants at t.
@@ -58,17 +58,16 @@ class TiltedComposition:
         Raises:
             NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
         """
-        parts = [(count, _cumulants(losses, weights, infinite, t)) for losses, weights, infinite, count in self._rounds]
+        parts = list(zip((count for _, count in self.composition.rounds), self.rounds_at(t), strict=True))
         return Cumulants(*(math.fsum(count * part[i] for count, part in parts) for i in range(5)))
 
+    def rounds_at(self, t: float) -> list[Cumulants]:
+        """The cumulants of one round of each kind at t.
 
-def cumulants_of(pair: DominatingPair, t: float) -> Cumulants:
-    """Those of one round.
-
-    Raises:
-        NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
-    """
-    return _cumulants(*_ordered(pair), pair.infinite_mass, t)
+        Raises:
+            NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
+        """
+        return [_cumulants(losses, weights, infinite, t) for losses, weights, infinite in self._rounds]
 
 
 def _ordered(pair: DominatingPair) -> tuple[Array, Array]:
