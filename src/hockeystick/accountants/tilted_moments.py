@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 
 STEP = 0.02  # h, in the scale sqrt(M_4 / M_2) of the tilted loss
 TOLERANCE = 1e-18  # of the analytic remainders of K
-CELLS = 4096
+CELLS = 8192
 LOG_TAIL = -800.0
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # above t, for the tail
 UNDERFLOW = 1e-323  # of a mass
