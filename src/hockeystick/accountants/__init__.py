@@ -6,10 +6,12 @@ from hockeystick.accountants.advanced import AdvancedAccountant
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.basic import BasicAccountant
+from hockeystick.accountants.characteristic_function import CharacteristicFunctionAccountant
 from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
 from hockeystick.accountants.edgeworth import EdgeworthAccountant
 from hockeystick.accountants.evolving import EvolvingAccountant
+from hockeystick.accountants.fourier import FourierAccountant
 from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.optimal import OptimalAccountant
@@ -17,6 +19,7 @@ from hockeystick.accountants.privacy_buckets import PrivacyBucketsAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.prv import PrvAccountant
 from hockeystick.accountants.rdp import RdpAccountant
+from hockeystick.accountants.saddle_point import SaddlePointAccountant
 from hockeystick.accountants.tcdp import TcdpAccountant
 from hockeystick.accountants.zcdp import ZcdpAccountant
 from hockeystick.errors import InvalidInputError
@@ -28,6 +31,7 @@ ACCOUNTANTS: dict[str, Accountant] = {
         ContourAccountant(),
         GridAccountant(),
         ConnectTheDotsAccountant(),
+        FourierAccountant(),
         PrvAccountant(),
         EvolvingAccountant(),
         PrivacyBucketsAccountant(),
@@ -37,6 +41,8 @@ ACCOUNTANTS: dict[str, Accountant] = {
         ZcdpAccountant(),
         AdvancedAccountant(),
         BasicAccountant(),
+        SaddlePointAccountant(),
+        CharacteristicFunctionAccountant(),
         EdgeworthAccountant(),
         GdpAccountant(),
     )
