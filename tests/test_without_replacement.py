@@ -27,6 +27,7 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
     WithoutReplacementCurve,
 )
+from hockeystick.pairs.curve import PrivacyCurve
 
 FIXED = hs.WithoutReplacement(batch_size=100, dataset_size=10_000)
 BASES: list[Any] = [GaussianPair(1.0), GaussianPair(0.05), LaplacePair(1.0, 2.0), BlackBoxPair(0.3)]
@@ -131,10 +132,29 @@ def test_between_whole_orders_it_is_a_line_and_from_nothing_on() -> None:
 @pytest.mark.parametrize("ratio", [Fraction(3), Fraction(101, 100), Fraction(1000001, 1000000)])
 def test_differences_keep_their_digits(ratio: Fraction) -> None:
     """``a_i = r^i`` has the differences ``(r - 1)^l``, down to 10^-60 of what is subtracted; never below."""
-    found = log_even_differences(lambda i: Decimal(ratio.numerator) ** i / Decimal(ratio.denominator) ** i, 10)
+    top, bottom = Decimal(ratio.numerator), Decimal(ratio.denominator)
+    found = log_even_differences(lambda most: [top**i / bottom**i for i in range(most + 1)], 10)
     for half, value in enumerate(found):
         true = 2 * half * math.log(float(ratio - 1))
         assert true - 1e-9 <= value <= true + 1e-9
+
+
+@pytest.mark.parametrize("base", BASES, ids=repr)
+def test_moments_of_the_ratio_are_those_of_quadrature(base: Any) -> None:
+    """E_Q (P/Q)^i = E_P e^((i-1) L), of a pair that is larger by no more than rounding."""
+    loss, log_weight = PrivacyCurve(base).nodes
+    for i, value in enumerate(base.ratio_moments(12)):
+        assert float(value) == pytest.approx(float(np.exp(log_weight + (i - 1) * loss).sum()), rel=1e-11)
+
+
+def test_differences_that_no_digits_are_enough_for_are_bounded() -> None:
+    """A law within 10^-1000 of another: what rounding may have taken is all that is left, and is added."""
+    mu = Decimal("1e-1000")
+    found = log_even_differences(lambda most: [(mu * mu * (i * (i - 1)) / 2).exp() for i in range(most + 1)], 4)
+    assert found[0] == pytest.approx(0.0, abs=1e-12)
+    for value, moment in zip(found[1:], (1, 3), strict=True):  # E (X - 1)^l is about (l - 1)!! mu^l
+        order = 2 * found.index(value)
+        assert math.log(moment) - order * 1000 * math.log(10) < value < -1200 * math.log(10)
 
 
 def test_a_pure_guarantee_stays_pure() -> None:
@@ -170,6 +190,13 @@ def test_where_nothing_is_proven_rdp_refuses_too() -> None:
         hs.Plan([gaussian]).epsilon(1e-5, accountant="rdp")
     with pytest.raises(hs.UnsupportedError, match="mass at infinite loss"):
         plan(hs.ApproximateDP(0.1, 1e-9)).epsilon(1e-5, accountant="rdp")
+
+
+def test_a_plan_of_hundreds_of_kinds_is_refused() -> None:
+    """Each kind has a table of differences of its own; the message says what to change."""
+    kinds = hs.Plan([hs.Round(hs.Gaussian(1 + i / 1000), FIXED) for i in range(200)], adjacency="replace-one")
+    with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 20 s; give fewer"):
+        kinds.epsilon(1e-5, accountant="rdp")
 
 
 def test_mixed_plans_add_their_curves_up() -> None:

@@ -20,7 +20,8 @@ directions, with the rounding charged. Simple composition counts where it is les
 
 Cost: some twenty inversions of a privacy curve for each kind of round, whatever the number of rounds. Known failure:
 per-round guarantees forget that a sampled round rarely has a large loss; for DP-SGD epsilon is tens to hundreds of
-times too large. Under ``add`` or ``remove`` alone the other direction counts too.
+times too large. Under ``add`` or ``remove`` alone the other direction counts too. Delta at an epsilon is searched for
+with per-round deltas down to 1e-30 or none, and to about 1 %.
 """
 
 from __future__ import annotations
@@ -35,8 +36,17 @@ import numpy.typing as npt
 
 from hockeystick import domains
 from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
-from hockeystick.accountants.round_guarantee import REFINEMENTS, ROUGH, Kinds, epsilons, guarantees, split
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.accountants.round_guarantee import (
+    LEAST,
+    REFINEMENTS,
+    ROUGH,
+    Kinds,
+    epsilons,
+    guarantees,
+    least_over_prices,
+    split,
+)
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -46,6 +56,7 @@ Array = npt.NDArray[np.float64]
 
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
 SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
+DEEPEST = 600.0  # log(1/delta') up to which its exponential is formed
 CARE = 64 * UNIT_ROUNDOFF  # relative: the formulas below, every term of which is positive
 Subject = tuple[Direction, Kinds]
 
@@ -72,9 +83,7 @@ class AdvancedAccountant(Accountant):
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""
         self.refuse_gap(gap)
-        direction, found = worst(
-            _subjects(plan), lambda kinds: log_delta_of(lambda delta: self._epsilon(kinds, delta), epsilon)
-        )
+        direction, found = worst(_subjects(plan), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, found)
 
     def _epsilon(self, kinds: Kinds, delta: float) -> float:
@@ -90,6 +99,38 @@ class AdvancedAccountant(Accountant):
         if budget > 0:
             best = min(best, self._at(kinds, budget, 0.0), self._searched(kinds, budget))
         return best
+
+    def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
+        """log of the least delta at which the bound is epsilon, over the prices of delta."""
+
+        def value(each: list[float], deltas: list[float]) -> float:
+            counts = [count for _, count in kinds]
+            slack = self._slack(counts, each, epsilon)
+            if slack >= 1:
+                return 1.0
+            units = math.fsum(count * self._units(delta) for count, delta in zip(counts, deltas, strict=True))
+            units = (units + self._units(slack)) * (1 + CARE)
+            return min(-math.expm1(-units) * (1 + CARE) if self.sharper else units, 1.0)
+
+        least = least_over_prices(kinds, epsilon, value) if kinds else 0.0
+        return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
+
+    def _slack(self, counts: Sequence[int], each: Sequence[float], epsilon: float) -> float:
+        """The least delta' with which the theorem gives epsilon; 1 if none."""
+        if any(math.isinf(part) for part in each):
+            return 1.0
+        if math.fsum(count * part for count, part in zip(counts, each, strict=True)) * (1 + CARE) <= epsilon:
+            return 0.0
+        square = math.fsum(count * part * part for count, part in zip(counts, each, strict=True)) * (1 + CARE)
+        mean = math.fsum(count * part * self._drift(part) for count, part in zip(counts, each, strict=True))
+        x = epsilon * (1 - CARE) - mean * (1 + CARE)
+        if x <= 0:
+            return 1.0
+        depth = x * x / (2 * square) * (1 - CARE)
+        slack = max(math.exp(-depth) * (1 + CARE), LEAST)
+        if self.sharper and 2 < depth < DEEPEST:
+            slack = min(slack, math.sqrt(square) / (math.exp(depth) - math.e) * (1 + CARE) * (1 + depth * CARE))
+        return min(slack * (1 + depth * CARE), 1.0)
 
     def _searched(self, kinds: Kinds, budget: float) -> float:
         """The least over the slack's share of delta."""
@@ -137,7 +178,7 @@ class AdvancedAccountant(Accountant):
         return math.tanh(0.5 * epsilon) if self.sharper else math.expm1(min(epsilon, 700.0))
 
     def _units(self, delta: float) -> float:
-        return -math.log1p(-delta) if self.sharper else delta
+        return (-math.log1p(-delta) if delta < 1 else math.inf) if self.sharper else delta
 
 
 def _subjects(plan: Plan) -> list[Subject]:

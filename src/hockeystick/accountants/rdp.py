@@ -19,11 +19,13 @@ from typing import ClassVar
 from hockeystick.accountants.base import Accountant, renyi_compositions
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
 from hockeystick.plan import Plan
 
+PATIENCE = 10.0  # seconds
 PURE = math.inf  # the order at which the Renyi divergence is the largest loss
 
 
@@ -52,7 +54,15 @@ class RdpAccountant(Accountant):
 
 
 def _worst(plan: Plan, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
-    found = [(direction, ask(composition)) for direction, composition in renyi_compositions(plan)]
+    found = []
+    for direction, composition in renyi_compositions(plan):
+        seconds = sum(curve.seconds for curve, _ in composition.rounds)
+        if seconds > PATIENCE:
+            raise NotApplicableError(
+                f"the moments of {len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; "
+                "give fewer kinds, for one by rounding the noise down to fewer values"
+            )
+        found.append((direction, ask(composition)))
     return max(found, key=lambda item: item[1].value)
 
 

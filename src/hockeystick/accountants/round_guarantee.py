@@ -30,6 +30,8 @@ LEAST = 1e-300  # counts for what underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
+LEAST_TABLED = 1e-18
+SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
 DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
 
 
@@ -181,6 +183,38 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
         deltas, used = [kind.least_delta for kind, _ in kinds], spent
     factor = next_down(budget / used, 8) if used > 0 else 1.0
     return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
+
+
+def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], list[float]], float]) -> float:
+    """The least ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared (see :func:`split`).
+
+    Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
+    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``.
+    """
+    tables = [(epsilon, delta) for (epsilon, delta), _ in _tables(kinds, LEAST_TABLED)]
+    known: dict[tuple[int, ...], float] = {}
+
+    def at(log_price: float) -> float:
+        chosen = tuple(int(np.argmin(epsilon**2 + math.exp(log_price) * delta)) for epsilon, delta in tables)
+        if chosen not in known:
+            points = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
+            known[chosen] = value([epsilon for epsilon, _ in points], [delta for _, delta in points])
+        return known[chosen]
+
+    prices = np.linspace(-10.0, 90.0, 51)
+    for _ in range(3):
+        best = int(np.argmin([at(float(price)) for price in prices]))
+        prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
+    edges = [kind.edge for kind, _ in kinds]
+    found = [*known.values(), value(edges, [kind.least_delta for kind, _ in kinds])]
+    chosen = min(known, key=lambda places: known[places])
+    for each in (edges, [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]):
+        size = math.fsum(count * epsilon for epsilon, (_, count) in zip(each, kinds, strict=True))
+        if total < size < math.inf:
+            scaled = [epsilon * (total / size) * (1 - SCALING) for epsilon in each]
+            deltas = [float(kind.delta(np.array([e]))[0]) for e, (kind, _) in zip(scaled, kinds, strict=True)]
+            found.append(value(scaled, deltas))
+    return min(found)
 
 
 def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:

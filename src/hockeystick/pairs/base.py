@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -127,7 +127,12 @@ class RenyiCurve(ABC):
     """What a Renyi bound asks of a round in one direction. A dominating pair has one; some rounds have nothing else.
 
     Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
+
+    Attributes:
+        seconds: what the moments that one question asks for may take, where that is long enough to be counted.
     """
+
+    seconds: ClassVar[float] = 0.0
 
     @property
     @abstractmethod
@@ -198,6 +203,11 @@ class DominatingPair(RenyiCurve):
         return None
 
     @property
+    def worst_of(self) -> tuple[float, float] | None:
+        """``(epsilon, delta)``, where the pair is the worst one of all that satisfy it; see ``black_box.py``."""
+        return None
+
+    @property
     def gdp_mu(self) -> float | None:
         """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
         return None
@@ -232,10 +242,11 @@ class DominatingPair(RenyiCurve):
         """That of the pair after Poisson sampling; asked only of pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
-    def ratio_moment(self, order: int) -> Decimal | None:
-        """``E_Q (dP/dQ)^order``, order >= 0, in the current decimal context, where there is a closed form.
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
+        """``E_Q (dP/dQ)^i`` for i = 0, ..., most in the current decimal context, where there is a closed form.
 
-        All orders are of one pair, whose parameter lies a few units in the last place above this one's, so that it
-        dominates this one.
+        All are of one pair, whose parameter lies a few units in the last place above this one's, so that it dominates
+        this one. Each to ``2 (i + 1)^2`` units in the last place beside what the exponent's own rounding makes.
         """
         return None

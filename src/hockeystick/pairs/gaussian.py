@@ -8,7 +8,7 @@ up (Corollary 3.3 there).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -137,10 +137,18 @@ class GaussianPair(DominatingPair):
         rough = moment.mixture_add if add else moment.mixture_remove
         return min(self.sampled_transform(rate, add).log_moment(t), rough(self.log_moment, rate, t))
 
-    def ratio_moment(self, order: int) -> Decimal:
-        """``exp(mu^2 order (order - 1) / 2)``."""
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
+        """``exp(mu^2 i (i - 1) / 2)``."""
+        return self._ratio_moments
+
+    def _ratio_moments(self, most: int) -> list[Decimal]:
         mu = Decimal(next_up(self.mu, 4))
-        return (mu * mu * (order * (order - 1)) / 2).exp()
+        step, power, out = (mu * mu).exp(), Decimal(1), [Decimal(1)]
+        for _ in range(most):
+            out.append(out[-1] * power)
+            power *= step
+        return out
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:

@@ -11,6 +11,7 @@ f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). Repeat over the coordinates.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -133,13 +134,18 @@ class LaplacePair(DominatingPair):
         """Closed form."""
         return moment.laplace(self.theta, t)
 
-    def ratio_moment(self, order: int) -> Decimal:
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
         """Mironov 2017 (arXiv 1702.07476), Proposition 6."""
-        theta = Decimal(next_up(self.theta, 4))
-        if order == 0:
-            return Decimal(1)
-        weight = Decimal(order) / (2 * order - 1)
-        return weight * (theta * (order - 1)).exp() + (1 - weight) * (-theta * order).exp()
+        return self._ratio_moments
+
+    def _ratio_moments(self, most: int) -> list[Decimal]:
+        ratio = Decimal(next_up(self.theta, 4)).exp()
+        high, low, out = Decimal(1), 1 / ratio, [Decimal(1)]
+        for i in range(1, most + 1):
+            out.append((i * high + (i - 1) * low) / (2 * i - 1))
+            high, low = high * ratio, low / ratio
+        return out
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,7 @@ from hockeystick.pairs.base import DominatingPair, RenyiCurve, rounding_of
 Array = npt.NDArray[np.float64]
 
 MAX_ORDER = 4096  # up to which the expansion is summed
+TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed together
 MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
 LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
 CARE = 8 * UNIT_ROUNDOFF
@@ -51,6 +52,8 @@ class WithoutReplacementCurve(RenyiCurve):
 
     base: DominatingPair
     rate: float
+
+    seconds: ClassVar[float] = 0.1
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -77,7 +80,7 @@ class WithoutReplacementCurve(RenyiCurve):
         return min(convex, moment.rounded_up(line))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     """An upper bound on K'(t) at whole t >= 0, from the expansion at order t + 1."""
     if t == 0:
@@ -85,7 +88,7 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     order = t + 1
     j = np.arange(2.0, order + 1)
     chosen = np.cumsum(np.log((order + 1 - np.arange(1.0, order + 1)) / np.arange(1.0, order + 1)))[1:]
-    powers, bounds = j * math.log(next_up(curve.rate)), _log_bounds(curve.base)[: order - 1]
+    powers, bounds = j * math.log(next_up(curve.rate)), _bounds_to(curve.base, order)
     if np.isposinf(bounds).any():
         return math.inf
     # a sum of j logarithms: each partial sum is rounded in its last place
@@ -97,35 +100,31 @@ def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
     return moment.rounded_up(math.log1p(math.fsum(np.exp(terms))))
 
 
-@lru_cache(maxsize=64)
-def _log_bounds(base: DominatingPair) -> Array:
-    """Upper bounds on ``log Z_j`` for j = 2, ..., MAX_ORDER."""
-    j = np.arange(2.0, MAX_ORDER + 1)
+def _bounds_to(base: DominatingPair, order: int) -> Array:
+    """Upper bounds on ``log Z_j`` for j = 2, ..., order."""
+    return _log_bounds(base, next(size for size in TABLES if size >= order))[: order - 1]
+
+
+@lru_cache(maxsize=4096)
+def _log_bounds(base: DominatingPair, most: int) -> Array:
+    j = np.arange(2.0, most + 1)
     largest = max(base.loss_range[1] + base.supremum_error, TINY_LOSS)
     log_growth = math.log(math.expm1(largest)) if largest < LARGEST else math.inf
     out: Array = np.minimum(LOG_2, j * log_growth) + np.array([base.log_moment(order) for order in j - 1])
     out += CARE * (4 + j + np.abs(out))
-    differences = _log_even(base)
+    differences = _log_even(base, min(most, MAX_DIFFERENCE))
     for order in range(2, 2 * len(differences) - 1):
         centred = 0.5 * (differences[order // 2] + differences[(order + 1) // 2])
         out[order - 2] = min(out[order - 2], LOG_4 + centred + CARE * (2 + abs(centred)))
     return out
 
 
-def _log_even(base: DominatingPair) -> list[float]:
-    """Upper bounds on ``log B_j`` for j = 0, 2, ... as far as they are of use; empty where moments have no closed form.
+def _log_even(base: DominatingPair, most: int) -> list[float]:
+    """Upper bounds on ``log B_j`` for even j up to ``most``, as far as they are of use; empty without closed forms.
 
     ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
     """
-    if base.ratio_moment(2) is None:
-        return []
-    most = MAX_DIFFERENCE
     while most >= 2 and base.log_moment(most - 1.0) > LARGEST:
         most -= 2
-    return log_even_differences(lambda order: _known(base, order), most)
-
-
-def _known(base: DominatingPair, order: int) -> Decimal:
-    value = base.ratio_moment(order)
-    assert value is not None
-    return value
+    moments = base.ratio_moments
+    return log_even_differences(moments, most) if most >= 2 and moments is not None else []
