@@ -9,7 +9,7 @@ import numpy as np
 
 from hockeystick.papers.table import Cell, Table
 from hockeystick.plan import Plan, dp_sgd
-from hockeystick.plot import Bracket, Line, Panel
+from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 
 Say = Callable[[str], None]
@@ -74,14 +74,15 @@ class Method:
     accountant: str = ""
     options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
 
-    def ask(self, setting: Setting, quantity: str, at: float) -> tuple[Asked, str, str]:
-        """Its answer, the options and the adjacency."""
-        if self.label == CERTIFIED:
-            return ask(setting.plan(setting.whole), quantity, at), "", setting.whole
-        options = dict(self.options(setting))
+    def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
+        """Its answer in the shortest of so many times, the options and the adjacency."""
+        certified = self.label == CERTIFIED
+        options = {} if certified else dict(self.options(setting))
+        adjacency = setting.whole if certified else setting.adjacency
+        name = "auto" if certified else self.accountant or self.label
         told = " ".join(f"{key}={value:.6g}" for key, value in options.items())
-        answer = ask(setting.plan(), quantity, at, self.accountant or self.label, **options)
-        return answer, told, setting.adjacency
+        runs = [ask(setting.plan(adjacency), quantity, at, name, **options) for _ in range(times)]
+        return min(runs, key=lambda run: run.seconds), told, adjacency
 
 
 @dataclass(frozen=True)
@@ -108,21 +109,25 @@ class Experiment:
 
 
 def answers(
-    methods: Sequence[Method], settings: Sequence[Setting], questions: Sequence[tuple[str, float]], say: Say
+    methods: Sequence[Method],
+    settings: Sequence[Setting],
+    questions: Sequence[tuple[str, float]],
+    say: Say,
+    times: int = 1,
 ) -> Table:
-    """Every method asked every question of every setting, the certified bracket last."""
+    """Every method asked every question of every setting so many times, the certified bracket last."""
     table = Table(COLUMNS)
     for method in (*methods, Method(CERTIFIED)):
         for number, setting in enumerate(settings, start=1):
             say(f"{method.label} ({number} of {len(settings)})")
             for quantity, at in questions:
-                add(table, method, setting, quantity, at)
+                add(table, method, setting, quantity, at, times)
     return table
 
 
-def add(table: Table, method: Method, setting: Setting, quantity: str, at: float) -> None:
+def add(table: Table, method: Method, setting: Setting, quantity: str, at: float, times: int = 1) -> None:
     """One answer as a row."""
-    answer, options, adjacency = method.ask(setting, quantity, at)
+    answer, options, adjacency = method.ask(setting, quantity, at, times)
     table.add(
         method=method.label,
         options=options,
@@ -160,6 +165,27 @@ def bracket(table: Table, x: str) -> Bracket:
     return Bracket(own.numbers(x), own.numbers("lower"), own.numbers("value"))
 
 
+def timed(table: Table, x: str = "rounds") -> list[Line]:
+    """Seconds of every method over a column."""
+    out = []
+    for label in table.values("method"):
+        own = table.where(method=label)
+        shown = BRACKET if label == CERTIFIED else str(label)
+        out.append(Line(shown, own.numbers(x), own.numbers("seconds")))
+    return out
+
+
+def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
+    """Relative distance of methods from the middle of the certified bracket, over a column."""
+    truth = table.where(method=CERTIFIED).numbers("estimate")
+    out = []
+    for label in labels:
+        own = table.where(method=label)
+        errors = [abs(value / true - 1) for value, true in zip(own.numbers("value"), truth, strict=True)]
+        out.append(Line(label, own.numbers(x), errors, style=(styles or {}).get(label, "")))
+    return out
+
+
 def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
     """Whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
@@ -179,5 +205,7 @@ __all__ = [
     "answers",
     "bracket",
     "lines",
+    "off",
     "spread",
+    "timed",
 ]

@@ -17,7 +17,18 @@ from typing import NamedTuple
 
 from hockeystick.accountants.base import compositions
 from hockeystick.accountants.fourier import Composed, FourierAccountant
-from hockeystick.papers.experiment import Experiment, Method, Say, Setting, Table, answers, bracket, lines, spread
+from hockeystick.papers.experiment import (
+    Experiment,
+    Method,
+    Say,
+    Setting,
+    Table,
+    answers,
+    bracket,
+    lines,
+    off,
+    spread,
+)
 from hockeystick.plot import Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import EPSILON, ROUNDS
@@ -180,23 +191,16 @@ def panels_table(table: Table) -> Sequence[Panel]:
 
 
 def panels_by_noise(table: Table) -> Sequence[Panel]:
-    """One panel for each noise."""
-    out = []
+    """For each noise epsilon, and how far from it the methods are."""
+    above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
-        top = max(own.numbers("rounds"))
-        out.append(
-            Panel(
-                ROUNDS,
-                EPSILON_AT,
-                lines(own, "rounds"),
-                bracket(own, "rounds"),
-                xlim=(0, top),
-                ylim=(0, None),
-                title=f"noise {noise:g}",
-            )
-        )
-    return out
+        reach = (0.0, max(own.numbers("rounds")))
+        shown, band = lines(own, "rounds"), bracket(own, "rounds")
+        above.append(Panel(ROUNDS, EPSILON_AT, shown, band, xlim=reach, ylim=(0, None), title=f"noise {noise:g}"))
+        errors = off(own, "rounds", [line.label for line in shown])
+        below.append(Panel(ROUNDS, "relative error of $\\varepsilon$", errors, yscale="log", xlim=reach))
+    return [*above, *below]
 
 
 EXPERIMENTS = (

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hockeystick.papers.experiment import COLUMNS, Experiment, Method, Say, Setting, Table, answers, bracket, lines, spread
+from hockeystick.papers.experiment import (
+    COLUMNS,
+    Experiment,
+    Method,
+    Say,
+    Setting,
+    Table,
+    answers,
+    bracket,
+    lines,
+    off,
+    spread,
+)
 from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
@@ -45,28 +57,29 @@ def epsilon_panels(table: Table) -> Sequence[Panel]:
     """Epsilon over rounds."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
     top = max(table.numbers("rounds"))
-    return [Panel(ROUNDS, ylabel, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
+    above = Panel(ROUNDS, ylabel, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))
+    errors = off(table, "rounds", ["rdp", "saddle-point", "gdp"])
+    return [above, Panel(ROUNDS, "relative error of $\\varepsilon$", errors, yscale="log", xlim=(0, top))]
 
 
 def curve_panels(table: Table) -> Sequence[Panel]:
-    """A privacy curve for each noise."""
-    out = []
+    """A privacy curve for each noise, and how far from it the estimates are."""
+    above, below = [], []
     for noise in table.values("noise_multiplier"):
         own = table.where(noise_multiplier=noise)
         band = bracket(own, "at")
-        out.append(
+        reach = (0.0, max(band.x))
+        title = f"noise {noise:g}"
+        above.append(
             Panel(
-                EPSILON,
-                DELTA,
-                lines(own, "at"),
-                band,
-                yscale="log",
-                title=f"noise {noise:g}",
-                xlim=(0, max(band.x)),
-                ylim=(LEAST_DELTA / 10, 10),
+                EPSILON, DELTA, lines(own, "at"), band, yscale="log", title=title, xlim=reach, ylim=(LEAST_DELTA / 10, 10)
             )
         )
-    return out
+        errors = off(own, "at", ["rdp", "saddle-point", "gdp"])
+        below.append(
+            Panel(EPSILON, "relative error of $\\delta$", errors, yscale="log", xlim=reach, ylim=(1e-5, 100))
+        )
+    return [*above, *below]
 
 
 EXPERIMENTS = (

@@ -6,10 +6,11 @@ written by :func:`save`.
 
 from hockeystick.plot.draw import drawn
 from hockeystick.plot.files import checked_ending, need_matplotlib, save
-from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.plot.panel import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.plans import compare_panel, curve_panel, steps_panel, tradeoff_panel
 
 __all__ = [
+    "BRACKET",
     "Bracket",
     "Line",
     "Panel",

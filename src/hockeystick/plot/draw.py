@@ -61,7 +61,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
                     handles.setdefault(line.label, _line(axes, panel, line, style, len(handles)))
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
-            _limits(axes, panel)
+            _limits(axes, panel, width)
         if handles:
             figure.legend(
                 list(handles.values()),
@@ -146,23 +146,39 @@ def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array
     return at, np.where(shown, values, np.nan)
 
 
-def _limits(axes: Axes, panel: Panel) -> None:
+def _limits(axes: Axes, panel: Panel, width: float) -> None:
     if panel.xlim is not None:
         axes.set_xlim(*panel.xlim)
     low, high = panel.ylim
     axes.set_ylim(low, high)
-    if panel.xscale == "log" or panel.yscale == "log":
-        _decades(axes, panel)
+    _ticks(axes, panel, width)
 
 
-def _decades(axes: Axes, panel: Panel) -> None:
-    """Few enough powers of ten to be read, and no labels between them."""
-    from matplotlib.ticker import LogLocator, NullFormatter
+def _ticks(axes: Axes, panel: Panel, width: float) -> None:
+    """Few enough to be read: some round numbers, thousands with a comma, or powers of ten alone."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-    for scale, axis in ((panel.xscale, axes.xaxis), (panel.yscale, axes.yaxis)):
-        if scale == "log":
-            low, high = sorted(axis.get_view_interval())
-            if math.log10(high / low) >= 2:
-                axis.set_major_locator(LogLocator(numticks=7))
-                axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
-                axis.set_minor_formatter(NullFormatter())
+    for scale, axis, most in ((panel.xscale, axes.xaxis, round(1.6 * width)), (panel.yscale, axes.yaxis, 5)):
+        low, high = sorted(axis.get_view_interval())
+        if scale == "linear":
+            axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+            if high >= 1000:
+                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        elif math.log10(high / low) >= 2:
+            axis.set_major_locator(LogLocator(numticks=7))
+            axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
+            axis.set_minor_formatter(NullFormatter())
+        else:
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axis.set_minor_locator(NullLocator())
+            axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def plain(value: float) -> str:
+    """A round number as it is read: ``2,000``, ``0.05``, or with a power of ten where it would be long."""
+    if 1e-3 <= value < 1e5:
+        return f"{value:,.10g}"
+    exponent = math.floor(math.log10(value) + 1e-9)
+    mantissa = f"{value / 10.0**exponent:.3g}"
+    power = f"10$^{{{exponent}}}$"
+    return power if mantissa == "1" else f"{mantissa}·{power}"

@@ -9,6 +9,8 @@ from typing import Literal
 
 Scale = Literal["linear", "log"]
 
+BRACKET = "certified bracket"
+
 
 @dataclass(frozen=True)
 class Line:
@@ -48,7 +50,7 @@ class Bracket:
     x: Sequence[float]
     lower: Sequence[float]
     upper: Sequence[float]
-    label: str = "certified bracket"
+    label: str = BRACKET
 
 
 @dataclass(frozen=True)

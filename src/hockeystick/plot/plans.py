@@ -12,12 +12,13 @@ from hockeystick import domains
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan, target_delta
 from hockeystick.plot.asked import Asked, ask, bracket_of, line_of
+from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
 
 Say = Callable[[str], None]
 
-EPSILON = "privacy loss $\\varepsilon$ (nats)"
-DELTA = "failure probability $\\delta$"
+EPSILON = "$\\varepsilon$ (nats)"
+DELTA = "$\\delta$ (probability)"
 ROUNDS = "rounds"
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"
 
@@ -121,7 +122,7 @@ def steps_panel(
     lines = [_asked_line(name, x, "epsilon", parts, say, target) for name in accountants]
     return Panel(
         ROUNDS,
-        f"{EPSILON} at $\\delta$ = {_power(target)}",
+        f"{EPSILON} at $\\delta$ = {plain(target)}",
         lines,
         bracket_of(x, certified),
         xlim=(0, x[-1]),
@@ -187,12 +188,3 @@ def _between(low: float, high: float, points: int, what: str, logarithmic: bool 
 def _share(plan: Plan, share: float) -> Plan:
     rounds = [replace(item, count=math.ceil(share * item.count)) for item in plan.rounds]
     return Plan(rounds, plan.adjacency, plan.delta_target)
-
-
-def _power(value: float) -> str:
-    """``1e-05`` as a power of ten."""
-    mantissa, exponent = f"{value:.3g}".split("e") if "e" in f"{value:.3g}" else (f"{value:.3g}", "")
-    if not exponent:
-        return mantissa
-    power = f"10$^{{{int(exponent)}}}$"
-    return power if mantissa == "1" else f"{mantissa}·{power}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from hockeystick.plot.panel import BRACKET
+
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
 
@@ -61,6 +63,7 @@ class Style:
 CERTIFIED = Style(BLACK, SOLID, "")
 
 STYLES = {
+    BRACKET: CERTIFIED,
     "certified": CERTIFIED,
     "auto": CERTIFIED,
     "contour": Style(BLACK, DASHED, "|"),
