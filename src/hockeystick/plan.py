@@ -300,7 +300,7 @@ class Plan:
         """
         from hockeystick.accountants import accountant_named
 
-        epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
+        epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
 
     def log_delta(

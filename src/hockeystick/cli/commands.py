@@ -164,7 +164,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         if epsilon is None:
             at = domains.open_probability(_target(chosen, delta), given, "the target delta")
         else:
-            at = domains.at_least_zero(epsilon, given, "the target epsilon")
+            at = domains.epsilon(epsilon, given, "the target epsilon")
     entries = []
     with progress("comparing") as say:
         for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):

@@ -89,7 +89,7 @@ class HockeystickAccountant(PrivacyAccountant):
             return 1.0
         if target_epsilon == math.inf:
             return 0.0  # no round of an event has infinite loss
-        return self.plan.delta(domains.at_least_zero(target_epsilon, "target_epsilon", "the target epsilon")).upper
+        return self.plan.delta(domains.epsilon(target_epsilon, "target_epsilon", "the target epsilon")).upper
 
 
 PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import POSITIVE, check_fields
+from hockeystick.domains import MAGNITUDE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonSubstitutionPair
@@ -34,7 +34,7 @@ class Gaussian(Mechanism):
     GaussianPair(mu=1.0)
     """
 
-    noise_multiplier: Annotated[float, POSITIVE.of("standard deviation of the noise / norm bound C of one record")]
+    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "gaussian"
