@@ -75,7 +75,7 @@ def draw(axes: Axes, results: dict[str, Any]) -> None:
     axes.grid(visible=True, which="major", linewidth=0.3, color="0.85")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    figure = axes.get_figure()
+    figure: Any = axes.get_figure()
     figure.legend(
         loc="outside lower center",
         ncols=2,

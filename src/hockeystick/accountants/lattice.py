@@ -41,6 +41,7 @@ UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
 LOG_TILTS = (-14.0, 12.0)
 STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
 GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
+STRIDE_BELOW = 1e-5  # relative, of the first step down from the upper end to the lower one
 
 
 @dataclass(frozen=True)
@@ -317,13 +318,27 @@ def epsilon_above(total: LatticeSum, log_delta: float) -> float:
 
 
 def epsilon_below(total: LatticeSum, log_delta: float) -> float:
-    """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found."""
-    return crossing(total.lower, log_delta, total.reach)[0]
+    """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found.
+
+    Far below the saddle point the tilted masses drown in the rounding of the transform and the lower end with them; but
+    delta decreases, so that any epsilon will do at which the lower end is above the target. It is looked for downwards
+    from where the upper end meets the target.
+    """
+    near = epsilon = crossing(total.upper, log_delta, total.reach)[0]
+    step = STRIDE_BELOW * max(near, 1.0)
+    while epsilon > 0:
+        epsilon = max(near - step, 0.0)
+        if total.lower(epsilon) > log_delta:
+            return crossing(total.lower, log_delta, total.reach, epsilon)[0]
+        step *= 2
+    return 0.0
 
 
-def crossing(log_delta_at: Callable[[float], float], log_delta: float, top: float) -> tuple[float, float]:
+def crossing(
+    log_delta_at: Callable[[float], float], log_delta: float, top: float, low: float = 0.0
+) -> tuple[float, float]:
     """Neighbouring epsilons, the function above the target at the lower one (or it is 0), not above at the other."""
-    low, high = 0.0, top
+    high = top
     at_low, at_high = log_delta_at(low) - log_delta, log_delta_at(high) - log_delta
     if at_low <= 0:
         return 0.0, 0.0

@@ -18,8 +18,7 @@ from hockeystick.planfile import write_text
 from hockeystick.plot import drawn, need_matplotlib, save
 
 EXPERIMENTS: dict[str, Experiment] = {
-    item.name: item
-    for item in (*gopi.EXPERIMENTS, *koskela.EXPERIMENTS, *dots.EXPERIMENTS, *saddle.EXPERIMENTS)
+    item.name: item for item in (*gopi.EXPERIMENTS, *koskela.EXPERIMENTS, *dots.EXPERIMENTS, *saddle.EXPERIMENTS)
 }
 """By name."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -152,8 +153,8 @@ def lines(table: Table, x: str, styles: Mapping[str, str] | None = None, skip: S
         if label == CERTIFIED or label in skip:
             continue
         own = table.where(method=label)
-        lower = own.numbers("lower")
-        two_sided = any(low == low for low in lower)  # not all nan
+        lower = [low if low > 0 else math.nan for low in own.numbers("lower")]  # 0 is known without asking
+        two_sided = any(low > 0 for low in lower)
         style = (styles or {}).get(str(label), "")
         out.append(Line(str(label), own.numbers(x), own.numbers("value"), lower if two_sided else None, style))
     return out

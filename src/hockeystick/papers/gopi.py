@@ -1,8 +1,8 @@
 """Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy (arXiv 2106.02848): all figures.
 
 Figure 1: rate 1e-3, noise 0.8, delta 1e-7, the mesh of both methods 4e-5 in (a), ``eps_error`` 0.1 and ``delta_error``
-delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3. Error bounds against few
-and many compositions: rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds.
+delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3. Error bounds against
+few and many compositions: rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from hockeystick.papers.experiment import (
     spread,
 )
 from hockeystick.plot import Line, Panel
-from hockeystick.plot.asked import ask
+from hockeystick.plot.panel import Scale
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
 SOURCE = "Koskela, Jälkö, Honkela 2020 (arXiv 1906.03049)"
@@ -183,9 +183,11 @@ def panels_table(table: Table) -> Sequence[Panel]:
                 errors = [abs(value) for value in own.numbers(name)]
                 if any(not math.isnan(value) for value in errors):
                     shown.append(Line(label, own.numbers(x), errors, style=style))
-            xscale = "log" if half == "n" else "linear"
+            xscale: Scale = "log" if half == "n" else "linear"
             out.append(
-                Panel(xlabel, "distance from $\\varepsilon$ (nats)", shown, None, xscale, "log", title=f"noise {noise:g}")
+                Panel(
+                    xlabel, "distance from $\\varepsilon$ (nats)", shown, None, xscale, "log", title=f"noise {noise:g}"
+                )
             )
     return out
 

@@ -1,7 +1,7 @@
 """The saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar (arXiv 2208.09595), and its talk.
 
-Epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; privacy curves after 2,000 rounds for noise 0.65 and 1, down
-to delta 1e-60.
+Epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; privacy curves after 2,000 rounds for noise 0.65 and 1,
+down to delta 1e-60.
 """
 
 from __future__ import annotations
@@ -72,13 +72,18 @@ def curve_panels(table: Table) -> Sequence[Panel]:
         title = f"noise {noise:g}"
         above.append(
             Panel(
-                EPSILON, DELTA, lines(own, "at"), band, yscale="log", title=title, xlim=reach, ylim=(LEAST_DELTA / 10, 10)
+                EPSILON,
+                DELTA,
+                lines(own, "at"),
+                band,
+                yscale="log",
+                title=title,
+                xlim=reach,
+                ylim=(LEAST_DELTA / 10, 10),
             )
         )
         errors = off(own, "at", ["rdp", "saddle-point", "gdp"])
-        below.append(
-            Panel(EPSILON, "relative error of $\\delta$", errors, yscale="log", xlim=reach, ylim=(1e-5, 100))
-        )
+        below.append(Panel(EPSILON, "relative error of $\\delta$", errors, yscale="log", xlim=reach, ylim=(1e-5, 100)))
     return [*above, *below]
 
 

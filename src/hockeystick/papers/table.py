@@ -28,7 +28,7 @@ class Table:
         """A row; columns that are not named stay empty."""
         unknown = set(cells) - set(self.columns)
         assert not unknown, unknown
-        self.rows.append(tuple(cells.get(name, "") for name in self.columns))
+        self.rows.append(tuple(_kept(cells.get(name, "")) for name in self.columns))
 
     def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, **equal: Cell) -> Table:
         """The rows in which these columns have these values, and that are kept."""
@@ -64,8 +64,15 @@ class Table:
         return cls(columns, [tuple(_cell(text) for text in row) for row in rest])
 
 
+def _kept(cell: Cell) -> Cell:
+    """The cell, empty where it is no number."""
+    if isinstance(cell, float):
+        return "" if math.isnan(cell) else float(cell)  # not NumPy's, whose repr names the type
+    return cell
+
+
 def _text(cell: Cell) -> str:
-    return ("" if isinstance(cell, float) and math.isnan(cell) else repr(cell)) if not isinstance(cell, str) else cell
+    return cell if isinstance(cell, str) else repr(cell)
 
 
 def _cell(text: str) -> Cell:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.errors import UnsupportedError
 from hockeystick.plan import Plan
 from hockeystick.plot.panel import Bracket, Line
@@ -44,7 +44,8 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
     """
     start = time.perf_counter()
     try:
-        answer = (plan.epsilon if quantity == "epsilon" else plan.delta)(at, accountant=accountant, **options)
+        asked = plan.epsilon if quantity == "epsilon" else plan.delta
+        answer: Answer | DeltaAnswer = asked(at, accountant=accountant, gap=None, proof=False, **options)
     except UnsupportedError as error:
         return Asked(math.nan, math.nan, math.nan, time.perf_counter() - start, str(error))
     seconds = time.perf_counter() - start
@@ -52,7 +53,7 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
     return Asked(lower, answer.quoted, estimate, seconds, answer.reason or "")
 
 
-def _ends(answer: Bound | UpperBound | Estimate | DeltaBound | DeltaUpperBound | DeltaEstimate) -> tuple[float, float]:
+def _ends(answer: Answer | DeltaAnswer) -> tuple[float, float]:
     ends = answer.ends
     return ends.get("lower", math.nan), ends.get("estimate", ends.get("value", math.nan))
 

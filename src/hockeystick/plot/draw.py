@@ -50,7 +50,8 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(columns * width, tall), layout="constrained")
         FigureCanvasAgg(figure)
-        figure.get_layout_engine().set(w_pad=0.03, h_pad=0.03)  # type: ignore[union-attr]
+        engine: Any = figure.get_layout_engine()
+        engine.set(w_pad=0.03, h_pad=0.03)
         handles: dict[str, Any] = {}
         for number, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, number + 1)

@@ -1,4 +1,4 @@
-"""The figures of a plan: its privacy curve, its trade-off function, epsilon round by round, and several methods at once."""
+"""The figures of a plan: its privacy curve, its trade-off function, epsilon round by round, several methods at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from hockeystick import domains
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan, target_delta
-from hockeystick.plot.asked import Asked, ask, bracket_of, line_of
+from hockeystick.plot.asked import ask, bracket_of, line_of
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
 
@@ -51,8 +51,8 @@ def curve_panel(
         InvalidInputError: a range or a number of points that is none.
         UnsupportedError: a round for which no dominating pair is proven.
     """
-    low = 0.0 if start is None else domains.at_least_zero(start, "start", "least epsilon")
-    high = _reach(plan) if stop is None else domains.at_least_zero(stop, "stop", "largest epsilon")
+    low = 0.0 if start is None else domains.epsilon(start, "start", "least epsilon")
+    high = _reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
     x = _between(low, high, points, "epsilon")
     say("certified bounds")
     band = plan.profile().delta(np.array(x))
@@ -159,11 +159,11 @@ def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) 
     )
 
 
-def _asked_line(name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, *at: float) -> Line:
+def _asked_line(
+    name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, at: float | None = None
+) -> Line:
     say(name)
-    answers: list[Asked] = [
-        ask(plan, quantity, *(at or (place,)), accountant=name) for plan, place in zip(plans, x, strict=True)
-    ]
+    answers = [ask(plan, quantity, place if at is None else at, name) for plan, place in zip(plans, x, strict=True)]
     line = line_of(name, x, answers)
     return line if line.answered else replace(line, label=f"{name} (no answer)")
 
@@ -174,7 +174,9 @@ def _reach(plan: Plan) -> float:
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):
             return upper if upper > 0 else 1.0
-    raise InvalidInputError("stop: epsilon is infinite at every small delta; say how far the curve should reach", "stop")
+    raise InvalidInputError(
+        "stop: epsilon is infinite at every small delta; say how far the curve should reach", "stop"
+    )
 
 
 def _between(low: float, high: float, points: int, what: str, logarithmic: bool = False) -> list[float]:

@@ -21,7 +21,7 @@ Dash = str | tuple[int, tuple[float, ...]]
 COLUMN = 3.4
 """Width of a column of a paper in inches."""
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: Any = {
     "font.size": 8.0,
     "font.family": "DejaVu Sans",
     "mathtext.fontset": "dejavusans",
