@@ -205,3 +205,15 @@ def test_the_tilt_is_a_matter_of_precision_only() -> None:
 
 def test_names_are_registered() -> None:
     assert {"connect-the-dots", "privacy-buckets", "prv", "evolving"} <= set(ACCOUNTANTS)
+
+
+@pytest.mark.parametrize("rounds", [22, 100])
+def test_a_lower_end_far_above_zero_is_found(rounds: int) -> None:
+    """At epsilon 0 the tilted masses drown in the rounding of the transform; that is not where to start from."""
+    plan = hs.dp_sgd(0.8, 1.0, rounds)
+    truth = plan.epsilon(1e-7)
+    for name, width in (("prv", 0.21), ("connect-the-dots", 1e-5)):
+        found = bracket(plan, 1e-7, name)
+        assert found.lower <= truth.upper
+        assert truth.lower <= found.upper
+        assert found.gap < width

@@ -170,7 +170,7 @@ def timed(table: Table, x: str = "rounds") -> list[Line]:
     """Seconds of every method over a column."""
     out = []
     for label in table.values("method"):
-        own = table.where(method=label)
+        own = table.where(lambda row: row["value"] != "", method=label)  # a refusal takes no time to speak of
         shown = BRACKET if label == CERTIFIED else str(label)
         out.append(Line(shown, own.numbers(x), own.numbers("seconds")))
     return out

@@ -30,7 +30,7 @@ class Table:
         assert not unknown, unknown
         self.rows.append(tuple(_kept(cells.get(name, "")) for name in self.columns))
 
-    def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, **equal: Cell) -> Table:
+    def where(self, keep: Callable[[dict[str, Cell]], bool] | None = None, /, **equal: Cell) -> Table:
         """The rows in which these columns have these values, and that are kept."""
         places = [(self.columns.index(name), value) for name, value in equal.items()]
         rows = [row for row in self.rows if all(row[at] == value for at, value in places)]

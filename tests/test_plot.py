@@ -1,0 +1,189 @@
+"""Figures: what is drawn, what is refused, and that files are whole, deterministic and drawn in one place."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import hockeystick as hs
+from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.cli import main
+from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.plot import (
+    Bracket,
+    Line,
+    Panel,
+    compare_panel,
+    curve_panel,
+    drawn,
+    need_matplotlib,
+    save,
+    steps_panel,
+    tradeoff_panel,
+)
+from hockeystick.plot.draw import plain
+from hockeystick.plot.style import STYLES
+
+pytest.importorskip("matplotlib")
+
+PLAN = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000, delta=1e-6)
+FLAGS = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "100"]
+
+
+def test_curve_is_the_certified_band_to_1e_12() -> None:
+    panel = curve_panel(PLAN, points=9)
+    assert panel.yscale == "log"
+    assert panel.bracket is not None
+    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower, panel.bracket.upper, strict=True):
+        bound = PLAN.delta(x)
+        assert lower <= bound.upper
+        assert upper >= bound.lower
+    assert panel.bracket.x[0] == 0
+    assert panel.bracket.upper[-1] == pytest.approx(1e-12, rel=0.01)
+
+
+def test_curve_over_a_range() -> None:
+    panel = curve_panel(PLAN, 1.0, 2.0, 5, ["rdp"])
+    assert list(panel.lines[0].x) == [1.0, 1.25, 1.5, 1.75, 2.0]
+    assert panel.lines[0].y[0] == PLAN.delta(1.0, accountant="rdp").quoted
+
+
+def test_steps_end_with_the_whole_plan() -> None:
+    panel = steps_panel(PLAN, points=7)
+    assert panel.bracket is not None
+    assert panel.bracket.x[-1] == PLAN.steps
+    assert panel.bracket.upper[-1] == PLAN.epsilon().upper
+    assert list(panel.bracket.upper) == sorted(panel.bracket.upper)
+
+
+def test_steps_of_few_rounds_are_asked_once_each() -> None:
+    panel = steps_panel(hs.dp_sgd(1.0, 0.01, 3), 1e-6, points=50)
+    assert panel.bracket is not None
+    assert list(panel.bracket.x) == [1, 2, 3]
+
+
+def test_tradeoff_lies_below_guessing() -> None:
+    panel = tradeoff_panel(PLAN, points=11)
+    assert panel.bracket is not None
+    for x, lower, upper in zip(panel.bracket.x, panel.bracket.lower, panel.bracket.upper, strict=True):
+        assert lower <= upper <= 1 - x + 1e-12
+    panel = tradeoff_panel(PLAN, logarithmic=True, points=11)
+    assert panel.bracket is not None
+    assert all(upper >= x for x, upper in zip(panel.bracket.x, panel.bracket.upper, strict=True))
+
+
+def test_compare_names_who_has_no_answer() -> None:
+    laplace = hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)])
+    panel = compare_panel(laplace, ["rdp", "characteristic-function"], 0.0, 0.2, 3)
+    assert [line.answered for line in panel.lines] == [True, False]
+    assert "no answer" in panel.lines[1].label
+
+
+def test_every_accountant_has_a_look_of_its_own() -> None:
+    known = set(ACCOUNTANTS) - {"auto"}
+    assert known <= set(STYLES)
+    looks = [(STYLES[name].colour, STYLES[name].dash) for name in sorted(known)]
+    marks = [(STYLES[name].colour, STYLES[name].mark) for name in sorted(known)]
+    assert len(set(looks)) == len(looks)
+    assert len(set(marks)) == len(marks)
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png", ".pdf"])
+def test_same_bytes_from_the_same_data(tmp_path: Path, ending: str) -> None:
+    """No dates, no random identifiers."""
+    panel = Panel("x (s)", "y", [Line("rdp", [1, 2, 3], [1, math.inf, 3])], Bracket([1, 2, 3], [0, 1, 2], [1, 2, 3]))
+    contents = []
+    for name in ("a", "b"):
+        path = tmp_path / (name + ending)
+        save(drawn([panel]), path)
+        contents.append(path.read_bytes())
+    assert contents[0] == contents[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a" + ending, "b" + ending]
+
+
+def test_figures_have_a_column_s_width_and_every_label() -> None:
+    panel = Panel("rounds", "$\\varepsilon$ (nats)", [Line("rdp", [1, 10, 100], [1, 2, 3])], None, "log")
+    figure = drawn([panel, panel])
+    assert figure.get_figwidth() == pytest.approx(3.4)
+    assert [axes.get_xlabel() for axes in figure.axes] == ["rounds", "rounds"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["rdp"]
+    assert min(text.get_fontsize() for text in figure.legends[0].get_texts()) >= 7
+
+
+def test_no_global_state() -> None:
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    drawn([Panel("x", "y", [Line("rdp", [1, 2], [1, 2])])])
+    assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(2000.0, "2,000"), (0.05, "0.05"), (1e-6, "10$^{-6}$"), (5e6, "5·10$^{6}$")]
+)
+def test_round_numbers_are_written_as_they_are_read(value: float, text: str) -> None:
+    assert plain(value) == text
+
+
+def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, *rest: Any) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(HockeystickError, match=r"pip install 'hockeystick\[plot\]'"):
+        need_matplotlib()
+    monkeypatch.undo()
+    real = builtins.__import__
+
+    def no_matplotlib(name: str, *rest: Any, **more: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.setattr(importlib, "import_module", no_matplotlib)
+    result = CliRunner().invoke(main, ["plot", "curve", *FLAGS, "-o", "x.png"])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("panel", "message"),
+    [
+        (lambda: curve_panel(PLAN, 2.0, 1.0), "has to increase"),
+        (lambda: curve_panel(PLAN, points=1), "points"),
+        (lambda: steps_panel(hs.dp_sgd(1.0, 0.01, 10)), "no delta"),
+        (lambda: steps_panel(hs.Plan([]), 1e-6), "no rounds"),
+        (lambda: compare_panel(PLAN, []), "at least one"),
+    ],
+)
+def test_refusals(panel: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        panel()
+
+
+def test_error_rates_need_both_orderings() -> None:
+    with pytest.raises(UnsupportedError):
+        tradeoff_panel(hs.dp_sgd(1.0, 0.01, 10, adjacency="remove"))
+
+
+@pytest.mark.parametrize("kind", ["curve", "steps", "tradeoff", "compare"])
+def test_command(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "figure.svg"
+    more = {"steps": ["--delta", "1e-6"], "compare": ["--accountant", "rdp", "--accountant", "gdp"]}.get(kind, [])
+    result = CliRunner().invoke(main, ["plot", kind, *FLAGS, *more, "--points", "5", "-o", str(path)])
+    assert result.exit_code == 0, result.output
+    assert path.read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("name", ["figure.gif", "figure", "missing/figure.png"])
+def test_command_writes_nothing_where_it_cannot(name: str, tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["plot", "curve", *FLAGS, "--points", "3", "-o", str(tmp_path / name)])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
