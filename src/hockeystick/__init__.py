@@ -7,15 +7,27 @@
 True
 """
 
+from hockeystick import filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.band import Band
 from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
-from hockeystick.errors import HockeystickError, InvalidInputError, NotApplicableError, UnsupportedError
+from hockeystick.calibration import Calibration, calibrate
+from hockeystick.errors import (
+    BudgetError,
+    HockeystickError,
+    InvalidInputError,
+    NotApplicableError,
+    UnreachableError,
+    UnsupportedError,
+)
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
 from hockeystick.odometer import Accountant
+from hockeystick.parameters import Parameter
 from hockeystick.plan import Plan, Round, dp_sgd
 from hockeystick.planfile import load_plan
-from hockeystick.sampling import NoSampling, Poisson
+from hockeystick.profile import Profile
+from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"
 
@@ -24,7 +36,10 @@ __all__ = [
     "Accountant",
     "Adjacency",
     "ApproximateDP",
+    "Band",
     "Bound",
+    "BudgetError",
+    "Calibration",
     "DeltaBound",
     "DeltaEstimate",
     "DeltaUpperBound",
@@ -36,13 +51,20 @@ __all__ = [
     "Laplace",
     "NoSampling",
     "NotApplicableError",
+    "Parameter",
     "Plan",
     "Poisson",
+    "Profile",
     "RandomizedResponse",
     "Round",
+    "UnreachableError",
     "UnsupportedError",
     "UpperBound",
+    "WithoutReplacement",
     "__version__",
+    "calibrate",
     "dp_sgd",
+    "filters",
     "load_plan",
+    "targets",
 ]

@@ -27,3 +27,11 @@ class UnsupportedError(HockeystickError):
 
 class NotApplicableError(UnsupportedError):
     """A method that cannot treat a plan, or not at a reasonable price; the message says what to change."""
+
+
+class UnreachableError(HockeystickError):
+    """A target that no value of a parameter meets; the message says what comes nearest."""
+
+
+class BudgetError(HockeystickError):
+    """A round that a privacy filter does not allow; the message says what is left."""

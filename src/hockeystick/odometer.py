@@ -13,11 +13,14 @@ from typing import Any
 
 from hockeystick.adjacency import Adjacency
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.domains import shown, whole
-from hockeystick.errors import InvalidInputError
+from hockeystick.calibration import calibrate
+from hockeystick.domains import MAX_COUNT, shown, whole
+from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.mechanisms import Gaussian
+from hockeystick.parameters import Parameter
 from hockeystick.plan import Plan, Round
 from hockeystick.sampling import Poisson
+from hockeystick.targets import Epsilon
 
 STATE_KEYS = ("adjacency", "history")
 
@@ -108,6 +111,44 @@ class Accountant:
     def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
         """What was spent so far: see :meth:`Plan.delta`."""
         return self.plan.delta(epsilon, gap=gap, proof=proof)
+
+    def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
+        """How many more steps at these settings keep the whole within (epsilon, delta): the largest number, exactly.
+
+        A step more is not within it by the certified upper end. 0 where nothing more fits, or what was run has spent
+        it all.
+
+        Args:
+            noise_multiplier: standard deviation of the noise / clipping norm of the steps to come.
+            sample_rate: probability that a record enters a batch of theirs.
+            epsilon: the target epsilon.
+            delta: the target delta.
+
+        Raises:
+            InvalidInputError: a value outside its domain.
+
+        >>> accountant = Accountant()
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=1000)
+        >>> more = accountant.remaining(noise_multiplier=1.0, sample_rate=0.01, epsilon=3.0, delta=1e-6)
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=more)
+        >>> accountant.epsilon(1e-6).upper <= 3.0
+        True
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+        >>> accountant.epsilon(1e-6).upper > 3.0
+        True
+        """
+        step = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
+        history = tuple(self._history)
+        most = MAX_COUNT - len(self)
+
+        def extended(count: float) -> Plan:
+            return Plan([*history, step * int(count)], self._adjacency)
+
+        more = Parameter("steps", costs=True, least=0, most=most, whole=True, start=min(max(len(self), 1), most))
+        try:
+            return int(calibrate(extended, more, Epsilon(epsilon, delta)).value)
+        except UnreachableError:
+            return 0
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on elsewhere, in types that JSON has; for checkpoints.

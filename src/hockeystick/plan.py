@@ -16,11 +16,12 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.mechanisms import Gaussian, Mechanism, Status
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
     from hockeystick.bounds import Answer, Bound, DeltaAnswer, DeltaBound
+    from hockeystick.profile import Profile
 
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
@@ -54,7 +55,7 @@ class Round:
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
         object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
         reason = self.mechanism.unsampled_only
-        if reason is not None and not isinstance(self.sampling, NoSampling):
+        if reason is not None and not self.sampling.distance_suffices:
             raise InvalidInputError(reason, "replace_one_distance")
 
     def __mul__(self, times: int) -> Round:
@@ -71,6 +72,19 @@ class Round:
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
+        self._check(direction)
+        return self.sampling.pair(self.mechanism, direction)
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.
+
+        Raises:
+            UnsupportedError: nothing is proven for the combination.
+        """
+        self._check(direction)
+        return self.sampling.curve(self.mechanism, direction)
+
+    def _check(self, direction: Direction) -> None:
         claim = self.sampling.claim(type(self.mechanism), direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
@@ -80,7 +94,6 @@ class Round:
             )
         if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
             raise UnsupportedError(self.mechanism.replacement_only)
-        return self.sampling.pair(self.mechanism, direction)
 
     def _sort_key(self) -> tuple[Any, ...]:
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
@@ -173,6 +186,14 @@ class Plan:
             UnsupportedError: a round for which none is proven.
         """
         return [(item.pair(direction), item.count) for item in self.rounds]
+
+    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return [(item.curve(direction), item.count) for item in self.rounds]
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 
@@ -287,6 +308,24 @@ class Plan:
     ) -> Bound:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
         return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta
+
+    def profile(self, gap: float | None = None) -> Profile:
+        """The privacy profile: delta and epsilon over arrays, error rates of attacks, one number, groups.
+
+        Args:
+            gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+
+        Raises:
+            InvalidInputError: a gap outside (0, 1].
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> profile = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
+        >>> profile.tpr([0.001, 0.01]).upper.round(4).tolist()
+        [0.0041, 0.0291]
+        """
+        from hockeystick.profile import Profile
+
+        return Profile(self, gap)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

@@ -117,10 +117,18 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     syntax = _syntax_of(path)
     keys = plan_to_dict(plan)
     plan_from_dict(keys)
-    text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys)
+    write_text(path, json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys))
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file in UTF-8, whole or not at all: an existing file is replaced in one step.
+
+    Raises:
+        InvalidInputError: a place that cannot be written.
+    """
     try:
         _write_whole(Path(path), text.encode())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise InvalidInputError(f"{one_line(str(path))}: cannot be written: {_cause(error)}") from None
 
 
@@ -160,7 +168,7 @@ def _syntax_of(path: str | Path) -> str:
     return _ENDINGS[ending]
 
 
-def _cause(error: OSError | ValueError) -> str:
+def _cause(error: OSError | ValueError | TypeError) -> str:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return one_line(reason[:1].lower() + reason[1:])
 
@@ -257,4 +265,13 @@ def _toml_character(character: str) -> str:
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
-__all__ = ["MAX_BYTES", "json_schema", "load_plan", "parse_plan", "plan_from_dict", "plan_to_dict", "save_plan"]
+__all__ = [
+    "MAX_BYTES",
+    "json_schema",
+    "load_plan",
+    "parse_plan",
+    "plan_from_dict",
+    "plan_to_dict",
+    "save_plan",
+    "write_text",
+]

@@ -2,17 +2,34 @@
 
 from collections.abc import Mapping
 
+from hockeystick.accountants.advanced import AdvancedAccountant
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.basic import BasicAccountant
 from hockeystick.accountants.contour import ContourAccountant
+from hockeystick.accountants.edgeworth import EdgeworthAccountant
+from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.accountants.grid import GridAccountant
 from hockeystick.accountants.proof import prover
 from hockeystick.accountants.rdp import RdpAccountant
+from hockeystick.accountants.tcdp import TcdpAccountant
+from hockeystick.accountants.zcdp import ZcdpAccountant
 from hockeystick.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
     accountant.name: accountant
-    for accountant in (AutoAccountant(), ContourAccountant(), GridAccountant(), RdpAccountant())
+    for accountant in (
+        AutoAccountant(),
+        ContourAccountant(),
+        GridAccountant(),
+        RdpAccountant(),
+        EdgeworthAccountant(),
+        GdpAccountant(),
+        TcdpAccountant(),
+        ZcdpAccountant(),
+        AdvancedAccountant(),
+        BasicAccountant(),
+    )
 }
 """All accountants by name."""
 

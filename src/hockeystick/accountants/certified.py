@@ -126,6 +126,8 @@ def worst_direction(
     (direction, leader), *others = directions
     best_direction, best = direction, ask(leader)
     for other, subject in others:
+        if best.lower == math.inf:
+            break
         found = glance(subject, best)
         if found.upper <= best.lower:
             continue
@@ -194,7 +196,7 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
     infinite = composition.infinite_mass
-    finite = _finite_log_delta(composition, epsilon, gap, engine)
+    finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
     low, high = (math.log(end) for end in composition.infinite_mass_ends)
@@ -207,7 +209,8 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     )
 
 
-def _finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """log delta of the finite losses of one direction, at its largest loss and near it too."""
     if composition.bounded:
         low, high = composition.supremum
         at = Fraction(repr(epsilon))

@@ -25,7 +25,10 @@ FLAGS = {
 }
 """The numbers that can stand in place of a file. All are read as floats, so that 1e4 is a whole number too."""
 
-_OTHERS = ("adjacency", "delta", "epsilon", "gap", "accountant")
+_OTHERS = (
+    "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr", "risk", "prior",
+    "success", "baseline",
+)  # fmt: skip
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

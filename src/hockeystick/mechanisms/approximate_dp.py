@@ -42,6 +42,9 @@ class ApproximateDP(Mechanism):
         Status.REFUSED,
         "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
     )
+    sampled_without_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
+    )
 
     def __post_init__(self) -> None:
         check_fields(self)

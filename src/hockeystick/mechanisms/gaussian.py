@@ -22,8 +22,8 @@ class Gaussian(Mechanism):
     Args:
         noise_multiplier: standard deviation of the noise divided by C; greater than 0.
         replace_one_distance: how far replacing a record can move the vector, in units of C: 2 (two contributions in
-            opposite directions), or 1 if C was computed for replacement already. Only for unsampled rounds under
-            ``replace-one``.
+            opposite directions), or 1 if C was computed for replacement already. Only under ``replace-one``,
+            and not with Poisson sampling.
 
     Raises:
         InvalidInputError: a value outside its domain.

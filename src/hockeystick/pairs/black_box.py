@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 
@@ -49,6 +51,18 @@ class BlackBoxPair(DominatingPair):
         """epsilon, as written."""
         return Fraction(repr(self.epsilon))
 
+    @property
+    def rho(self) -> float:
+        """``epsilon tanh(epsilon / 2)``, of the finite losses."""
+        return concentrated.mutual(self.epsilon)
+
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.black_box(self.epsilon, self.delta, t)
+
+    def ratio_moment(self, order: int) -> Decimal | None:
+        """``(e^(order eps) + e^((1 - order) eps)) / (1 + e^eps)``; none where some mass has infinite loss."""
+        if self.delta > 0:
+            return None
+        epsilon = Decimal(next_up(self.epsilon, 4))
+        return ((epsilon * order).exp() + (epsilon * (1 - order)).exp()) / (1 + epsilon.exp())

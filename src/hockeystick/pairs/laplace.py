@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
@@ -117,9 +119,27 @@ class LaplacePair(DominatingPair):
         """Closed form."""
         return LaplaceTransform(self.theta)
 
+    @property
+    def rho(self) -> float:
+        """``theta - 1 + e^-theta``."""
+        return concentrated.laplace(self.theta)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.laplace(self.theta, t)
+
+    def ratio_moment(self, order: int) -> Decimal:
+        """Mironov 2017 (arXiv 1702.07476), Proposition 6."""
+        theta = Decimal(next_up(self.theta, 4))
+        if order == 0:
+            return Decimal(1)
+        weight = Decimal(order) / (2 * order - 1)
+        return weight * (theta * (order - 1)).exp() + (1 - weight) * (-theta * order).exp()
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""

@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.interval import Interval
 from hockeystick.errors import NotApplicableError
@@ -84,7 +85,7 @@ class ContourEngine:
         """
         gap = gap or DEFAULT_GAP
         try:
-            return self._log_delta(epsilon, gap)
+            return self.at(epsilon, gap)[0]
         except NotApplicableError as error:
             tilt = Guide.reaching(self.composition, epsilon)[1]
             bound = min(upper(self._transforms, tilt) - tilt * epsilon + log_peak(tilt), 0.0)
@@ -93,16 +94,22 @@ class ContourEngine:
             slip = SPARE * (1 + abs(tilt * epsilon))
             return Interval(-math.inf, bound, min(bound + slip, 0.0), f"a Chernoff bound: {error}", "contour")
 
-    def _log_delta(self, epsilon: float, gap: float) -> Interval:
+    def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
+        """Interval of log delta at an epsilon, and the contour behind it, which serves the epsilons around it too.
+
+        Raises:
+            NotApplicableError: there is no contour.
+        """
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         guide, tilt, limit = self._seeing(guide, min(depth, -50.0), lambda guide: guide.saddle(epsilon))
         depth = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
         depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
-        sharpness, best = 0.2, None
+        sharpness, best, terms = 0.2, None, None
         for _ in range(ATTEMPTS):
             contour = _Contour(self._transforms, guide, (tilt, limit), epsilon, depth, sharpness * gap)
             found = contour.log_delta(epsilon)
-            best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
+            if best is None or found.upper - found.lower < best.upper - best.lower:
+                best, terms = found, contour.terms
             if found.upper - found.lower <= gap:
                 break
             if math.isfinite(found.estimate) and found.upper < depth - 0.5:
@@ -110,7 +117,8 @@ class ContourEngine:
             else:
                 sharpness *= 0.05
         assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap, tilt)
+        assert terms is not None
+        return _labelled(best, best.upper - best.lower <= gap, tilt), terms
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -266,9 +274,18 @@ class _Contour:
         self._k, self._k_error = self._summed(lines, step, count)
         self._k_top = float(self._k[0].real + self._k_error[0])
         self._z = self.t + 1j * self.s
+        if float(self._k.real.max()) > self._k_top + 1.0:  # |m(t + is)| <= m(t): nothing but rounding is left
+            raise NotApplicableError("a characteristic function is out of reach")
         self._terms = np.exp(self._k - self._k_top) / (self._z * (1 + self._z))
         self._terms[1:] *= 2
         self._sizes = np.abs(self._terms)
+
+    @property
+    def terms(self) -> Terms:
+        """The sum as data, to be taken at other epsilons."""
+        right = self._theta, self._k_right
+        terms = self._terms.astype(np.complex128, copy=False)
+        return Terms(self.s, terms, self._k_error, self._k_top, self.t, self.period, right, self._log_tail)
 
     @staticmethod
     def _summed(lines: list[tuple[Line, int]], step: float, count: int) -> tuple[ComplexArray, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, Query
+from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, KeepingQuery, Query
 from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.work import WORK, Work
 from hockeystick.engines.guide import Guide
@@ -40,6 +40,21 @@ class GridEngine:
             return self._below(epsilon, gap)
         depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
+
+    def at(self, epsilon: float, gap: float) -> KeepingQuery:
+        """The sums behind :meth:`log_delta`, which serve the epsilons around too.
+
+        Raises:
+            NotApplicableError: delta is too small to be worth a grid, or there is no mesh within the limits.
+        """
+        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        if depth < DEEPEST:
+            raise NotApplicableError(f"log delta is below {DEEPEST:g}")
+        query = KeepingQuery(epsilon)
+        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
+        if not query.sums:
+            raise NotApplicableError("no mesh within the limits of work and memory")
+        return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
         """Where delta is too small to be worth a grid: at most what it is at a smaller epsilon."""

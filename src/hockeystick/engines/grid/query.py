@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from hockeystick.engines.grid.sums import GridSum
-from hockeystick.engines.interval import Interval
+from hockeystick.engines.interval import Ends, Interval
 
 FARTHEST = 1e18  # epsilon up to which is searched
 
@@ -89,6 +92,28 @@ class DeltaQuery:
     def anything(self) -> Interval:
         """A probability is at most 1."""
         return Interval(-math.inf, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepingQuery(DeltaQuery):
+    """log delta at an epsilon, by sums that are kept, to be asked of other epsilons too."""
+
+    sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
+
+    def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
+        """The answer of both sums."""
+        self.sums[:] = [(lower, upper)]
+        return DeltaQuery.measure(self, lower, upper, slope)
+
+    def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
+        """The answer of the last sums at each epsilon."""
+        ((lower, upper),) = self.sums
+        low = np.array([lower.log_delta(at) for at in epsilon.tolist()])
+        high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon.tolist()])
+        low = np.minimum(low, high)
+        with np.errstate(invalid="ignore"):  # where nothing is known from below
+            middle = np.where(low > -math.inf, high + (2 / 3) * (low - high), high)
+        return Ends.of(low, middle, high)
 
 
 @dataclass(frozen=True, slots=True)

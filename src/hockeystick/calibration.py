@@ -1,0 +1,265 @@
+"""The least protection that meets a target: any one parameter of a plan, on the safe side.
+
+With y the parameter (or its logarithm) counted towards safety, what is measured falls in y. A bracket is kept of which
+one end *meets* the target, by the safe end of its certified interval, and the other does not; it is closed to the
+tolerance (to neighbours, where the parameter is a whole number) by the secant method on the logarithm of what is
+measured, which is nearly linear in that of the parameter. Nothing is concluded from the search but where to look.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hockeystick import domains
+from hockeystick.bounds import Bound
+from hockeystick.errors import UnreachableError
+from hockeystick.parameters import Build, Parameter, named, of_plan
+from hockeystick.plan import Plan
+from hockeystick.targets import Target
+
+TOLERANCE = 1e-6
+NEAR = 0.05  # excess from which on the wanted gap is taken
+LONGEST_STEP = math.log(1e3)
+MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
+STALLED = 3  # steps without halving the bracket, after which it is halved
+MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was found.
+
+    Attributes:
+        parameter: its name.
+        value: the value that meets the target; the least that protects enough, within the tolerance, or for a whole
+            number exactly.
+        target: what was asked.
+        achieved: certified interval of what the plan with that value has.
+        plan: that plan.
+        beside: the nearest value looked at that does not meet the target, with its interval; ``None`` where the target
+            is met at the end of the parameter's range.
+    """
+
+    parameter: str
+    value: float
+    target: Target
+    achieved: Bound
+    plan: Plan
+    beside: tuple[float, Bound] | None
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def calibrate(
+    plan: Plan | Callable[[float], Plan],
+    parameter: str | Parameter,
+    target: Target,
+    *,
+    tolerance: float = TOLERANCE,
+    start: float | None = None,
+    gap: float | None = None,
+) -> Calibration:
+    """The value of one parameter with which a plan just meets a target, certified on the safe side.
+
+    Args:
+        plan: a plan, of which the parameter is changed; or a function from its value to a plan.
+        parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise), ``"epsilon"`` (of
+            black boxes), ``"sample-rate"``, ``"batch-size"``, ``"steps"``, ``"epochs"``; with a function, any of these
+            or a :class:`~hockeystick.parameters.Parameter` of one's own.
+        target: one of ``hockeystick.targets``.
+        tolerance: relative, on the parameter; whole numbers are exact.
+        start: where to look first; the plan's own value by default.
+        gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
+
+    Returns:
+        The value, what it achieves, and the value just beside it that does not meet the target.
+
+    Raises:
+        UnreachableError: no value of the parameter meets the target; it says what comes nearest.
+        InvalidInputError: an unknown parameter, one that the plan does not have, or a value outside its domain.
+
+    >>> from hockeystick import dp_sgd
+    >>> from hockeystick.targets import Epsilon
+    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
+    >>> found = calibrate(plan, "noise-multiplier", Epsilon(1.0, delta=1e-6))
+    >>> round(found.value, 4), found.achieved.upper <= 1.0
+    (4.3021, True)
+    """
+    chosen, build = _of(plan, parameter)
+    if start is not None:
+        chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
+    tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
+    search = _Search(chosen, build, target, tolerance, gap)
+    met, beside = search.run()
+    made = build(met.value)
+    other = None if beside is None else (beside.value, beside.bound)
+    return Calibration(chosen.name, met.value, target, met.bound, made, other)
+
+
+def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
+    if isinstance(plan, Plan):
+        return of_plan(plan, parameter if isinstance(parameter, str) else parameter.name)
+    return (named(parameter) if isinstance(parameter, str) else parameter), plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A value that was measured: where it is towards safety, its interval, its excess."""
+
+    value: float
+    y: float
+    bound: Bound
+    excess: float
+    met: bool
+
+
+class _Search:
+    """The bracket and how it is closed."""
+
+    def __init__(self, parameter: Parameter, build: Build, target: Target, tolerance: float, gap: float | None) -> None:
+        self._parameter, self._build, self._target, self._gap = parameter, build, target, gap
+        self._shift = 0.5 if parameter.whole else 0.0  # whole numbers may be 0
+        self._tolerance = tolerance
+        self._met: _Sample | None = None
+        self._not: _Sample | None = None
+        self._last: list[_Sample] = []
+
+    def run(self) -> tuple[_Sample, _Sample | None]:
+        """What meets the target and what, just beside it, does not.
+
+        Raises:
+            UnreachableError: nothing does.
+        """
+        self._measure(self._parameter.start)
+        for _ in range(MOST):
+            if self._met is not None and self._not is not None:
+                break
+            end = self._outwards()
+            if end is not None:
+                return end, None
+        stalled, width = 0, math.inf
+        while not self._closed():
+            assert self._met is not None
+            assert self._not is not None
+            now = self._met.y - self._not.y
+            stalled = 0 if now <= 0.5 * width else stalled + 1
+            width = now if stalled == 0 else width
+            self._measure(self._halved() if stalled > STALLED else self._next())
+            if stalled > STALLED:
+                stalled = 0
+        assert self._met is not None
+        return self._met, self._not
+
+    def _closed(self) -> bool:
+        assert self._met is not None
+        assert self._not is not None
+        if self._parameter.whole:
+            return abs(self._met.value - self._not.value) <= 1
+        between = abs(self._met.value - self._not.value)
+        return between <= self._tolerance * self._met.value or self._halved() in (self._met.value, self._not.value)
+
+    def _y(self, value: float) -> float:
+        log = math.log(value + self._shift)
+        return -log if self._parameter.costs else log
+
+    def _value(self, y: float) -> float:
+        value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
+        value = min(max(value, self._parameter.least), self._parameter.most)
+        if not self._parameter.whole:
+            return value
+        return float(math.floor(value) if self._parameter.costs else math.ceil(value))
+
+    def _measure(self, value: float) -> _Sample:
+        if self._parameter.whole:
+            value = float(round(value))
+        plan, y = self._build(value), self._y(value)
+        bound = self._bound(plan)
+        sample = _Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
+        if sample.met:
+            self._met = sample if self._met is None or y < self._met.y else self._met
+        else:
+            self._not = sample if self._not is None or y > self._not.y else self._not
+        self._last = [*self._last[-1:], sample]
+        return sample
+
+    def _bound(self, plan: Plan) -> Bound:
+        """What is measured: roughly while that is far from the target, and as was asked near to it."""
+        rough = self._target.rough_gap
+        far = not self._last or not abs(self._last[-1].excess) < NEAR
+        if far and rough is not None and (self._gap is None or self._gap < rough):
+            bound = self._target.measure(plan, rough)
+            if not abs(self._target.excess(bound)) < NEAR:
+                return bound
+        return self._target.measure(plan, self._gap)
+
+    def _outwards(self) -> _Sample | None:
+        """Another value towards the side that is missing; the end of the range where the target is met even there."""
+        last = self._last[-1]
+        safer = self._met is None
+        end = self._parameter.safest if safer else self._parameter.dearest
+        if last.value == end:
+            if not safer:
+                return last
+            raise UnreachableError(self._unreachable(last))
+        y = self._root()
+        step = (y - last.y) if y is not None else last.excess
+        step = abs(step) * 1.05 + 0.01 if math.isfinite(step) else LONGEST_STEP
+        if len(self._last) > 1 and self._last[0].met == last.met:
+            step = max(step, 2 * abs(last.y - self._last[0].y))
+        step = min(step, LONGEST_STEP)
+        value = self._value(last.y + (step if safer else -step))
+        if value == last.value:
+            value = min(
+                max(value + (1 if self._parameter.costs != safer else -1), self._parameter.least), self._parameter.most
+            )
+        self._measure(value)
+        return None
+
+    def _unreachable(self, nearest: _Sample) -> str:
+        name, what = self._parameter.name, self._target.name
+        return (
+            f"no {name} meets {what} {self._target.limit!r}: the nearest that is reached, at {name} = "
+            f"{nearest.value:.6g}, is {what} {self._target.safe_end(nearest.bound):.6g}"
+        )
+
+    def _root(self) -> float | None:
+        """Where the secant through the last two samples meets 0."""
+        if len(self._last) < 2:
+            return None
+        one, two = self._last
+        slope = (two.excess - one.excess) / (two.y - one.y) if two.y != one.y else 0.0
+        if not (math.isfinite(slope) and slope < 0):
+            return None
+        return two.y - two.excess / slope
+
+    def _next(self) -> float:
+        """The value to look at next, strictly inside the bracket."""
+        assert self._met is not None
+        assert self._not is not None
+        root = self._root()
+        if root is None or not self._not.y < root < self._met.y:
+            return self._halved()
+        if self._parameter.whole:
+            value = self._value(root)
+            inside = sorted((self._met.value, self._not.value))
+            return min(max(value, inside[0] + 1), inside[1] - 1)
+        tolerance = self._tolerance
+        one, two = self._last
+        if abs(root - two.y) * abs(root - one.y) > 0.1 * tolerance:
+            aim = root
+        elif self._met.y - root > 0.7 * tolerance:
+            aim = root + MARGIN * tolerance
+        else:
+            aim = self._met.y - 0.99 * tolerance
+        value = self._value(aim)
+        return value if self._not.y < self._y(value) < self._met.y else self._halved()
+
+    def _halved(self) -> float:
+        assert self._met is not None
+        assert self._not is not None
+        if self._parameter.whole:
+            return float((int(self._met.value) + int(self._not.value)) // 2)
+        return self._value(0.5 * (self._met.y + self._not.y))

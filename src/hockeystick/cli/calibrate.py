@@ -1,0 +1,86 @@
+"""The command ``hockeystick calibrate``: options to a target, and the plan in which one parameter is free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hockeystick.cli.plans import FLAGS, chosen_plan
+from hockeystick.errors import InvalidInputError
+from hockeystick.parameters import Parameter, named
+from hockeystick.plan import Plan
+
+if TYPE_CHECKING:
+    from hockeystick.targets import Target
+
+TARGET_FLAGS = {
+    "epsilon": "Target epsilon, with --delta.",
+    "delta": "Delta of the target; beats the one in the plan.",
+    "mu": "Target mu of Gaussian differential privacy.",
+    "advantage": "Target advantage of a membership attack.",
+    "tpr": "Target true-positive rate, with --fpr.",
+    "fpr": "False-positive rate of --tpr.",
+    "risk": "Least probability of error of an attacker, with --prior.",
+    "prior": "Prior of --risk; 0.5 by default.",
+    "success": "Target success of reconstruction, with --baseline.",
+    "baseline": "Success of guessing, for --success.",
+}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def target_options(command: Command) -> Command:
+    """The options that describe a target."""
+    for key, text in reversed(TARGET_FLAGS.items()):
+        command = click.option(f"--{key}", type=float, metavar="NUMBER", help=text)(command)
+    return command
+
+
+def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
+    """The one target that the options describe.
+
+    Raises:
+        InvalidInputError: none, several, or an option that does not go with the target.
+    """
+    from hockeystick import targets
+
+    present = {key: value for key, value in given.items() if value is not None}
+    kinds: dict[str, tuple[type[targets.Target], tuple[str, ...]]] = {
+        "epsilon": (targets.Epsilon, ("delta",)),
+        "mu": (targets.GaussianDP, ()),
+        "advantage": (targets.Advantage, ()),
+        "tpr": (targets.TruePositiveRate, ("fpr",)),
+        "risk": (targets.BayesRisk, ("prior",)),
+        "success": (targets.Reconstruction, ("baseline",)),
+    }
+    named_ = [key for key in kinds if key in present]
+    if len(named_) != 1:
+        received = ", ".join(f"--{key}" for key in present) or "none"
+        raise InvalidInputError(f"give one target: --{', --'.join(kinds)}; received {received}")
+    kind, others = kinds[named_[0]]
+    extra = [key for key in present if key not in (*others, named_[0])]
+    if extra:
+        raise InvalidInputError(f"--{extra[0]} does not go with --{named_[0]}", extra[0])
+    if named_[0] == "epsilon" and "delta" not in present:
+        if plan.delta_target is None:
+            raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+        present["delta"] = plan.delta_target
+    missing = [key for key in others if key not in present and key != "prior"]
+    if missing:
+        raise InvalidInputError(f"--{missing[0]} is missing: --{named_[0]} needs it", missing[0])
+    return kind(**present)
+
+
+def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> Plan:
+    """The plan of the command line; among flags the one that is free may be left out."""
+    key = parameter.name.replace("-", "_")
+    if plan is None and key in FLAGS and flags.get(key) is None and any(flags.values()):
+        flags = {**flags, key: parameter.start}
+    return chosen_plan(plan, flags)
+
+
+def free_parameter(name: str) -> Parameter:
+    """The parameter that is named on the command line."""
+    return named(name)

@@ -1,0 +1,100 @@
+"""One contour at many epsilons: the nodes do not depend on epsilon, so that the sums are one transform.
+
+``S(eps) = (1 / P) sum_j T_j e^(-i eps s_j)`` with equidistant ``s_j = j ds``. With ``j = b B + l`` the phases factor,
+and the sums over all epsilons are products of matrices of ``sqrt(n)`` columns:
+
+    S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
+
+Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
+the sum of the moduli in any order (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 3.6). The
+remainders (aliases, what is cut off) are functions of epsilon in closed form, valid at every real epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.cut import SPARE
+from hockeystick.engines.interval import Ends
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.renyi import log_peak
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+CHUNK = 1 << 20  # phases at once
+LARGEST = 700.0  # exponent that a double can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The sum on one contour.
+
+    Attributes:
+        s: shape (n,), equidistant heights, the first of them 0.
+        terms: shape (n,), ``e^(K(t + is) - K_top) / (z (1 + z))``, all but the first counted twice.
+        k_error: shape (n,), bound on the error of K.
+        k_top: what K is relative to.
+        t: tilt.
+        period: P.
+        right: extra tilt that bounds the aliases to the right, and a bound on K there.
+        log_tail: log of what is cut off, relative to ``e^(K(t) - t eps)``.
+    """
+
+    s: Array
+    terms: ComplexArray
+    k_error: Array
+    k_top: float
+    t: float
+    period: float
+    right: tuple[float, float]
+    log_tail: float
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
+        value, error = self._sums(epsilon)
+        scale = self.k_top - self.t * epsilon
+        slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * np.abs(epsilon) + np.abs(scale))
+        tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE)
+        theta, k_right = self.right
+        tilted = self.t + theta
+        log_left = -_log_expm1(self.t * self.period)
+        log_right = k_right - tilted * epsilon + log_peak(tilted) - _log_expm1(theta * self.period)
+        alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
+        high, low = value + error + tail, value - error - tail - alias
+        with np.errstate(divide="ignore", invalid="ignore"):
+            upper = np.where(high > 0, np.log(high) + scale + slip, np.inf)
+            lower = np.where(low > 0, np.log(low) + scale - slip, -np.inf)
+            middle = np.where(value > 0, np.log(value) + scale, lower)
+        return Ends.of(lower, middle, np.minimum(upper, 0.0))
+
+    def _sums(self, epsilon: Array) -> tuple[Array, float]:
+        """S at each epsilon, and a bound on its error that holds at all of them, times ``e^(t eps - K_top)``."""
+        n = len(self.s)
+        block = math.isqrt(n) + 1
+        rows = -(-n // block)
+        padded = np.zeros(rows * block, dtype=np.complex128)
+        padded[:n] = self.terms
+        terms = padded.reshape(rows, block).T
+        inner, outer = self.s[:block], self.s[::block]
+        out = np.empty(len(epsilon))
+        batch = max(1, CHUNK // block)
+        for start in range(0, len(epsilon), batch):
+            part = epsilon[start : start + batch, None]
+            sums = np.exp(-1j * part * inner) @ terms
+            sums *= np.exp(-1j * part * outer)
+            out[start : start + batch] = sums.real.sum(axis=1)
+        farthest = float(np.abs(epsilon).max(initial=0.0))
+        summing = 2 * (block + rows + 4)
+        units = 24 + 4 * farthest * self.s + 4 * abs(self.k_top) + summing
+        error = np.expm1(np.minimum(self.k_error + UNIT_ROUNDOFF * units, LARGEST))
+        return out / self.period, float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
+
+
+def _log_expm1(x: float) -> float:
+    """``log(e^x - 1)``."""
+    return x + math.log(-math.expm1(-x))

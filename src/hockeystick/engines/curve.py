@@ -1,0 +1,191 @@
+"""log delta of one direction at many epsilons, certified, at little more than the price of one.
+
+Most of an engine's work does not depend on epsilon but for where it is sharp: a contour serves the epsilons whose
+saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified
+ends at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are
+kept for the next question; what several say of one epsilon is intersected.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.direct import DirectEngine
+from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.interval import Ends, Engine
+from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import log_delta_from
+
+Array = npt.NDArray[np.float64]
+
+NARROW = 1e-6  # relative width of delta, where nothing else is asked
+GRID_NARROW = 1e-3  # and by the grid
+SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
+SHARPEST = 1e-11
+GRID_SHARPER = 0.3
+MOST_SECTIONS = 100  # of one kind, for one question
+FEW = 8  # epsilons of one round, each of which is an integral
+MOST_FAILURES = 4  # after which a kind is not tried any more
+TILTS = (-12, 24)  # of the rough bound, as powers
+TILT_RATIO = 1.5
+ROUGH = 1e-2  # how far above K the rough bound may lie
+SLACK = 1e-13  # its rounding, relative
+
+
+class Section(Protocol):
+    """What gives certified ends at every epsilon."""
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each."""
+        ...
+
+
+class _EachAlone:
+    """An engine that is asked one epsilon after the other."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """One question each."""
+        found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
+        return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
+
+
+class _Sections:
+    """Sections of one kind.
+
+    Args:
+        lay: makes the section that is sharp at an epsilon; raises where it cannot.
+        narrow: relative width of delta at which an epsilon is done with.
+    """
+
+    def __init__(self, lay: Callable[[float], Section], narrow: float) -> None:
+        self._lay, self._narrow = lay, narrow
+        self._laid: list[Section] = []
+        self._failures = 0
+
+    def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
+        """What is known at increasing epsilons, and what sections add to it wherever that is wide."""
+        for section in self._laid:
+            best = self._with(best, epsilon, enough, section)
+        hopeless = np.zeros(len(epsilon), dtype=np.bool_)
+        for _ in range(MOST_SECTIONS):
+            wide = np.flatnonzero(self._wide(best, enough) & ~hopeless)
+            if not len(wide) or self._failures >= MOST_FAILURES:
+                break
+            ends = np.flatnonzero(np.diff(wide) > 1)
+            run = wide[: ends[0] + 1] if len(ends) else wide
+            at = int(run[len(run) // 2])
+            hopeless[at] = True  # if this does not make it narrow, nothing of this kind does
+            try:
+                section = self._lay(float(epsilon[at]))
+            except NotApplicableError:
+                self._failures += 1
+                continue
+            self._laid.append(section)
+            best = self._with(best, epsilon, enough, section)
+            self._failures += int(self._wide(best, enough)[at])
+        return best
+
+    def _wide(self, best: Ends, enough: Array) -> npt.NDArray[np.bool_]:
+        wide: npt.NDArray[np.bool_] = (best.width > self._narrow) & (best.upper > enough)
+        return wide
+
+    def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
+        wide = np.flatnonzero(self._wide(best, enough))
+        return _put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
+
+
+class _Chernoff:
+    """``log delta <= K(t) - t eps + log peak(t)`` at a grid of tilts t: rough, cheap, at any epsilon."""
+
+    def __init__(self, composition: Composition) -> None:
+        self._tilts = TILT_RATIO ** np.arange(*TILTS, dtype=np.float64)
+        tops = [log_delta_from(composition, t, 0.0, ROUGH) for t in self._tilts.tolist()]
+        self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """No lower ends."""
+        lines = self._tops - np.multiply.outer(epsilon, self._tilts)
+        upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
+        return Ends(np.full(len(epsilon), -math.inf), upper, upper)
+
+
+class Curve:
+    """log delta of the finite losses of one direction, at any number of epsilons.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+        gap: widest relative width of delta that is wanted; the default of each engine if ``None``.
+    """
+
+    def __init__(self, composition: Composition, gap: float | None = None) -> None:
+        self._composition, self._gap = composition, gap or NARROW
+        self._kinds = [
+            _Sections(self._contour, self._gap),
+            _Sections(self._grid, gap or GRID_NARROW),
+        ]
+
+    def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
+        """Certified ends at each epsilon below the largest loss; shape as given, one-dimensional, in any order.
+
+        ``enough``: where log delta is below that, an upper end below it is all that is wanted. Where no engine reaches
+        the gap the interval is wider: what all of them allow.
+        """
+        at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
+        best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
+        if not len(at):
+            return best
+        floor = np.full(len(at), -math.inf) if enough is None else enough[first]
+        if enough is not None:
+            best = best.shared(self._chernoff.log_delta(at))
+        contours, grids = self._kinds
+        if self._composition.count > 1 or len(at) > FEW:
+            best = contours.improved(best, at, floor)
+        best = self._integrated(best, at, floor)
+        best = grids.improved(best, at, floor)
+        rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
+        if len(rough):
+            best = _put(
+                best, rough, best[rough].shared(_EachAlone(RenyiEngine(self._composition)).log_delta(at[rough]))
+            )
+        return best[back]
+
+    def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
+        """With the integral over one round, where there is one and no contour."""
+        wide = np.flatnonzero((best.width > self._gap) & (best.upper > floor))
+        if self._composition.count > 1 or not len(wide):
+            return best
+        try:
+            found = _EachAlone(DirectEngine(self._composition)).log_delta(epsilon[wide])
+        except NotApplicableError:  # densities out of its reach
+            return best
+        return _put(best, wide, best[wide].shared(found))
+
+    @cached_property
+    def _chernoff(self) -> _Chernoff:
+        return _Chernoff(self._composition)
+
+    def _contour(self, epsilon: float) -> Section:
+        return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
+
+    def _grid(self, epsilon: float) -> Section:
+        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
+
+
+def _put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
+    """The old ones with new ones in some places."""
+    ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
+    for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
+        kept[where] = put
+    return Ends(*ends)

@@ -1,0 +1,317 @@
+"""All that a plan's privacy means, at many places at once: delta and epsilon, attacks, one number, groups.
+
+Everything here is read off certified values of delta (``accountants/curve.py``), and each answer is a :class:`Band` of
+certified ends that says which end is the safe one to quote.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick import domains
+from hockeystick.accountants.auto import AutoAccountant
+from hockeystick.accountants.curve import PlanCurve
+from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.band import Band
+from hockeystick.bounds import Bound
+from hockeystick.engines.interval import Ends
+from hockeystick.epsilons import epsilons
+from hockeystick.errors import InvalidInputError, UnsupportedError
+from hockeystick.gdp import GaussianFit, fitted, tight_mu
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.plan import Plan
+from hockeystick.tradeoff import TradeOff
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+
+GAP = 1e-4  # relative width wanted of error rates
+LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
+SLIP = 16 * UNIT_ROUNDOFF
+
+
+class Profile:
+    """The privacy profile of a plan, and what follows from it.
+
+    All methods take a number or an array of any shape and return a :class:`Band` of that shape. Error rates are those
+    of the best test that tells the output on one dataset from that on a neighbouring one, for the worse of the two
+    orderings; they need an adjacency with both orderings.
+
+    Args:
+        plan: what was run.
+        gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven.
+        InvalidInputError: a gap outside (0, 1].
+
+    >>> from hockeystick import dp_sgd
+    >>> profile = Profile(dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000))
+    >>> profile.delta([0.5, 1.0, 2.0]).upper.round(6).tolist()
+    [0.030568, 0.002612, 3e-06]
+    >>> round(profile.advantage().upper, 3)
+    0.164
+    """
+
+    def __init__(self, plan: Plan, gap: float | None = None) -> None:
+        self.plan = plan
+        self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
+        self._curve = PlanCurve(plan, self._gap)
+
+    def delta(self, epsilon: npt.ArrayLike) -> Band:
+        """The least delta at each epsilon >= 0; the safe end is the upper one."""
+        at = _checked(epsilon, domains.AT_LEAST_ZERO.of("the target epsilon"), "epsilon")
+        return _shaped(self._deltas(at.ravel()), at, "upper")
+
+    def log_delta(self, epsilon: npt.ArrayLike) -> Band:
+        """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
+        at = _checked(epsilon, domains.AT_LEAST_ZERO.of("the target epsilon"), "epsilon")
+        return _shaped(self._curve.log_delta(at.ravel()), at, "upper")
+
+    def epsilon(self, delta: npt.ArrayLike) -> Band:
+        """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
+        at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        return _shaped(self._epsilons(at.ravel()), at, "upper")
+
+    def advantage(self) -> Bound:
+        """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
+        bound = self.plan.delta(0.0, gap=self._gap)
+        return Bound(
+            bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
+            reason=bound.reason,
+        )  # fmt: skip
+
+    def trade_off(self, fpr: npt.ArrayLike) -> Band:
+        """The least false-negative rate at each false-positive rate; the safe end is the lower one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        return _shaped(self._rates(at.ravel())[1], at, "lower")
+
+    def tpr(self, fpr: npt.ArrayLike) -> Band:
+        """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        return _shaped(self._rates(at.ravel())[0], at, "upper")
+
+    def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
+        """The least probability of error of an attacker with that prior on one of two datasets; safe below.
+
+        ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi) (1 - delta(|log(pi / (1 - pi))|))``: the conjugate of
+        f, which delta is.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        self._both_orderings()
+        at = _checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
+        flat = at.ravel()
+        odds = np.abs(np.log(flat) - np.log1p(-flat))
+        # delta moves by at most its own size times the rounding of epsilon: 1 - delta by no more than that
+        delta, least = self._deltas(odds), np.minimum(flat, 1 - flat)
+        slip = SLIP * (4 + odds)
+        lower = np.maximum(least * (1 - delta.upper) * (1 - SLIP) - least * slip, 0.0)
+        upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
+        return _shaped(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
+
+    def reconstruction(self, baseline: npt.ArrayLike) -> Band:
+        """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
+
+        ``baseline`` is the success without the record (of guessing from the prior alone). It bounds re-identification,
+        attribute inference and reconstruction alike (Kulynych et al. 2025, arXiv 2507.06969).
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(baseline, RATES.of("success of guessing without the record"), "baseline")
+        return _shaped(self._rates(at.ravel())[0], at, "upper")
+
+    def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
+        """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025, arXiv 2503.10945).
+
+        Args:
+            least_rate: ``f >= G_mu`` is claimed where both error rates are at least this; the tail of a sampled
+                mechanism beyond may look like the unsampled one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        return fitted(self._trade_offs(least, 1 - least), least)
+
+    def mu(self, least_rate: float = 1e-9) -> Bound:
+        """The mu of :meth:`gdp`, without its regret."""
+        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        return tight_mu(self._trade_offs(least, 1 - least), least)
+
+    def group(self, size: int) -> GroupProfile:
+        """What holds for groups of up to ``size`` records, from this profile alone."""
+        return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
+
+    def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
+        """Columns by name: epsilon, and the ends of delta there."""
+        at = np.ravel(np.asarray(epsilon, dtype=np.float64))
+        return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
+
+    def to_csv(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
+        """Write :meth:`table` to a file, whole or not at all.
+
+        Raises:
+            InvalidInputError: a place that cannot be written.
+        """
+        from hockeystick.planfile import write_text
+
+        columns = self.table(epsilon)
+        rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
+        write_text(path, "\n".join(rows) + "\n")
+
+    def to_json(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
+        """Write :meth:`table`, with the plan, to a file, whole or not at all.
+
+        Raises:
+            InvalidInputError: a place that cannot be written.
+        """
+        import json
+
+        from hockeystick.planfile import write_text
+
+        content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
+        write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+    def to_frame(self, epsilon: npt.ArrayLike) -> pd.DataFrame:
+        """:meth:`table` as a pandas data frame.
+
+        Raises:
+            UnsupportedError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UnsupportedError("a data frame needs pandas, which is not installed: pip install pandas") from None
+        return pd.DataFrame(self.table(epsilon))
+
+    def _deltas(self, epsilon: Array) -> Ends:
+        log = self._curve.log_delta(epsilon)
+        upper = np.where(log.upper > -math.inf, np.maximum(np.exp(log.upper) * (1 + SLIP), TINY), 0.0)
+        return Ends.of(np.exp(log.lower) * (1 - SLIP), np.exp(log.estimate), np.minimum(upper, 1.0))
+
+    def _epsilons(self, delta: Array) -> Ends:
+        return epsilons(self._curve, self.plan, delta, self._gap)
+
+    def _both_orderings(self) -> None:
+        one_sided = self.plan.adjacency
+        if one_sided in (Adjacency.ADD, Adjacency.REMOVE):
+            raise UnsupportedError(
+                f"error rates need both orderings of two neighbouring datasets; adjacency {one_sided.value!r} has one: "
+                "use 'add-or-remove'"
+            )
+
+    @cached_property
+    def _known(self) -> dict[float, tuple[TradeOff, ...]]:
+        return {}
+
+    def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
+        """One for each ordering that is not the other's mirror image, with nodes as far as these rates ask."""
+        self._both_orderings()
+        deep = 0.01 * max(min(least, 1 - most), LEAST_RATE)
+        deep = 10.0 ** math.floor(math.log10(deep))
+        if deep not in self._known:
+            reach = -math.log(deep)  # beyond, e^eps times any rate that is asked exceeds 1
+            farthest = min(AutoAccountant().epsilon(self.plan, deep, 0.1).upper, reach)
+            orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(self._curve.directions)]
+            if len(self._curve.directions) == 1:
+                orders = orders[:1]
+            self._known[deep] = tuple(TradeOff(self._curve, d, e, farthest, deep) for d, e in orders)
+        return self._known[deep]
+
+    def _rates(self, fpr: Array) -> tuple[Ends, Ends]:
+        self._both_orderings()
+        inside = fpr[(fpr > 0) & (fpr < 1)]
+        least, most = (float(inside.min()), float(inside.max())) if len(inside) else (0.5, 0.5)
+        first, *others = [each.rates(fpr, GAP) for each in self._trade_offs(least, most)]
+        tpr, fnr = first
+        for other in others:
+            tpr, fnr = tpr.worse(other[0]), fnr.milder(other[1])
+        return tpr, fnr
+
+
+ORDERINGS = (
+    (Direction.REMOVE, Direction.ADD),
+    (Direction.ADD, Direction.REMOVE),
+    (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
+)
+RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+RATES_INSIDE = domains.Domain(
+    "a number greater than 0 and less than 0.5", {"exclusiveMinimum": 0, "exclusiveMaximum": 0.5}
+)
+PRIORS = domains.Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+
+
+@dataclass(frozen=True)
+class GroupProfile:
+    """What a plan promises to a group of up to ``size`` records, whatever the mechanism does to them together.
+
+    Upper ends are proven; the lower ones are those of a single record, which is a group too.
+
+    Attributes:
+        profile: of one record.
+        size: number of records k.
+    """
+
+    profile: Profile
+    size: int
+
+    def delta(self, epsilon: npt.ArrayLike) -> Band:
+        """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
+
+        (Vadhan 2017, The Complexity of Differential Privacy, Lemma 2.2.)
+        """
+        single = self.profile.delta(epsilon)
+        at = np.asarray(epsilon, dtype=np.float64)
+        share = np.nextafter(at / self.size, -math.inf).clip(0.0)
+        each = self.profile.delta(share)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            weight = np.where(share > 0, np.expm1(at) / np.expm1(at / self.size), self.size)
+            upper = np.minimum(each.upper * weight * (1 + SLIP * (4 + at)), 1.0)
+        upper = np.maximum(np.where(each.upper == 0, 0.0, upper), single.upper if self.size == 1 else 0.0)
+        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+
+    def tpr(self, fpr: npt.ArrayLike) -> Band:
+        """The largest true-positive rate: k steps of the one of a single record (arXiv 1905.02383, Theorem 2.14)."""
+        single = self.profile.tpr(fpr)
+        upper = single.upper
+        for _ in range(self.size - 1):
+            upper = self.profile.tpr(upper).upper
+        return Band(single.lower, upper, upper, "upper")
+
+
+def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
+    """As an array of floats, each in the domain."""
+    try:
+        at = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"{key} must be a number or an array of numbers; received {domains.shown(value)}", key
+        ) from None
+    for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
+        domain.check(float(one), key)
+    return at
+
+
+def _shaped(ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
+    lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
+    return Band(lower, estimate, upper, safe)

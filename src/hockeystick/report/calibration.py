@@ -1,0 +1,54 @@
+"""What is said of a calibration: the value to use, what it achieves, and what just misses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hockeystick.bounds import Bound
+from hockeystick.calibration import Calibration
+from hockeystick.parameters import named
+from hockeystick.report.answer import Answer
+from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+
+QUOTED = 7
+
+
+def calibration_answer(found: Calibration) -> Answer:
+    """The value rounded to its safe side, and the interval that was achieved."""
+    parameter = named(found.parameter)
+    if parameter.whole:
+        value = str(int(found.value))
+    else:
+        value = (round_down if parameter.costs else round_up)(found.value, QUOTED)
+    target = found.target
+    others = ", ".join(f"{key} = {exact(number)}" for key, number in target.described().items() if key != target.name)
+    headline = f"{found.parameter} = {value} meets {target.name} {exact(target.limit)}"
+    achieved = found.achieved
+    ends = f"{round_down(achieved.lower, SHOWN_DIGITS)} to {round_up(achieved.upper, SHOWN_DIGITS)}"
+    lines = [("achieved", f"{target.name} {ends}{' at ' + others if others else ''}")]
+    if found.beside is not None:
+        lines.append(("just beside", f"{found.parameter} = {found.beside[0]:.10g} does not meet it"))
+    else:
+        lines.append(("note", "the target is met at the end of the parameter's range"))
+    lines += [("adjacency", found.plan.adjacency.value), ("rounds", str(found.plan.steps))]
+    return Answer(headline, tuple(lines))
+
+
+def calibration_json(found: Calibration) -> dict[str, Any]:
+    """The object that ``hockeystick calibrate --json`` prints."""
+    whole = named(found.parameter).whole
+    beside = found.beside
+    return {
+        "parameter": found.parameter,
+        "value": int(found.value) if whole else found.value,
+        "target": found.target.described(),
+        "achieved": _finite(found.achieved),
+        "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
+        "adjacency": found.plan.adjacency.value,
+        "guarantee": found.achieved.guarantee,
+    }
+
+
+def _finite(bound: Bound) -> dict[str, float | None]:
+    return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
