@@ -45,7 +45,8 @@ ComplexArray = npt.NDArray[np.complex128]
 LOG_DEAD = math.log(1e-17)  # of |phi|: what lies beyond does not count
 LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not count
 NODES = 16  # of a panel of the outer integral
-MAX_TERMS = 2e8  # nodes of the densities times points: about 10 s
+MAX_TERMS = 8e7  # nodes of the densities times points: some seconds
+MARGIN = 2.0  # on the decay that is expected
 MAX_LATTICE = 1 << 20
 NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
 TOLERATED = 0.01  # noise as a part of delta
@@ -212,10 +213,12 @@ class Inversion:
             log_p, log_q = (self._log_phi(s, side) for side in (1, 2))
             parts.append((s, np.tile(0.5 * self.width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
             last = slice(-NODES, None)
-            if max(log_p.real[last].max(), log_q.real[last].max()) < LOG_DEAD:
+            alive = max(float(log_p.real[last].max()), float(log_q.real[last].max()))
+            if alive < LOG_DEAD:
                 break
             start, spent = start + block, spent + len(s) * nodes
-            if spent > MAX_TERMS:
+            # log |phi| falls no faster than a parabola from here on: whether that is fast enough
+            if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
                 raise NotApplicableError(
                     f"the characteristic function has not died out at s = {s[-1]:.3g}: too few rounds, too far from "
                     "normal; use accountant 'contour' or 'grid'"
