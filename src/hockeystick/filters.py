@@ -130,7 +130,11 @@ class RdpFilter(PrivacyFilter):
     def reaching(
         cls, epsilon: float, delta: float, order: float | None = None, adjacency: Adjacency | str = "add-or-remove"
     ) -> RdpFilter:
-        """The budget that is (epsilon, delta); the order is that of the best one for Gaussian noise by default."""
+        """The budget that is (epsilon, delta); the order is by default the best one for unsampled Gaussian noise.
+
+        Sampled rounds want a smaller one: that at which ``plan.epsilon(delta, accountant="rdp")`` answers for a plan
+        like the one in mind (its ``order``).
+        """
         epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
         t = 2 * math.log(1 / delta) / epsilon if order is None else order - 1

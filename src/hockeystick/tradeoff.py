@@ -21,7 +21,7 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
 (slope -1 takes the place of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
 larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
 an end of the interval or where the lines cross. So the *vertices* (ends and crossings) stand for all b. Beyond the last
-b, ``h >= 0`` and both expressions fall.
+b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Nodes:
         """``(b, l)``: shape (m,) each, what stands for all b in an upper bound on f (see the module)."""
         b, low, high = self.b, self.lower, self.upper
         if len(b) == 1:
-            return b, low
+            return np.append(b, b), np.append(low, 0.0)
         gaps = np.diff(b)
         left = np.append(-1.0, (low[1:-1] - high[:-2]) / gaps[:-1])  # slopes at b_i, for each interval
         left = np.maximum(left, -1.0)
@@ -83,7 +83,8 @@ class Nodes:
         crossing = (x > 0) & (x < gaps)
         x, at = x[crossing], np.flatnonzero(crossing)
         value = np.maximum(low[at] + left[at] * x - SLIP, 0.0)
-        return np.concatenate([b, b[at] + x]), np.concatenate([low, value])
+        # beyond the last b there is nothing to know h by: it stands for all of them with h = 0
+        return np.concatenate([b, b[at] + x, b[-1:]]), np.concatenate([low, value, [0.0]])
 
 
 class TradeOff:
@@ -134,8 +135,8 @@ class TradeOff:
         for _ in range(ROUNDS):
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
-            wide = wide[(tpr.width[wide] > gap * size) & (size > 0)]
-            width = float(tpr.width[wide].sum())
+            chosen = (tpr.width[wide] > gap * size) & (size > 0)
+            wide, width = wide[chosen], float((tpr.width[wide[chosen]] / size[chosen]).sum())
             if not len(wide) or width > WORTHWHILE * before:
                 break
             before = width
