@@ -201,7 +201,7 @@ def test_the_command_prints_what_the_library_says(tmp_path: Path) -> None:
     ],
 )
 def test_the_command_has_every_target(options: list[str], key: str) -> None:
-    flags = ["--sample-rate", "0.01", "--steps", "100"]
+    flags = ["--sample-rate", "0.01", "--steps", "5000"]
     keys = json.loads(run("calibrate", "noise-multiplier", *flags, *options, "--json").stdout)
     assert key in keys["target"]
 

