@@ -162,7 +162,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", "a", "b"], "Got unexpected extra argument"),
         (
             ["epsilom"],
-            "command must be one of 'accountants', 'delta', 'epsilon', 'schema', 'supported'; received 'epsilom'",
+            "command must be one of 'accountants', 'calibrate', 'delta', 'epsilon', 'schema', 'supported'; received ",
         ),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),

@@ -247,8 +247,10 @@ class GdpFilter(_ExactFilter):
 
     def epsilon(self, delta: float) -> float:
         """That of one Gaussian round of distance mu: exact, certified."""
-        mu = Gaussian(noise_multiplier=math.nextafter(1 / self.mu, 0.0))
-        return Plan([Round(mu)]).epsilon(delta).upper
+        noise = 1 / self.mu
+        if _decimal(noise) * _decimal(self.mu) > 1:
+            noise = math.nextafter(noise, 0.0)
+        return Plan([Round(Gaussian(noise))]).epsilon(delta).upper
 
 
 class ApproximateDpFilter(PrivacyFilter):
