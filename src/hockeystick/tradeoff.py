@@ -130,7 +130,7 @@ class TradeOff:
             fpr: shape (n,), in [0, 1].
             gap: relative width wanted of the smaller of the two.
         """
-        out = self._rates(fpr)
+        out = self.known(fpr, self.steep)
         wide = np.arange(len(fpr))
         before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
         for _ in range(ROUNDS):
@@ -145,7 +145,7 @@ class TradeOff:
             if not len(wide):
                 break
             self._refine_for(fpr[wide], tpr.width[wide])
-            found = self._rates(fpr[wide])
+            found = self.known(fpr[wide], self.steep)
             out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
         return out
 
@@ -159,8 +159,11 @@ class TradeOff:
         for direction, places in {self.steep: steeper, self.flat: flatter}.items():
             self.refine(direction, both if self.steep is self.flat else np.unique(places))
 
-    def _rates(self, fpr: Array) -> tuple[Ends, Ends]:
-        steep, flat = self._of[self.steep], self._of[self.flat]
+    def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
+        """:meth:`rates` by the nodes there are; with the roles of the two error rates exchanged where ``steep_in`` is
+        the direction of the flat end."""
+        other = self.flat if steep_in is self.steep else self.steep
+        steep, flat = self._of[steep_in], self._of[other]
         tpr, fnr = [], []
         for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))
