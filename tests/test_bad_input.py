@@ -103,7 +103,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "epochs = 3",
-            "round 1: key 'epochs' belongs to sampling 'poisson', and this round has sampling 'none'",
+            "round 1: key 'epochs' belongs to sampling 'poisson', 'without-replacement', and this round",
         ),
         (POISSON, "round 1: poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them"),
         (POISSON + "batch_size = 5", "round 1: batch_size and dataset_size go together; dataset_size is missing"),
@@ -126,9 +126,12 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         (ROUND + "replace_one_distance = 3", "round 1: replace_one_distance must be 2 (the default"),
         (
             ROUND + 'sampling = "poison"',
-            "round 1: sampling must be one of 'none', 'poisson'; received 'poison'; did you mean",
+            "round 1: sampling must be one of 'none', 'poisson', 'without-replacement'; received 'poison'; did",
         ),
-        (ROUND + "sampling = 1", "round 1: sampling must be one of 'none', 'poisson'; received 1"),
+        (
+            ROUND + "sampling = 1",
+            "round 1: sampling must be one of 'none', 'poisson', 'without-replacement'; received 1",
+        ),
         (
             '[[round]]\nmechanism = "gausian"',
             "round 1: mechanism must be one of 'gaussian', 'laplace', 'randomized-response'",

@@ -8,12 +8,14 @@ import subprocess
 from pathlib import Path
 
 import jsonschema
+import methods
 import pages
 import pytest
 from demo import PLANS
 
 import hockeystick as hs
 from hockeystick.cli import main
+from hockeystick.domains import domains_of
 from hockeystick.mechanisms import MECHANISMS
 from hockeystick.sampling import SAMPLINGS
 from hockeystick.schema import PUBLISHED, sampling_keys
@@ -61,7 +63,7 @@ def test_every_key_of_plan_files_is_explained(generated: Path) -> None:
         assert f'= "{name}"`' in text
     keys = {"adjacency", "delta", "round", "published", "count", "epochs", *PUBLISHED}
     for mechanism in MECHANISMS:
-        keys |= {*hs.domains.domains_of(mechanism)}
+        keys |= {*domains_of(mechanism)}
     for sampling in SAMPLINGS:
         keys |= {*sampling_keys(sampling)}
     rows = re.findall(r"^\| `(\w+)` \| (.*) \| (.*) \|$", text, re.MULTILINE)
@@ -91,3 +93,25 @@ def test_everything_public_is_on_the_page_of_the_library() -> None:
     text = read(DOCS, "api.md")
     for name in hs.__all__:
         assert re.search(rf":: {name}$|`hockeystick\.{name}`", text, re.MULTILINE), name
+
+
+def test_every_accountant_has_a_row_and_a_section_with_its_options(generated: Path) -> None:
+    text = read(generated, "accountants.md")
+    for name, accountant in hs.ACCOUNTANTS.items():
+        (row,) = re.findall(rf"^\| \[`{name}`\]\(#accountant-{name}\) \| (.*) \|$", text, re.MULTILINE)
+        assert len(row.split(" | ")) == 3
+        (section,) = re.findall(
+            rf"^\(accountant-{name}\)=\n### `{name}`\n\n(.*?)(?=^\(accountant-|\Z)", text, re.M | re.S
+        )
+        assert "Known failure:" not in section
+        assert all(f"| `{key}` |" in section for key in domains_of(type(accountant)))
+
+
+def test_cost_and_failure_are_read_from_docstrings() -> None:
+    text = "Title.\n\nA sum.\n\nCost: one\nline of it.\nKnown failure: much, with ``a: b``.\n\nMore.\n"
+    assert methods.labelled(text, "Cost") == "one line of it."
+    assert methods.labelled(text, "Known failure") == "much, with ``a: b``."
+    assert methods.labelled("Known failure: all. Cost: none.", "Cost") == "none."
+    assert methods.labelled("Cost: none. Known\nfailure: all.", "Known failure") == "all."
+    assert methods.labelled("nothing", "Cost") == ""
+    assert methods.labelled(text.replace("\n", " "), "Cost") == "one line of it."

@@ -24,6 +24,7 @@ SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 GAUSSIAN = {"mechanism": "gaussian", "noise_multiplier": 1.0}
 POISSON = {**GAUSSIAN, "sampling": "poisson"}
+FIXED = {**GAUSSIAN, "sampling": "without-replacement", "batch_size": 5, "dataset_size": 50}
 
 CONTRACT = """
 adjacency = "replace-one"
@@ -116,6 +117,7 @@ samplings: st.SearchStrategy[Sampling] = st.one_of(
     st.just(hs.NoSampling()),
     st.builds(hs.Poisson, unit),
     sizes.map(lambda pair: hs.Poisson(batch_size=pair[0], dataset_size=pair[1])),
+    sizes.map(lambda pair: hs.WithoutReplacement(batch_size=pair[0], dataset_size=pair[1])),
 )
 rounds = st.one_of(
     st.builds(hs.Round, mechanisms, samplings, st.integers(0, 10**11)),
@@ -270,6 +272,8 @@ GOOD = [
     one({**POISSON, "sample_rate": 1}),
     one({**POISSON, "batch_size": 5, "dataset_size": 50, "epochs": 2}, adjacency="remove", delta=0.5),
     one({"mechanism": "approximate-dp", "epsilon": 0, "delta": 0}, published={"note": "n", "delta": 0}),
+    one({**FIXED, "epochs": 3}, adjacency="replace-one"),
+    one({**FIXED, "replace_one_distance": 1}, adjacency="replace-one"),
 ]
 BAD: list[Any] = [
     {},
@@ -300,6 +304,9 @@ BAD: list[Any] = [
     one({**POISSON, "sample_rate": 0.1, "epochs": 5}),
     one({**POISSON, "batch_size": 5, "dataset_size": 50, "epochs": 2, "count": 3}),
     one({**POISSON, "batch_size": 0, "dataset_size": 50}),
+    one({key: FIXED[key] for key in FIXED if key != "dataset_size"}),
+    one({**FIXED, "sample_rate": 0.1}),
+    one({**FIXED, "batch_size": 2.5}),
     one({"mechanism": "randomized-response", "epsilon": -0.1}),
     one({"mechanism": "approximate-dp", "epsilon": 1, "delta": 1}),
     one(GAUSSIAN, adjacency="swap"),

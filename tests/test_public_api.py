@@ -40,6 +40,7 @@ EXPORTED = [
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
+    "WithoutReplacement",
     "__version__",
     "calibrate",
     "dp_sgd",
@@ -69,10 +70,23 @@ def test_the_version_is_that_of_the_project_file() -> None:
     assert hockeystick.__version__ == project["project"]["version"]
 
 
-@pytest.mark.parametrize("module", ["scipy.stats", "scipy.optimize", "pydantic", "rich", "click", "torch"])
+@pytest.mark.parametrize(
+    "module", ["scipy.stats", "scipy.optimize", "pydantic", "rich", "click", "hockeystick.integrations"]
+)
 def test_importing_the_package_does_not_import(module: str) -> None:
     """Importing the library is quick: what only some calls need is imported there."""
     code = f"import sys, hockeystick; sys.exit({module!r} in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr or f"{module} is imported"
+
+
+@pytest.mark.parametrize("module", ["torch", "opacus", "dp_accounting", "pandas", "polars"])
+def test_nothing_but_its_own_integration_imports(module: str) -> None:
+    """Neither the library nor the integrations that stand beside no package load what others are written for."""
+    code = (
+        "import sys, hockeystick, hockeystick.integrations.frames, hockeystick.integrations.noise; "
+        f"sys.exit({module!r} in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr or f"{module} is imported"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+import methods
 from demo import PLANS, comparisons
 
-from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.cli import main as command
 from hockeystick.planfile import json_schema
 from hockeystick.report import exact, supported_markdown
@@ -24,8 +24,8 @@ MEANINGS = {
     "round": "one `[[round]]` table for each kind of round",
     "published": "what a source says of the plan",
     "replace_one_distance": "[under `replace-one` only](conventions.md#what-the-noise-is-relative-to)",
-    "batch_size": "expected number of records in a batch; goes with `dataset_size`",
-    "dataset_size": "number of records; `sample_rate` is then `batch_size / dataset_size`",
+    "batch_size": "number of records in a batch (with `poisson`, the expected one); goes with `dataset_size`",
+    "dataset_size": "number of records; `sample_rate` of `poisson` is then `batch_size / dataset_size`",
     "source": "where the claim is made",
     "accountant": "how the source came to it",
     "note": "anything else",
@@ -41,9 +41,8 @@ def supported() -> str:
 
 
 def accountants() -> str:
-    """Names and summaries."""
-    rows = (f"| `{name}` | {accountant.summary} |\n" for name, accountant in ACCOUNTANTS.items())
-    return "| name | what it gives |\n| --- | --- |\n" + "".join(rows)
+    """Every accountant by the kind of its numbers, its source and its options."""
+    return methods.page()
 
 
 def commands() -> str:

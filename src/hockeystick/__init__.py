@@ -27,7 +27,7 @@ from hockeystick.parameters import Parameter
 from hockeystick.plan import Plan, Round, dp_sgd
 from hockeystick.planfile import load_plan
 from hockeystick.profile import Profile
-from hockeystick.sampling import NoSampling, Poisson
+from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"
 
@@ -60,6 +60,7 @@ __all__ = [
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
+    "WithoutReplacement",
     "__version__",
     "calibrate",
     "dp_sgd",

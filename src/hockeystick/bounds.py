@@ -84,7 +84,7 @@ class UpperBound:
         accountant: the route by which the number came.
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
-        reason: why the bound is infinite; ``None`` otherwise.
+        reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
 
     >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
     1.5

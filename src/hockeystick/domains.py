@@ -86,6 +86,11 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
 AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
+MAGNITUDE = Domain(
+    "a number from 1e-12 to 1e12", {"minimum": 1e-12, "maximum": 1e12}
+)  # of a round; the sums of MAX_COUNT of them stay far within the range of a double
+ROUND_EPSILON = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
+EPSILON = Domain("a number from 0 to 1e100", {"minimum": 0, "maximum": 1e100})
 RATE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
 PROBABILITY_BELOW_ONE = Domain("a number, at least 0 and less than 1", {"minimum": 0, "exclusiveMaximum": 1})
 TARGET_DELTA = Domain(
@@ -95,13 +100,13 @@ COUNT = whole_numbers().of("number of rounds")
 RECORDS = whole_numbers(least=1).of("number of records")
 
 
-def at_least_zero(value: float, key: str, hint: str) -> float:
-    """``value`` as a float, if it is a finite number that is not negative.
+def epsilon(value: float, key: str, hint: str) -> float:
+    """``value`` as a float, if it lies in [0, 1e100].
 
     Raises:
-        InvalidInputError: it is not.
+        InvalidInputError: it does not.
     """
-    return AT_LEAST_ZERO.of(hint).check(value, key)
+    return EPSILON.of(hint).check(value, key)
 
 
 def rate(value: float, key: str, hint: str) -> float:

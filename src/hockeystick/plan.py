@@ -16,7 +16,7 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.mechanisms import Gaussian, Mechanism, Status
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.sampling import NoSampling, Poisson, Sampling
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Round:
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
         object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
         reason = self.mechanism.unsampled_only
-        if reason is not None and not isinstance(self.sampling, NoSampling):
+        if reason is not None and not self.sampling.distance_suffices:
             raise InvalidInputError(reason, "replace_one_distance")
 
     def __mul__(self, times: int) -> Round:
@@ -72,6 +72,19 @@ class Round:
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
+        self._check(direction)
+        return self.sampling.pair(self.mechanism, direction)
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.
+
+        Raises:
+            UnsupportedError: nothing is proven for the combination.
+        """
+        self._check(direction)
+        return self.sampling.curve(self.mechanism, direction)
+
+    def _check(self, direction: Direction) -> None:
         claim = self.sampling.claim(type(self.mechanism), direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
@@ -81,7 +94,6 @@ class Round:
             )
         if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
             raise UnsupportedError(self.mechanism.replacement_only)
-        return self.sampling.pair(self.mechanism, direction)
 
     def _sort_key(self) -> tuple[Any, ...]:
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
@@ -174,6 +186,14 @@ class Plan:
             UnsupportedError: a round for which none is proven.
         """
         return [(item.pair(direction), item.count) for item in self.rounds]
+
+    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return [(item.curve(direction), item.count) for item in self.rounds]
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 
@@ -280,7 +300,7 @@ class Plan:
         """
         from hockeystick.accountants import accountant_named
 
-        epsilon = domains.at_least_zero(epsilon, "epsilon", "the target epsilon")
+        epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
 
     def log_delta(

@@ -70,12 +70,12 @@ class Profile:
 
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
-        at = _checked(epsilon, domains.AT_LEAST_ZERO.of("the target epsilon"), "epsilon")
+        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return _shaped(self._deltas(at.ravel()), at, "upper")
 
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
-        at = _checked(epsilon, domains.AT_LEAST_ZERO.of("the target epsilon"), "epsilon")
+        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return _shaped(self._curve.log_delta(at.ravel()), at, "upper")
 
     def epsilon(self, delta: npt.ArrayLike) -> Band:

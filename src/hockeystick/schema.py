@@ -229,8 +229,10 @@ def _round_refusal(item: Any, error: Any) -> InvalidInputError:
     mechanism, sampling = mechanism_named(item["mechanism"]), sampling_named(item.get("sampling", NoSampling.name))
     key = error["loc"][-1]
     if error["type"] == "missing":
-        meaning = domains_of(mechanism)[key].meaning
-        return InvalidInputError(f"{key} is missing; mechanism {mechanism.name!r} needs it ({meaning})", key)
+        own = domains_of(mechanism)
+        owner = f"mechanism {mechanism.name!r}" if key in own else f"sampling {sampling.name!r}"
+        meaning = (own if key in own else domains_of(sampling))[key].meaning
+        return InvalidInputError(f"{key} is missing; {owner} needs it ({meaning})", key)
     return _key_refusal(error, key, lambda key: _unknown_in_round(key, mechanism, sampling))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from hockeystick.accountants.rough import rough_epsilon
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
-from hockeystick.domains import AT_LEAST_ZERO, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
+from hockeystick.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
 
@@ -69,7 +69,7 @@ class Epsilon(Target):
     1.0
     """
 
-    epsilon: Annotated[float, AT_LEAST_ZERO.of("the target epsilon")]
+    epsilon: Annotated[float, EPSILON.of("the target epsilon")]
     delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the target delta")]
     name: ClassVar[str] = "epsilon"
     rough_gap: ClassVar[float | None] = 1e-2
@@ -89,7 +89,7 @@ class Delta(Target):
     """Delta at an epsilon."""
 
     delta: Annotated[float, TARGET_DELTA]
-    epsilon: Annotated[float, AT_LEAST_ZERO.of("the target epsilon")]
+    epsilon: Annotated[float, EPSILON.of("the target epsilon")]
     name: ClassVar[str] = "delta"
     rough_gap: ClassVar[float | None] = 1e-2
 

@@ -1,4 +1,10 @@
-"""``auto``: the tightest sound route for the plan; the result names the one taken."""
+"""``auto``: the tightest sound route for the plan; the result names the one taken.
+
+Certified on both sides, each direction apart, the maximum last.
+
+Cost: that of the route taken, some milliseconds for most plans. Known failure: none is silent; where the interval stays
+wider than was asked, or has no finite end, the result says why.
+"""
 
 from __future__ import annotations
 

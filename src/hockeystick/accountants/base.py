@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 from hockeystick import domains
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.errors import InvalidInputError
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.plan import Plan
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,27 @@ class Accountant(ABC):
 
 
 def compositions(plan: Plan) -> list[tuple[Direction, Composition]]:
-    """The directions to compose; one stands for both where they are mirror images."""
-    out: list[tuple[Direction, Composition]] = []
+    """The directions to compose; one stands for both where they are mirror images.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven.
+    """
+    return _distinct(plan, lambda direction: Composition(plan.pairs(direction)))
+
+
+def renyi_compositions(plan: Plan) -> list[tuple[Direction, RenyiComposition]]:
+    """The same for accountants that ask for nothing but moments, where a round need have no pair.
+
+    Raises:
+        UnsupportedError: a round for which nothing is proven.
+    """
+    return _distinct(plan, lambda direction: RenyiComposition(plan.curves(direction)))
+
+
+def _distinct(plan: Plan, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+    out: list[tuple[Direction, T]] = []
     for direction in plan.adjacency.directions:
-        composition = Composition(plan.pairs(direction))
+        composition = composed(direction)
         if all(composition != other for _, other in out):
             out.append((direction, composition))
     return out

@@ -126,6 +126,8 @@ def worst_direction(
     (direction, leader), *others = directions
     best_direction, best = direction, ask(leader)
     for other, subject in others:
+        if best.lower == math.inf:
+            break
         found = glance(subject, best)
         if found.upper <= best.lower:
             continue

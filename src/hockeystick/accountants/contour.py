@@ -1,8 +1,10 @@
 """``contour``: this library's trapezoid rule on the saddle-point contour.
 
-Certified on both sides. Cost independent of the number of rounds; Gaussian rounds, sampled or not, many Laplace rounds,
-and black boxes among them. Not for sampled Laplace noise, nor where the sum over the contour would be too long (a few
-rounds at a tiny sampling rate): those are refused.
+Certified on both sides, for Gaussian rounds, sampled or not, many Laplace rounds, and black boxes among them.
+
+Cost: some hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
+Known failure: sampled Laplace noise, and sums over the contour that would be too long (a few rounds at a tiny sampling
+rate), are refused.
 """
 
 from __future__ import annotations

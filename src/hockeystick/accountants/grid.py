@@ -1,6 +1,11 @@
 """``grid``: this library's two-sided connect-the-dots engine.
 
-Certified on both sides. Cost grows with the square root of the number of rounds; any pair, any mixture of rounds.
+Certified on both sides, for any pair and any mixture of rounds.
+
+Cost: rounds are composed in stages, each on a coarser grid than the one before, so that it grows with a power of the
+logarithm of their number, and with the square root of one over the gap; it is kept to a budget of work.
+Known failure: a law that is both narrow and far-reaching needs a grid that is too long; the interval is wider then, and
+the result says why.
 """
 
 from __future__ import annotations

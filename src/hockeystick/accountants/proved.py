@@ -106,9 +106,10 @@ def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
     """The directions to compose; one stands for both where they are mirror images."""
     out: list[tuple[Direction, Direct]] = []
     for direction in plan.adjacency.directions:
+        composition = Composition(plan.pairs(direction))
         rounds = ExactRounds.of(plan, direction)
         if all(rounds != other.rounds for _, other in out):
-            out.append((direction, Direct(rounds, Composition(plan.pairs(direction)))))
+            out.append((direction, Direct(rounds, composition)))
     return out
 
 

@@ -2,7 +2,8 @@
 
 Abadi et al. 2016 (arXiv 1607.00133), Mironov 2017 (arXiv 1702.07476); for the sampled Gaussian Mironov, Talwar, Zhang
 2019 (arXiv 1908.10530), here with moments by quadrature at any real order. Converted at the best real order by Canonne,
-Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12).
+Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12). Batches of fixed size drawn without replacement: Wang, Balle,
+Kasiviswanathan 2019 (arXiv 1808.00087, Theorem 27), a bound on the moments of a round that needs no dominating pair.
 
 Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: one moment of the loss is
 all that it keeps, so that it overstates epsilon, by some 5 to 15 % as a rule and by far more where large losses are
@@ -15,14 +16,16 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant, renyi_compositions
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import TINY, next_down, next_up
-from hockeystick.pairs import Composition
+from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
 from hockeystick.plan import Plan
 
+PATIENCE = 10.0  # seconds
 PURE = math.inf  # the order at which the Renyi divergence is the largest loss
 
 
@@ -50,12 +53,20 @@ class RdpAccountant(Accountant):
         return DeltaUpperBound(upper, self.name, direction.value, found.order, log_delta=log)
 
 
-def _worst(plan: Plan, ask: Callable[[Composition], RenyiBound]) -> tuple[Direction, RenyiBound]:
-    found = [(direction, ask(composition)) for direction, composition in compositions(plan)]
+def _worst(plan: Plan, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
+    found = []
+    for direction, composition in renyi_compositions(plan):
+        seconds = sum(curve.seconds for curve, _ in composition.rounds)
+        if seconds > PATIENCE:
+            raise NotApplicableError(
+                f"the moments of {len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; "
+                "give fewer kinds, for one by rounding the noise down to fewer values"
+            )
+        found.append((direction, ask(composition)))
     return max(found, key=lambda item: item[1].value)
 
 
-def _epsilon(composition: Composition, delta: float) -> RenyiBound:
+def _epsilon(composition: RenyiComposition, delta: float) -> RenyiBound:
     infinite = composition.infinite_mass_ends[1]
     pure = RenyiBound(composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf, PURE)
     if delta <= infinite or not composition.rounds:
@@ -64,7 +75,7 @@ def _epsilon(composition: Composition, delta: float) -> RenyiBound:
     return min(found, pure, key=lambda bound: bound.value)
 
 
-def _log_delta(composition: Composition, epsilon: float) -> RenyiBound:
+def _log_delta(composition: RenyiComposition, epsilon: float) -> RenyiBound:
     if composition.largest_loss is not None and epsilon >= composition.largest_loss[1]:
         found = RenyiBound(-math.inf, PURE)
     else:

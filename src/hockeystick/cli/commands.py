@@ -9,12 +9,13 @@ from typing import Any
 import click
 
 from hockeystick import __version__, domains
-from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.group import PROGRAM, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
 from hockeystick.errors import InvalidInputError
+from hockeystick.plan import Plan
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -27,6 +28,26 @@ def main(context: click.Context) -> None:
     """What your differential privacy really costs: certified bounds on epsilon and delta."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _options(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    """NAME=VALUE, as often as wanted, as numbers by name."""
+    found: dict[str, float] = {}
+    for text in given:
+        name, _, value = text.partition("=")
+        key = name.strip().replace("-", "_")
+        try:
+            number = float(value)
+        except ValueError:
+            raise InvalidInputError(
+                f"--option must be NAME=NUMBER, such as eps_error=0.01; received {domains.shown(text)}"
+            ) from None
+        if not key:
+            raise InvalidInputError(f"--option must be NAME=NUMBER; received {domains.shown(text)}, without a name")
+        if key in found:
+            raise InvalidInputError(f"--option {key} is given twice; give it once", key)
+        found[key] = number
+    return found
 
 
 def _question(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +63,14 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Widest relative width wanted of the interval; smaller takes longer.",
     )(command)
     command = click.option(
+        "--option",
+        "options",
+        multiple=True,
+        callback=_options,
+        metavar="NAME=NUMBER",
+        help="An option of the accountant; as often as it has some.",
+    )(command)
+    command = click.option(
         "--accountant", default="auto", metavar="NAME", show_default=True, help="Route; see `hockeystick accountants`."
     )(command)
     return plan_source(command)
@@ -54,6 +83,7 @@ def epsilon(
     plan: str | None,
     delta: float | None,
     accountant: str,
+    options: dict[str, float],
     gap: float | None,
     proof: bool,
     as_json: bool,
@@ -66,12 +96,11 @@ def epsilon(
     from hockeystick.report import epsilon_answer, epsilon_json, print_answer
 
     chosen = chosen_plan(plan, flags)
-    target = chosen.delta_target if delta is None else delta
-    if target is None:
-        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    target = _target(chosen, delta)
     with flag_names(), progress("computing epsilon"):
         _check_gap(gap)
-        bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof)
+        accountant_named(accountant, proof, options)  # names an option that it does not have
+        bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
         _print_json(epsilon_json(chosen, target, bound))
     else:
@@ -82,7 +111,14 @@ def epsilon(
 @_question
 @click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
 def delta(
-    plan: str | None, epsilon: float, accountant: str, gap: float | None, proof: bool, as_json: bool, **flags: Any
+    plan: str | None,
+    epsilon: float,
+    accountant: str,
+    options: dict[str, float],
+    gap: float | None,
+    proof: bool,
+    as_json: bool,
+    **flags: Any,
 ) -> None:
     """Certified bounds on delta at an epsilon.
 
@@ -93,11 +129,45 @@ def delta(
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
         _check_gap(gap)
-        bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof)
+        accountant_named(accountant, proof, options)  # names an option that it does not have
+        bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
         _print_json(delta_json(chosen, epsilon, bound))
     else:
         print_answer(delta_answer(chosen, epsilon, bound))
+
+
+@main.command()
+@plan_source
+@_as_json
+@click.option("--delta", type=float, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
+@click.option("--epsilon", type=float, metavar="NUMBER", help="Compare deltas at this epsilon.")
+def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
+    """All accountants on one plan, side by side.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
+    marked ~, may lie on either side of the truth.
+    """
+    from hockeystick.report import comparison_json, delta_entry, epsilon_entry, exact, print_comparison
+
+    chosen = chosen_plan(plan, flags)
+    if epsilon is not None and delta is not None:
+        raise InvalidInputError("give --delta, to compare epsilons, or --epsilon, to compare deltas; received both")
+    quantity, given = ("epsilon", "delta") if epsilon is None else ("delta", "epsilon")
+    with flag_names():
+        if epsilon is None:
+            at = domains.open_probability(_target(chosen, delta), given, "the target delta")
+        else:
+            at = domains.epsilon(epsilon, given, "the target epsilon")
+    entries = []
+    with progress("comparing") as say:
+        for number, accountant in enumerate(ACCOUNTANTS.values(), start=1):
+            say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
+            entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
+    if as_json:
+        _print_json(comparison_json(quantity, {given: at}, entries))
+    else:
+        print_comparison(f"{quantity} at {given} = {exact(at)}", entries)
 
 
 @main.command()
@@ -166,6 +236,13 @@ def schema() -> None:
     from hockeystick.planfile import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
+
+
+def _target(plan: Plan, delta: float | None) -> float:
+    target = plan.delta_target if delta is None else delta
+    if target is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    return target
 
 
 def _check_gap(gap: float | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,13 @@ class _Spinner:
                 self._status = Status(self._text, console=Console(stderr=True))
                 self._status.start()
 
+    def say(self, text: str) -> None:
+        """Another text from now on."""
+        with self._lock:
+            self._text = text
+            if self._status is not None:
+                self._status.update(text)
+
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
@@ -41,17 +48,20 @@ class _Spinner:
 
 
 @contextmanager
-def progress(text: str) -> Iterator[None]:
-    """Show ``text`` on standard error while the block runs; nothing if it is short or standard error is no terminal."""
+def progress(text: str) -> Iterator[Callable[[str], None]]:
+    """Show ``text`` on standard error while the block runs; nothing if it is short or standard error is no terminal.
+
+    The block gets a function that changes the text.
+    """
     if not sys.stderr.isatty():
-        yield
+        yield lambda text: None
         return
     spinner = _Spinner(text)
     timer = threading.Timer(PATIENCE, spinner.start)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        yield spinner.say
     finally:
         timer.cancel()
         spinner.stop()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import AT_LEAST_ZERO, PROBABILITY_BELOW_ONE, check_fields
+from hockeystick.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
@@ -33,7 +33,7 @@ class ApproximateDP(Mechanism):
     (-0.1, 0.1)
     """
 
-    epsilon: Annotated[float, AT_LEAST_ZERO.of("the guarantee's epsilon")]
+    epsilon: Annotated[float, ROUND_EPSILON.of("the guarantee's epsilon")]
     delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the guarantee's delta")]
 
     name: ClassVar[str] = "approximate-dp"
@@ -41,6 +41,9 @@ class ApproximateDP(Mechanism):
     sampled_replacement: ClassVar[Claim] = Claim(
         Status.REFUSED,
         "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
+    )
+    sampled_without_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
     )
 
     def __post_init__(self) -> None:

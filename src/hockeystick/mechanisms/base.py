@@ -19,10 +19,11 @@ from hockeystick.pairs.poisson import BasePair
 
 
 class Status(StrEnum):
-    """How good a dominating pair is."""
+    """How good a dominating pair is, or what there is in place of one."""
 
     TIGHT = "tight"
     UPPER = "upper"
+    RENYI = "renyi"
     REFUSED = "refused"
 
 
@@ -41,11 +42,15 @@ class Mechanism(ABC):
         name: the plan file's name for it.
         claims: what is proven of its pair in each direction, unsampled.
         sampled_replacement: what is proven of its pair under Poisson sampling when one record is replaced.
+        sampled_without_replacement: what is proven for batches of fixed size when one record is replaced.
     """
 
     name: ClassVar[str]
     claims: ClassVar[Mapping[Direction, Claim]]
     sampled_replacement: ClassVar[Claim]
+    sampled_without_replacement: ClassVar[Claim] = Claim(
+        Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 (arXiv 1808.00087), Theorem 27: by the accountant rdp alone"
+    )
 
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
@@ -61,7 +66,7 @@ class Mechanism(ABC):
 
     @property
     def unsampled_only(self) -> str | None:
-        """Why this instance may not be sampled, or ``None``."""
+        """Why this instance may not be sampled in a way that asks for the contribution of one record, or ``None``."""
         return None
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import POSITIVE, check_fields
+from hockeystick.domains import MAGNITUDE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonSubstitutionPair
@@ -22,8 +22,8 @@ class Gaussian(Mechanism):
     Args:
         noise_multiplier: standard deviation of the noise divided by C; greater than 0.
         replace_one_distance: how far replacing a record can move the vector, in units of C: 2 (two contributions in
-            opposite directions), or 1 if C was computed for replacement already. Only for unsampled rounds under
-            ``replace-one``.
+            opposite directions), or 1 if C was computed for replacement already. Only under ``replace-one``,
+            and not with Poisson sampling.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -34,7 +34,7 @@ class Gaussian(Mechanism):
     GaussianPair(mu=1.0)
     """
 
-    noise_multiplier: Annotated[float, POSITIVE.of("standard deviation of the noise / norm bound C of one record")]
+    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "gaussian"

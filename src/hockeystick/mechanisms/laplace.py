@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import POSITIVE, check_fields
+from hockeystick.domains import MAGNITUDE, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.pairs import LaplacePair
@@ -30,7 +30,7 @@ class Laplace(Mechanism):
     LaplacePair(distance=1.0, scale=10.0)
     """
 
-    scale: Annotated[float, POSITIVE.of("noise scale b / L1 bound of one record")]
+    scale: Annotated[float, MAGNITUDE.of("noise scale b / L1 bound of one record")]
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "laplace"

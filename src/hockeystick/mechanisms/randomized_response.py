@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.domains import AT_LEAST_ZERO, check_fields
+from hockeystick.domains import ROUND_EPSILON, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
@@ -30,7 +30,7 @@ class RandomizedResponse(Mechanism):
     (-0.5, 0.5)
     """
 
-    epsilon: Annotated[float, AT_LEAST_ZERO.of("log-odds of the true answer")]
+    epsilon: Annotated[float, ROUND_EPSILON.of("log-odds of the true answer")]
 
     name: ClassVar[str] = "randomized-response"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)

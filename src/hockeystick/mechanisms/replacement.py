@@ -22,8 +22,8 @@ def sampling_reason(distance: float) -> str | None:
     if distance == FULL_DISTANCE:
         return None
     return (
-        "replace_one_distance = 1 cannot be combined with sampling: a bound on the distance alone does not give the "
-        "mixture pair; "
+        "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
+        "give the mixture pair; "
         "leave the key out and give noise_multiplier relative to the norm bound of one record"
     )
 

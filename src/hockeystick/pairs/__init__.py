@@ -6,13 +6,14 @@ mechanisms is dominated by the product of their pairs (Theorem 10 there), so all
 its pair in each direction.
 """
 
-from hockeystick.pairs.base import Atoms, DominatingPair, SmoothPart
+from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve, SmoothPart
 from hockeystick.pairs.black_box import BlackBoxPair
-from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.substitution import PoissonSubstitutionPair
+from hockeystick.pairs.without_replacement import WithoutReplacementCurve
 
 __all__ = [
     "Atoms",
@@ -24,5 +25,8 @@ __all__ = [
     "PoissonAddPair",
     "PoissonRemovePair",
     "PoissonSubstitutionPair",
+    "RenyiComposition",
+    "RenyiCurve",
     "SmoothPart",
+    "WithoutReplacementCurve",
 ]

@@ -6,16 +6,19 @@ All arrays are one-dimensional float64; all masses are natural logarithms.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import concentrated
 from hockeystick.pairs.transform import AtomTransform, Transform
 
 Array = npt.NDArray[np.float64]
@@ -120,11 +123,58 @@ def rounding_of(loss: float) -> float:
     return 16 * UNIT_ROUNDOFF * abs(loss)
 
 
-class DominatingPair(ABC):
-    """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
+class RenyiCurve(ABC):
+    """What a Renyi bound asks of a round in one direction. A dominating pair has one; some rounds have nothing else.
 
-    Pairs are immutable values: equal pairs are interchangeable, and are merged by the composition.
+    Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
+
+    Attributes:
+        seconds: what the moments that one question asks for may take, where that is long enough to be counted.
     """
+
+    seconds: ClassVar[float] = 0.0
+
+    @property
+    @abstractmethod
+    def loss_range(self) -> tuple[float, float]:
+        """Infimum and supremum of the finite losses under P, or bounds on them; infinite where unbounded."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """``P(L = +inf)``."""
+        return 0.0
+
+    @property
+    def exact_supremum(self) -> Fraction | None:
+        """The largest finite loss as an exact number, where the parameters give one; they are read as the decimals
+        they print as."""
+        return None
+
+    @property
+    def supremum_error(self) -> float:
+        """Bound on the rounding of the upper end of :attr:`loss_range`."""
+        return rounding_of(self.loss_range[1])
+
+    @property
+    def transform(self) -> Transform | None:
+        """The characteristic function of the finite losses, where it is known."""
+        return None
+
+    @abstractmethod
+    def log_moment(self, t: float) -> float:
+        """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
+
+    @classmethod
+    def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
+        """An equivalent composition of curves of this family, given as (curve, count).
+
+        Families closed under composition fold many rounds into one; the others are returned as they are.
+        """
+        return rounds
+
+
+class DominatingPair(RenyiCurve):
+    """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``."""
 
     @property
     @abstractmethod
@@ -137,27 +187,11 @@ class DominatingPair(ABC):
         """The part with densities, if any."""
 
     @property
-    @abstractmethod
-    def loss_range(self) -> tuple[float, float]:
-        """Infimum and supremum of the finite losses under P; infinite where unbounded."""
-
-    @property
     def infinite_mass(self) -> float:
         """``P(L = +inf)``."""
         atoms = self.atoms
         at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
         return float(np.exp(at_infinity).sum())
-
-    @property
-    def exact_supremum(self) -> Fraction | None:
-        """The largest finite loss as an exact number, where the pair's parameters give one; they are read as
-        the decimals they print as."""
-        return None
-
-    @property
-    def supremum_error(self) -> float:
-        """Bound on the rounding of the upper end of :attr:`loss_range`."""
-        return rounding_of(self.loss_range[1])
 
     @property
     def transform(self) -> Transform | None:
@@ -168,18 +202,51 @@ class DominatingPair(ABC):
         """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""
         return None
 
-    @abstractmethod
-    def log_moment(self, t: float) -> float:
-        """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
+    @property
+    def worst_of(self) -> tuple[float, float] | None:
+        """``(epsilon, delta)``, where the pair is the worst one of all that satisfy it; see ``black_box.py``."""
+        return None
+
+    @property
+    def gdp_mu(self) -> float | None:
+        """mu, where the pair is that of N(mu, 1) against N(0, 1)."""
+        return None
+
+    @property
+    def limit_variance(self) -> float | None:
+        """What a round adds to mu^2 in the central limit theorem of many rounds, where it is known in closed form."""
+        return None
+
+    @property
+    def rho(self) -> float:
+        """A rho of zero-concentrated privacy, ``K(t) <= t (1 + t) rho`` for t > 0; see ``pairs/concentrated.py``."""
+        low, high = self.loss_range
+        if high == math.inf:
+            return math.inf
+        most = max(high + self.supremum_error, 0.0)
+        if low == -math.inf or np.isinf(self.atoms.loss).any():
+            return most
+        return min(most, concentrated.mutual(max(most, -low + rounding_of(low))))
+
+    @property
+    def mirrored_rho(self) -> float:
+        """That of (Q, P), where it is known."""
+        return math.inf
+
+    @property
+    def sampled_from(self) -> tuple[float, float] | None:
+        """``(rate, rho)`` of a Poisson-sampled pair: the sampling rate and the rho of a round that is not sampled."""
+        return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """That of the pair after Poisson sampling; asked only of pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
-    @classmethod
-    def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
-        """An equivalent composition of pairs of this family, given as (pair, count).
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
+        """``E_Q (dP/dQ)^i`` for i = 0, ..., most in the current decimal context, where there is a closed form.
 
-        Families closed under composition fold many rounds into one; the others are returned as they are.
+        All are of one pair, whose parameter lies a few units in the last place above this one's, so that it dominates
+        this one. Each to ``2 (i + 1)^2`` units in the last place beside what the exponent's own rounding makes.
         """
-        return rounds
+        return None

@@ -8,12 +8,15 @@ at -eps, Q its mirror image. With delta = 0 it is binary randomised response.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 
 
@@ -49,6 +52,29 @@ class BlackBoxPair(DominatingPair):
         """epsilon, as written."""
         return Fraction(repr(self.epsilon))
 
+    @property
+    def worst_of(self) -> tuple[float, float]:
+        """Both parameters."""
+        return self.epsilon, self.delta
+
+    @property
+    def rho(self) -> float:
+        """``epsilon tanh(epsilon / 2)``, of the finite losses."""
+        return concentrated.mutual(self.epsilon)
+
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.black_box(self.epsilon, self.delta, t)
+
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]] | None:
+        """``(e^(i eps) + e^((1 - i) eps)) / (1 + e^eps)``; none where some mass has infinite loss."""
+        return None if self.delta > 0 else self._ratio_moments
+
+    def _ratio_moments(self, most: int) -> list[Decimal]:
+        ratio = Decimal(next_up(self.epsilon, 4)).exp()
+        high, low, out = Decimal(1), ratio, []
+        for _ in range(most + 1):
+            out.append((high + low) / (1 + ratio))
+            high, low = high * ratio, low / ratio
+        return out

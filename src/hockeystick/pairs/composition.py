@@ -13,32 +13,33 @@ from fractions import Fraction
 from functools import cached_property
 
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.pairs.base import DominatingPair
+from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
 RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
 
 
-class Composition:
-    """The product of dominating pairs in one direction.
+class RenyiComposition:
+    """Rounds in one direction of which a Renyi curve is known: the curves add up (Mironov 2017, arXiv 1702.07476,
+    Proposition 1).
 
     Args:
-        rounds: (pair, count) with counts >= 0; equal pairs are merged, closed families folded.
+        rounds: (curve, count) with counts >= 0; equal curves are merged, closed families folded.
     """
 
-    def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
-        merged: dict[DominatingPair, int] = {}
-        for pair, count in rounds:
+    rounds: tuple[tuple[RenyiCurve, int], ...]
+
+    def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
+        merged: dict[RenyiCurve, int] = {}
+        for curve, count in rounds:
             if count:
-                merged[pair] = merged.get(pair, 0) + count
-        families: dict[type[DominatingPair], list[tuple[DominatingPair, int]]] = defaultdict(list)
-        for pair, count in merged.items():
-            families[type(pair)].append((pair, count))
-        self.rounds: tuple[tuple[DominatingPair, int], ...] = tuple(
-            item for family, items in families.items() for item in family.fold(items)
-        )
+                merged[curve] = merged.get(curve, 0) + count
+        families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
+        for curve, count in merged.items():
+            families[type(curve)].append((curve, count))
+        self.rounds = tuple(item for family, items in families.items() for item in family.fold(items))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Composition) and self.rounds == other.rounds
+        return isinstance(other, RenyiComposition) and self.rounds == other.rounds
 
     __hash__ = None  # type: ignore[assignment]  # compared, never kept in a set
 
@@ -93,3 +94,16 @@ class Composition:
         if Fraction(repr(above)) < high:
             above = next_up(above)
         return max(below, 0.0), max(above, 0.0)
+
+
+class Composition(RenyiComposition):
+    """The product of dominating pairs in one direction.
+
+    Args:
+        rounds: (pair, count) with counts >= 0; equal pairs are merged, closed families folded.
+    """
+
+    rounds: tuple[tuple[DominatingPair, int], ...]
+
+    def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
+        super().__init__(rounds)

@@ -8,13 +8,15 @@ up (Corollary 3.3 there).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.transform import QuadraticTransform
 
@@ -106,6 +108,26 @@ class GaussianPair(DominatingPair):
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
+    @property
+    def gdp_mu(self) -> float:
+        """mu."""
+        return self.mu
+
+    @property
+    def limit_variance(self) -> float:
+        """``mu^2``."""
+        return self.mu * self.mu
+
+    @property
+    def rho(self) -> float:
+        """``mu^2 / 2``."""
+        return concentrated.gaussian(self.mu)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.gaussian(self.mu, t)
@@ -114,6 +136,19 @@ class GaussianPair(DominatingPair):
         """By the trapezoid rule, else roughly from the unsampled moment."""
         rough = moment.mixture_add if add else moment.mixture_remove
         return min(self.sampled_transform(rate, add).log_moment(t), rough(self.log_moment, rate, t))
+
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
+        """``exp(mu^2 i (i - 1) / 2)``."""
+        return self._ratio_moments
+
+    def _ratio_moments(self, most: int) -> list[Decimal]:
+        mu = Decimal(next_up(self.mu, 4))
+        step, power, out = (mu * mu).exp(), Decimal(1), [Decimal(1)]
+        for _ in range(most):
+            out.append(out[-1] * power)
+            power *= step
+        return out
 
     @classmethod
     def fold(cls, rounds: Sequence[tuple[GaussianPair, int]]) -> Sequence[tuple[GaussianPair, int]]:

@@ -11,12 +11,15 @@ f_2(1 - f_1(a)) = f_{v_1 + v_2}(a). Repeat over the coordinates.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.poisson import mixed_loss, mixed_slope
@@ -117,9 +120,32 @@ class LaplacePair(DominatingPair):
         """Closed form."""
         return LaplaceTransform(self.theta)
 
+    @property
+    def rho(self) -> float:
+        """``theta - 1 + e^-theta``."""
+        return concentrated.laplace(self.theta)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
     def log_moment(self, t: float) -> float:
         """Closed form."""
         return moment.laplace(self.theta, t)
+
+    @property
+    def ratio_moments(self) -> Callable[[int], list[Decimal]]:
+        """Mironov 2017 (arXiv 1702.07476), Proposition 6."""
+        return self._ratio_moments
+
+    def _ratio_moments(self, most: int) -> list[Decimal]:
+        ratio = Decimal(next_up(self.theta, 4)).exp()
+        high, low, out = Decimal(1), 1 / ratio, [Decimal(1)]
+        for i in range(1, most + 1):
+            out.append((i * high + (i - 1) * low) / (2 * i - 1))
+            high, low = high * ratio, low / ratio
+        return out
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""

@@ -144,6 +144,11 @@ class MixtureEnvelope:
         change = self._rising * (1 - self._rising) - self._falling * (1 - self._falling)
         return power, p * self._law.mu * power * change / np.maximum(slope, 1e-300)
 
+    @property
+    def cost(self) -> float:
+        """The nodes, or next to nothing where there is no bound."""
+        return float(len(self._weight)) if self.usable else 1.0
+
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""
         out = np.zeros(len(edges))

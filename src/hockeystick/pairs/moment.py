@@ -76,7 +76,7 @@ def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> flo
     """
     k = base(t)
     power = 1 + t
-    return rounded_up(min(_log_mixture(rate, k), power * _log_mixture(rate, k / power)), power)
+    return rounded_up(min(log_mixture(rate, k), power * log_mixture(rate, k / power)), power)
 
 
 def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
@@ -84,7 +84,7 @@ def mixture_add(base: Callable[[float], float], rate: float, t: float) -> float:
 
     ``base(t)`` bounds the K of the swapped base pair, ``log E_Q Lambda^(-t)``.
     """
-    return rounded_up(min(_log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
+    return rounded_up(min(log_mixture(rate, base(t)), -t * math.log1p(-rate)), 1.0)
 
 
 def mixture_replace(mu: float, rate: float, t: float) -> float:
@@ -93,7 +93,7 @@ def mixture_replace(mu: float, rate: float, t: float) -> float:
     ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex, which gives the Gaussian at distance 2 mu with probability q; and
     the second mixture is at least (1 - q) times the law without the record.
     """
-    apart = _log_mixture(rate, gaussian(2 * mu, t))
+    apart = log_mixture(rate, gaussian(2 * mu, t))
     one_sided = mixture_remove(lambda order: gaussian(mu, order), rate, t) - t * math.log1p(-rate)
     return rounded_up(min(apart, one_sided), 1 + t)
 
@@ -129,7 +129,7 @@ def _log_sum(exponent: Array) -> float:
     return top + math.log(float(np.exp(exponent - top).sum()))
 
 
-def _log_mixture(rate: float, k: float) -> float:
+def log_mixture(rate: float, k: float) -> float:
     """``log(1 - q + q e^k)``."""
     if k > DIRECT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))

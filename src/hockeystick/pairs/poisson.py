@@ -49,6 +49,20 @@ class BasePair(Protocol):
         """Range of the base loss."""
         ...
 
+    def log_moment(self, t: float) -> float:
+        """An upper bound on ``log E_P [e^(tL); L < inf]``."""
+        ...
+
+    @property
+    def rho(self) -> float:
+        """Of zero-concentrated privacy."""
+        ...
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The same with P and Q exchanged."""
+        ...
+
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
         """The characteristic function after sampling, if known."""
         ...
@@ -153,6 +167,11 @@ class PoissonSmooth:
         return (low, high) if self.sign > 0 else (-high, -low)
 
 
+def limit_variance(base: BasePair, rate: float) -> float | None:
+    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 (arXiv 1911.11607)."""
+    return None if np.isinf(base.atoms.loss).any() else rate**2 * math.expm1(base.log_moment(1.0))
+
+
 def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:
     """Loss psi and log-mass of the mixture (1 - q) Q + q P at each atom."""
     with np.errstate(invalid="ignore"):
@@ -191,6 +210,21 @@ class PoissonRemovePair(DominatingPair):
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=False)
+
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.rho, super(PoissonRemovePair, self).rho)
+
+    @property
+    def limit_variance(self) -> float | None:
+        """That of either direction."""
+        return limit_variance(self.base, self.rate)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.rho
 
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
@@ -235,6 +269,21 @@ class PoissonAddPair(DominatingPair):
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=True)
+
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
+
+    @property
+    def limit_variance(self) -> float | None:
+        """That of either direction."""
+        return limit_variance(self.base, self.rate)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.mirrored_rho
 
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.base import DominatingPair
-from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.base import RenyiCurve
+from hockeystick.pairs.composition import RenyiComposition
 
 STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
 LOG_T_RANGE = (-90.0, 90.0)
@@ -39,7 +39,7 @@ def log_peak(t: float) -> float:
     return -math.log1p(t) - t * math.log1p(1 / t)
 
 
-def log_moment(composition: Composition, t: float, slack: float = 0.0) -> float:
+def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
     """A certified upper bound on K(t) of the composition; quicker where it may lie ``slack`` above."""
     if slack:
         share = slack / max(composition.count, 1)
@@ -51,11 +51,16 @@ def log_moment(composition: Composition, t: float, slack: float = 0.0) -> float:
     return math.fsum(parts) + SLACK * math.fsum(map(abs, parts))
 
 
-def renyi_epsilon(composition: Composition, log_delta: float, start: float = 1.0) -> RenyiBound:
+def renyi_epsilon(composition: RenyiComposition, log_delta: float, start: float = 1.0) -> RenyiBound:
     """An epsilon >= 0 at which the composition has at most that log delta, finite losses only; ``inf`` if none."""
+    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start)
+
+
+def epsilon_from(moment: Callable[[float], float], log_delta: float, start: float = 1.0) -> RenyiBound:
+    """The same from any upper bound on K."""
 
     def bound(t: float) -> float:
-        k = log_moment(composition, t)
+        k = moment(t)
         value = (k - log_delta + log_peak(t)) / t
         return value + SLACK * (abs(k) + abs(log_delta) + 2) / t
 
@@ -63,20 +68,28 @@ def renyi_epsilon(composition: Composition, log_delta: float, start: float = 1.0
     return RenyiBound(max(found.value, 0.0), found.order)
 
 
-def _quick(pair: DominatingPair, t: float, slack: float) -> float:
+def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
     transform = pair.transform
     return pair.log_moment(t) if transform is None else transform.upper(t, slack)
 
 
-def log_delta_from(composition: Composition, t: float, epsilon: float, slack: float = 0.0) -> float:
+def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
     """An upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
-    k = log_moment(composition, t, slack)
+    return _log_delta_at(log_moment(composition, t, slack), t, epsilon)
+
+
+def _log_delta_at(k: float, t: float, epsilon: float) -> float:
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
-def renyi_log_delta(composition: Composition, epsilon: float, start: float = 1.0) -> RenyiBound:
+def renyi_log_delta(composition: RenyiComposition, epsilon: float, start: float = 1.0) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-    found = _least(lambda t: log_delta_from(composition, t, epsilon), start)
+    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start)
+
+
+def log_delta_by(moment: Callable[[float], float], epsilon: float, start: float = 1.0) -> RenyiBound:
+    """The same from any upper bound on K."""
+    found = _least(lambda t: _log_delta_at(moment(t), t, epsilon), start)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.pairs import moment
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
@@ -127,6 +127,16 @@ class PoissonSubstitutionPair(DominatingPair):
     def transform(self) -> MixtureTransform:
         """By the trapezoid rule."""
         return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
+
+    @property
+    def rho(self) -> float:
+        """Of the farthest two components, at a distance of 2 mu: ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
+        return concentrated.gaussian(2 * self.mu)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the rho of a replacement without sampling."""
+        return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
         """By the trapezoid rule, else roughly."""

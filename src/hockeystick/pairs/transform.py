@@ -34,6 +34,11 @@ class Line(Protocol):
 class Envelope(Protocol):
     """How fast the characteristic function falls off."""
 
+    @property
+    def cost(self) -> float:
+        """Evaluations that one edge takes."""
+        ...
+
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; edges increase."""
         ...
@@ -72,6 +77,11 @@ class QuadraticTransform:
     def upper(self, t: float, slack: float) -> float:
         """Closed form."""
         return line_upper(self.line(t, 0.0, slack))
+
+    @property
+    def cost(self) -> float:
+        """A closed form."""
+        return 1.0
 
     def log_bound(self, edges: Array) -> Array:
         """``-mu^2 s^2 / 2``."""
@@ -123,6 +133,11 @@ class AtomTransform:
     def upper(self, t: float, slack: float) -> float:
         """The sum itself."""
         return line_upper(self.line(t, 0.0, slack))
+
+    @property
+    def cost(self) -> float:
+        """A closed form."""
+        return 1.0
 
     def log_bound(self, edges: Array) -> Array:
         """0: characteristic functions of lattice laws are periodic."""

@@ -2,26 +2,33 @@
 
 from hockeystick.report.answer import Answer, delta_answer, delta_json, epsilon_answer, epsilon_json
 from hockeystick.report.calibration import calibration_answer, calibration_json
+from hockeystick.report.comparison import Entry, comparison_json, delta_entry, epsilon_entry, sorted_entries
 from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
 from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
-from hockeystick.report.tables import print_accountants, print_answer, print_supported
+from hockeystick.report.tables import print_accountants, print_answer, print_comparison, print_supported
 
 __all__ = [
     "Answer",
+    "Entry",
     "calibration_answer",
     "calibration_json",
+    "comparison_json",
     "delta_answer",
+    "delta_entry",
     "delta_json",
     "epsilon_answer",
+    "epsilon_entry",
     "epsilon_json",
     "exact",
     "exp_down",
     "exp_up",
     "print_accountants",
     "print_answer",
+    "print_comparison",
     "print_supported",
     "round_down",
     "round_up",
+    "sorted_entries",
     "supported_json",
     "supported_markdown",
     "supported_rows",

@@ -63,12 +63,17 @@ def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
 
 def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
     """The object that ``hockeystick epsilon --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
-    return {"epsilon": _ends(bound), "delta": delta, **_common(plan, bound)}
+    return {"epsilon": finite_ends(bound), "delta": delta, **_common(plan, bound)}
 
 
 def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
     """The object that ``hockeystick delta --json`` prints; an end of ``log_delta`` is ``None`` where delta is 0."""
-    return {"delta": _ends(bound), "log_delta": _ends(bound.log_delta), "epsilon": epsilon, **_common(plan, bound)}
+    return {
+        "delta": finite_ends(bound),
+        "log_delta": finite_ends(bound.log_delta),
+        "epsilon": epsilon,
+        **_common(plan, bound),
+    }
 
 
 def _relation(bound: Said) -> str:
@@ -111,7 +116,8 @@ def _published(published: Mapping[str, Any]) -> str:
     return f"{text} ({'; '.join(origin)})" if origin else text
 
 
-def _ends(bound: Said) -> dict[str, float | None]:
+def finite_ends(bound: Said) -> dict[str, float | None]:
+    """The numbers by name, ``None`` where infinite: JSON has no infinity."""
     return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
 
 

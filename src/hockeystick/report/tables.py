@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hockeystick.report.answer import Answer
+from hockeystick.report.comparison import Entry, sorted_entries
 from hockeystick.report.supported import COLUMNS, supported_rows
 
 if TYPE_CHECKING:
@@ -32,6 +33,35 @@ def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
     _print_pairs(_console(), summaries)
 
 
+def print_comparison(headline: str, entries: Sequence[Entry]) -> None:
+    """The numbers of all accountants in one table, and the reasons of those that have none under it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    console.print(Text(headline, style="bold"))
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("accountant", "guarantee"):
+        table.add_column(column, overflow="fold")
+    for column in ("lower", "estimate", "upper", "seconds"):
+        table.add_column(column, no_wrap=True, justify="right")
+    ordered = sorted_entries(entries)
+    for entry in ordered:
+        if entry.answer is not None:
+            cells = (entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}")
+            table.add_row(*map(Text, cells))
+    if table.rows:
+        console.print(table)
+    for title, answered in (("Remarks", True), ("Not answered", False)):
+        reasons = [
+            (entry.name, entry.reason) for entry in ordered if entry.reason and (entry.answer is None) != answered
+        ]
+        if reasons:
+            console.print(Text(f"\n{title}", style="bold"))
+            _print_pairs(console, reasons)
+
+
 def print_supported() -> None:
     """The table of what is supported on standard output."""
     from rich.table import Table
@@ -41,7 +71,8 @@ def print_supported() -> None:
     for column in COLUMNS:
         table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, max_width=_WIDTHS.get(column))
     for row in supported_rows():
-        cells = (row.mechanism, row.sampling, row.where, row.claim.status.value, row.claim.source)
+        sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
+        cells = (row.mechanism, sampling, row.where, row.claim.status.value, row.claim.source)
         table.add_row(*map(Text, cells))
     _console().print(table)
 

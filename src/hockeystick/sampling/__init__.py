@@ -3,8 +3,9 @@
 from hockeystick.sampling.base import Sampling
 from hockeystick.sampling.none import NoSampling
 from hockeystick.sampling.poisson import Poisson
+from hockeystick.sampling.without_replacement import WithoutReplacement
 
-SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson)
+SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson, WithoutReplacement)
 """All schemes, in the order in which they are listed to people."""
 
-__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "Sampling"]
+__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "Sampling", "WithoutReplacement"]

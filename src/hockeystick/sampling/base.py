@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from hockeystick.adjacency import Direction
 from hockeystick.mechanisms.base import Claim, Mechanism
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import DominatingPair, RenyiCurve
 
 
 class Sampling(ABC):
@@ -18,11 +18,14 @@ class Sampling(ABC):
     Attributes:
         name: the plan file's name for it.
         assumption: one line for people: what the loader must do for the number to be valid.
+        distance_suffices: whether a bound on the distance that replacing a record makes is all that is asked of the
+            mechanism, and not a bound on the contribution of each record.
         key_rules: JSON Schema keywords that say which of its keys go together.
     """
 
     name: ClassVar[str]
     assumption: ClassVar[str]
+    distance_suffices: ClassVar[bool] = False
     key_rules: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
@@ -32,7 +35,15 @@ class Sampling(ABC):
 
     @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The dominating pair of one round; only where :meth:`claim` does not refuse."""
+        """The dominating pair of one round; only where :meth:`claim` does not refuse.
+
+        Raises:
+            UnsupportedError: a round of which nothing but a Renyi curve is known.
+        """
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
+        return self.pair(mechanism, direction)
 
     def keys(self) -> dict[str, Any]:
         """The plan-file keys that give this instance back, ``sampling`` itself apart."""

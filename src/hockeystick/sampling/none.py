@@ -17,6 +17,7 @@ class NoSampling(Sampling):
 
     name: ClassVar[str] = "none"
     assumption: ClassVar[str] = "every round sees the whole dataset; no amplification is claimed"
+    distance_suffices: ClassVar[bool] = True
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:

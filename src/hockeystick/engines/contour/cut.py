@@ -24,6 +24,7 @@ SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 START = 0.8  # of where a normal law would end
 RATIO = 2**0.2  # of edges next to each other
 EDGES = 8  # looked at together
+MAX_COST = 1e6  # edges times nodes: about half a second
 
 
 def cut(
@@ -45,12 +46,13 @@ def cut(
         most: points allowed.
 
     Raises:
-        NotApplicableError: the bounds do not fall far enough within that many points.
+        NotApplicableError: the bounds do not fall far enough within that many points, or it is too dear to find out.
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
-    while True:
+    most_looks = MAX_COST / (EDGES * sum(envelope.cost for envelope, _ in envelopes))
+    for _ in range(max(1, int(most_looks))):
         edges = first * RATIO ** np.arange(EDGES, dtype=np.float64)
         tails = _log_tails(edges, envelopes, step)
         if tails[-1] <= depth:
@@ -59,6 +61,7 @@ def cut(
         if edges[-1] > most * step:
             raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
         first = float(edges[-1])
+    raise NotApplicableError("where the characteristic function falls off is too dear to find")
 
 
 def _log_tails(edges: Array, envelopes: list[tuple[Envelope, int]], step: float) -> Array:

@@ -274,6 +274,8 @@ class _Contour:
         self._k, self._k_error = self._summed(lines, step, count)
         self._k_top = float(self._k[0].real + self._k_error[0])
         self._z = self.t + 1j * self.s
+        if float(self._k.real.max()) > self._k_top + 1.0:  # |m(t + is)| <= m(t): nothing but rounding is left
+            raise NotApplicableError("a characteristic function is out of reach")
         self._terms = np.exp(self._k - self._k_top) / (self._z * (1 + self._z))
         self._terms[1:] *= 2
         self._sizes = np.abs(self._terms)

@@ -19,7 +19,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 
 MAX_REACH = 300.0  # exponent by which a repair may scale a mass
-MAX_REPAIRS = 4_000  # knots that may be dropped one by one before giving up
+MAX_REPAIRS = 2_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
 SAFE = 1 - 1e-12  # pays for the rounding of a repair

@@ -21,12 +21,14 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh
 from hockeystick.engines.grid.hull import lower_hull
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # of the grid of a lower bound that are tried
+MAX_STEP = 700.0  # exponent
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
 CARE = 128  # roundings of what passed through a knot
 
@@ -78,12 +80,15 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     # where the lower end has too little to give, an outcome may belong beyond the upper end: to the next knot then
     beyond = np.minimum(2 * cells.shift - doubt, right)
     mass[1:] -= _scaled(beyond, step)
-    mass[2:] += _scaled(beyond[:-1], (step[:-1] * step[1:]) * (1 + 1e-12))
+    mass[2:] += _scaled(_scaled(beyond[:-1], step[:-1]), step[1:] * (1 + 1e-12))
     mass[2] += cells.below
     mass = np.maximum(mass, 0.0) * (1 + 16 * UNIT_ROUNDOFF)
     mass[-1] += len(mass) * cells.underflow
     points = cells.points
-    last = (cells.knots[-1:] + 1, _scaled(beyond[-1:], step[-1] * math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)))
+    over = math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)
+    last = (cells.knots[-1:] + 1, _scaled(_scaled(beyond[-1:], step[-1]), over))
+    if not (np.isfinite(mass).all() and np.isfinite(last[1]).all()):
+        raise NotApplicableError("the cells of a round are too wide for the tilt")
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
     return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
 
@@ -146,7 +151,7 @@ def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
     mass[1:-1] = p + rise + fall
     mass[:-2] -= rise / scale[:-1]
     mass[2:] -= _scaled(fall, scale[1:])
-    hull = lower_hull(mass, knots * mesh.h, mesh.t)
+    hull = lower_hull(mass, knots * mesh.h, mesh.t) if np.isfinite(mass).all() else None
     if hull is None:
         return None
     # the moves nearly cancel where much is lent on: each is known to a few roundings of what passed through the knot
@@ -167,8 +172,15 @@ def _rounded_down(cells: Cells, mesh: Mesh) -> Array:
 
 
 def _steps(cells: Cells, mesh: Mesh) -> Array:
-    """``e^(t width)`` of each cell: from the units of its lower end to those of its upper end."""
-    step: Array = np.exp(np.minimum(mesh.t * mesh.h * np.diff(cells.knots), 700.0))
+    """``e^(t width)`` of each cell: from the units of its lower end to those of its upper end.
+
+    Raises:
+        NotApplicableError: it would leave the range of a double.
+    """
+    lift = mesh.t * mesh.h * np.diff(cells.knots)
+    if not float(lift.max(initial=0.0)) <= MAX_STEP:
+        raise NotApplicableError("the cells of a round are too wide for the tilt")
+    step: Array = np.exp(lift)
     return step
 
 

@@ -99,7 +99,10 @@ class Run:
         if alone:  # more tilt than this puts all mass on one atom
             saddle = min(saddle, LATTICE_TILT / unit)
         self.t, self.window = self._tilt_and_window(saddle)
-        least = (self.window.high - self.window.low) / MAX_POINTS
+        width = self.window.high - self.window.low
+        if not 0 < width < math.inf:
+            raise NotApplicableError("the law of the loss cannot be told from a single point")
+        least = width / MAX_POINTS
         if self.t * least > MAX_LIFT:  # too fine for the memory: less tilt, then
             saddle *= MAX_LIFT / (self.t * least)
             self.t, self.window = self._tilt_and_window(saddle)

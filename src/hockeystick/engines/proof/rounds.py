@@ -18,7 +18,7 @@ from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, written
 from hockeystick.plan import Plan, Round
-from hockeystick.sampling import NoSampling, Poisson, Sampling
+from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
 
 ONE = Fraction(1)
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
@@ -236,10 +236,18 @@ def _poisson(sampling: Poisson) -> Fraction:
     return written(sampling.sample_rate)
 
 
+def _whole_batch(sampling: WithoutReplacement) -> Fraction:
+    return Fraction(sampling.batch_size, sampling.dataset_size)
+
+
 _READERS: Mapping[type[Mechanism], Reader] = {
     Gaussian: _gaussian,
     Laplace: _laplace,
     RandomizedResponse: _response,
     ApproximateDP: _black_box,
 }
-_RATES: Mapping[type[Sampling], Callable[[Any], Fraction]] = {NoSampling: _every_record, Poisson: _poisson}
+_RATES: Mapping[type[Sampling], Callable[[Any], Fraction]] = {
+    NoSampling: _every_record,
+    Poisson: _poisson,
+    WithoutReplacement: _whole_batch,  # at any other rate the round has no pair, and was refused before
+}

@@ -1,0 +1,73 @@
+"""``basic``: simple composition. An upper bound: epsilons add up, and so do deltas.
+
+Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 (doi 10.1007/11761679_29), Theorem 1; Dwork, Roth 2014 (doi
+10.1561/0400000042), Theorem 3.16: rounds that are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``.
+Every split of delta between the rounds gives a bound. Equal rounds get equal parts; between different kinds of rounds
+the part is chosen so that the sum of epsilons is small (all curves at the same price of delta). Each round's epsilon is
+read off its own privacy curve, the rounding of which is charged. At delta 0 the largest losses add up.
+
+Cost: one inversion of a privacy curve for each kind of round, whatever the number of rounds. Known failure: epsilon
+grows with the number of rounds where the truth grows with its square root; for DP-SGD it is hundreds of times too
+large. Deltas below e^-650 are answered by e^-650 unless they are 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
+from hockeystick.accountants.round_guarantee import Kinds, epsilons, guarantees, split
+from hockeystick.adjacency import Direction
+from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import Composition
+from hockeystick.plan import Plan
+
+
+class BasicAccountant(Accountant):
+    """Sums of per-round epsilons and deltas."""
+
+    name: ClassVar[str] = "basic"
+    summary: ClassVar[str] = "upper bound: epsilons and deltas of the rounds add up (simple composition)"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+        """The sum of per-round epsilons at a split of delta."""
+        self.refuse_gap(gap)
+        direction, found = worst(_subjects(plan), lambda subject: subject.epsilon(delta))
+        return epsilon_bound(self.name, direction, found)
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+        """The least delta whose bound on epsilon is good."""
+        self.refuse_gap(gap)
+        direction, found = worst(_subjects(plan), lambda subject: log_delta_of(subject.epsilon, epsilon))
+        return delta_bound(self.name, direction, found)
+
+
+class _Subject:
+    """One direction."""
+
+    def __init__(self, kinds: Kinds, composition: Composition) -> None:
+        self._kinds, self._composition = kinds, composition
+
+    def epsilon(self, delta: float) -> float:
+        if not self._kinds:
+            return 0.0
+        pure = self._composition.largest_loss
+        lost = math.fsum(count * kind.least_delta for kind, count in self._kinds)
+        best = pure[1] if pure is not None and next_up(lost, 4 if lost else 0) <= delta else math.inf
+        deltas = split(self._kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
+        if deltas is None:
+            return best
+        parts = zip(epsilons(self._kinds, deltas), self._kinds, strict=True)
+        total = math.fsum(epsilon * count for epsilon, (_, count) in parts)
+        return min(best, next_up(total, 4) if total > 0 else 0.0)
+
+
+def _subjects(plan: Plan) -> list[tuple[Direction, _Subject]]:
+    """Each direction's rounds, Gaussians not folded: that would be another theorem."""
+    return [
+        (direction, _Subject(guarantees(plan.pairs(direction), mutual=False), composition))
+        for direction, composition in compositions(plan)
+    ]

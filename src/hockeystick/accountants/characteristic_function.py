@@ -1,0 +1,276 @@
+"""``characteristic-function``: the analytical Fourier accountant. An estimate.
+
+Zhu, Dong, Wang 2022 (arXiv 2106.08567, Algorithm 1 and Section 5): the characteristic functions of the loss under P and
+under Q multiply under composition, and give the distribution functions by Levy's formula, in Gil-Pelaez's form
+
+    P(L > eps) = phi(0)/2 + (1/pi) int_0^inf Im(e^(-is eps) phi(s)) / s ds,
+
+so ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``. "Double quadrature": phi of one round by Gauss-Legendre nodes over
+its densities, the outer integral by Gauss-Legendre panels of about half a turn of the integrand, up to where ``|phi|``
+has died out. Losses that lie on a lattice (randomised response) have a periodic phi: there the inversion is the finite
+sum over one period, exact but for rounding.
+
+Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: two
+distribution functions, each good to about 1e-15 and one of them times e^eps, are subtracted: what remains of a small
+delta is noise, and such deltas are refused. Laws with atoms off a lattice (Laplace noise), and few rounds, have a phi
+that dies out too slowly, or never: refused too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.directions import estimated_delta, estimated_epsilon
+from hockeystick.accountants.tilted import reach_of
+from hockeystick.bounds import DeltaEstimate, Estimate
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.logarithm import log_one_plus
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.pairs.curve import PrivacyCurve
+from hockeystick.plan import Plan
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+LOG_DEAD = math.log(1e-17)  # of |phi|: what lies beyond does not count
+LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not count
+NODES = 16  # of a panel of the outer integral
+MAX_TERMS = 2e8  # nodes of the densities times points: about 10 s
+MAX_LATTICE = 1 << 20
+NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
+TOLERATED = 0.01  # noise as a part of delta
+SAME = 1e-12  # relative, of distances on a lattice
+
+
+class CharacteristicFunctionAccountant(Accountant):
+    """Both distribution functions of each direction, the maximum last."""
+
+    name: ClassVar[str] = "characteristic-function"
+    summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Estimate:
+        """The epsilon at which the difference of the distribution functions is delta."""
+        self.refuse_gap(gap)
+        return estimated_epsilon(plan, delta, self.name, _epsilon)
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaEstimate:
+        """The difference of the distribution functions."""
+        self.refuse_gap(gap)
+        return estimated_delta(plan, epsilon, self.name, _log_delta)
+
+
+class Tails(NamedTuple):
+    """``P(L > eps)`` and ``Q(L > eps)`` of the finite losses, and an epsilon beyond which there is nothing to see."""
+
+    at: Callable[[float], tuple[float, float]]
+    reach: float
+
+
+class Laws(NamedTuple):
+    """One round: losses, their weights under P and Q, the masses that P and Q have at finite losses, its count."""
+
+    losses: Array
+    p: Array
+    q: Array
+    p_total: float
+    q_total: float
+    times: int
+
+    def weights(self, side: int) -> Array:
+        """Under P (1) or Q (2)."""
+        return self.p if side == 1 else self.q
+
+    def total(self, side: int) -> float:
+        """Of P (1) or Q (2)."""
+        return self.p_total if side == 1 else self.q_total
+
+
+def _log_delta(composition: Composition, epsilon: float) -> float:
+    tails = tails_of(composition)
+    return math.log(_delta(tails, epsilon))
+
+
+def _epsilon(composition: Composition, delta: float) -> float:
+    from scipy.optimize import brentq
+
+    tails = tails_of(composition)
+    if _difference(tails, 0.0) <= delta:
+        return 0.0
+    if _difference(tails, tails.reach) > delta:
+        raise NotApplicableError(_noisy(delta, tails.reach))
+    epsilon = float(brentq(lambda at: _difference(tails, at) - delta, 0.0, tails.reach, xtol=1e-13, rtol=1e-13))
+    _delta(tails, epsilon)
+    return epsilon
+
+
+def _difference(tails: Tails, epsilon: float) -> float:
+    p, q = tails.at(epsilon)
+    return p - math.exp(epsilon) * q
+
+
+def _delta(tails: Tails, epsilon: float) -> float:
+    """delta, if it stands out from the noise of the two distribution functions."""
+    delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
+    if delta * TOLERATED <= NOISE * (1 + math.exp(min(epsilon, 700.0))):
+        raise NotApplicableError(_noisy(delta, epsilon))
+    return delta
+
+
+def _noisy(delta: float, epsilon: float) -> str:
+    noise = NOISE * (1 + math.exp(min(epsilon, 700.0)))
+    return (
+        f"the difference of two distribution functions leaves about {noise:.0e} of noise at epsilon {epsilon:.3g}, too "
+        f"much for a delta of {max(delta, 0.0):.0e}; raise delta, or use accountant 'contour' or 'grid'"
+    )
+
+
+def tails_of(composition: Composition) -> Tails:
+    """Both distribution functions of the composed loss.
+
+    Raises:
+        NotApplicableError: the characteristic function dies out too slowly, or never.
+    """
+    rounds = [_laws(composition, index) for index in range(len(composition.rounds))]
+    if all(pair.smooth is None for pair, _ in composition.rounds):
+        return _on_lattice(rounds)
+    return Inversion(rounds, *_panels(composition, rounds)).tails
+
+
+def _laws(composition: Composition, index: int) -> Laws:
+    pair, count = composition.rounds[index]
+    losses, log_p = PrivacyCurve(pair).nodes
+    log_q = log_p - losses
+    keep = np.maximum(log_p, log_q) > LOG_LIGHT
+    atoms = pair.atoms
+    unseen = float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
+    return Laws(losses[keep], np.exp(log_p[keep]), np.exp(log_q[keep]), 1 - pair.infinite_mass, 1 - unseen, count)
+
+
+def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]:
+    """Reach of the sum, and how wide a panel may be: half a turn or so of ``e^(is (L - eps))``."""
+    stays = sum(
+        count * math.log(max(float(np.exp(pair.atoms.finite().log_p).sum()), 1e-300))
+        for pair, count in composition.rounds
+    )
+    if stays > LOG_DEAD:
+        raise NotApplicableError(
+            "the characteristic function never dies out: atoms of the loss that lie on no lattice (as Laplace noise "
+            "has them); use accountant 'contour' or 'grid'"
+        )
+    reach = reach_of(composition, -LOG_DEAD)
+    return reach, 3.0 / reach
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """The outer integral.
+
+    Attributes:
+        rounds: what is composed.
+        reach: half-width outside which the sum has no mass that counts.
+        width: of a panel.
+    """
+
+    rounds: list[Laws]
+    reach: float
+    width: float
+
+    @property
+    def tails(self) -> Tails:
+        """Gil-Pelaez's formula for both laws."""
+        s, weight, p, q = self.values
+        p_total, q_total = (math.prod(law.total(side) ** law.times for law in self.rounds) for side in (1, 2))
+
+        def at(epsilon: float) -> tuple[float, float]:
+            turn = np.exp(-1j * s * epsilon)
+            above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
+            return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
+
+        return Tails(at, self.reach)
+
+    @cached_property
+    def values(self) -> tuple[Array, Array, ComplexArray, ComplexArray]:
+        """Points s, weights of the rule over s, and both characteristic functions there, up to where they have died."""
+        unit, rule_weight = rule(NODES)
+        nodes = sum(len(law.losses) for law in self.rounds)
+        block = max(int(2e6 / (nodes * NODES)), 1)  # panels
+        parts: list[tuple[Array, Array, ComplexArray, ComplexArray]] = []
+        start, spent = 0, 0.0
+        while True:
+            middle = self.width * (start + np.arange(block) + 0.5)
+            s = (middle[:, None] + 0.5 * self.width * unit).ravel()
+            log_p, log_q = (self._log_phi(s, side) for side in (1, 2))
+            parts.append((s, np.tile(0.5 * self.width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
+            last = slice(-NODES, None)
+            if max(log_p.real[last].max(), log_q.real[last].max()) < LOG_DEAD:
+                break
+            start, spent = start + block, spent + len(s) * nodes
+            if spent > MAX_TERMS:
+                raise NotApplicableError(
+                    f"the characteristic function has not died out at s = {s[-1]:.3g}: too few rounds, too far from "
+                    "normal; use accountant 'contour' or 'grid'"
+                )
+        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        return joined[0], joined[1], joined[2], joined[3]
+
+    def _log_phi(self, s: Array, side: int) -> ComplexArray:
+        """``sum k log phi``; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
+        out = np.zeros(len(s), dtype=np.complex128)
+        for law in self.rounds:
+            weight, total = law.weights(side), law.total(side)
+            half = 0.5 * np.multiply.outer(s, law.losses)
+            sine = np.sin(half)
+            moved = np.empty(len(s), dtype=np.complex128)
+            moved.real = np.square(sine) @ weight * (-2 / total)
+            moved.imag = (sine * np.cos(half)) @ weight * (2 / total)
+            log_size, angle, _ = log_one_plus(moved)
+            out += law.times * (np.maximum(log_size, -700.0) + math.log(total) + 1j * angle)
+        return out
+
+
+def _on_lattice(rounds: list[Laws]) -> Tails:
+    """Over one period: ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``."""
+    gaps = [float(gap) for law in rounds for gap in np.diff(np.sort(law.losses)) if gap > 0]
+    step = min(gaps, default=1.0)
+    places = [(law.losses - law.losses.min()) / step for law in rounds]
+    off = max(float(np.abs(place - np.rint(place)).max()) for place in places)
+    points = 1 + sum(law.times * int(np.rint(place.max())) for law, place in zip(rounds, places, strict=True))
+    if off > SAME or points > MAX_LATTICE:
+        raise NotApplicableError(
+            "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic "
+            "function never dies out; use accountant 'contour' or 'grid'"
+        )
+    base = math.fsum(law.times * float(law.losses.min()) for law in rounds)
+    losses = base + step * np.arange(points)
+    p, q = (_lattice_masses(rounds, places, points, side) for side in (1, 2))
+
+    def at(epsilon: float) -> tuple[float, float]:
+        above = losses > epsilon
+        return float(p[above].sum()), float(q[above].sum())
+
+    return Tails(at, float(losses[-1]))
+
+
+def _lattice_masses(rounds: list[Laws], places: list[Array], points: int, side: int) -> Array:
+    from scipy.fft import irfft, rfft
+
+    product = np.ones(points // 2 + 1, dtype=np.complex128)
+    for law, place in zip(rounds, places, strict=True):
+        mass = np.zeros(points)
+        np.add.at(mass, np.rint(place).astype(np.int64), law.weights(side))
+        phi = rfft(mass)
+        with np.errstate(divide="ignore"):
+            log_size = law.times * np.log(np.abs(phi))
+        product *= np.exp(log_size + 1j * law.times * np.angle(phi))
+    masses: Array = irfft(product, points)
+    return masses

@@ -1,0 +1,126 @@
+"""``connect-the-dots``: the privacy curve of one round, discretised above and below, composed by FFT. Two-sided.
+
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 (arXiv 2207.04380, Section 4): between the points ``(e^eps_i,
+delta(eps_i))`` the curve is replaced by its chords; that is the curve of the tightest law with losses at the eps_i that
+dominates the round. The optimistic law is the polygon of tangents taken in the middle of the cells, its convex hull
+(``accountants/dots.py``, with proofs). Both are composed as they are: a round that dominates, composed, dominates.
+
+With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses and the tangents take ``k h^2
+/ 12`` away, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a
+third above the lower end.
+
+Cost: ``n log n`` in the points n of the lattice: the range of the sum of all rounds over the gap, about
+``sqrt(k) / h``.
+Known failure: the width grows as ``k h^2``, so that the gap has to shrink as ``1 / sqrt(k)``, which a million rounds
+of a narrow law can no longer afford.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick import domains
+from hockeystick.accountants.bracket import BracketAccountant, Ends
+from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
+from hockeystick.accountants.lattice import (
+    MAX_POINTS,
+    LatticeSum,
+    Laws,
+    compose,
+    epsilon_above,
+    epsilon_below,
+    points_of,
+    tilt_for_delta,
+    tilt_for_epsilon,
+    window_of,
+)
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import renyi_epsilon, renyi_log_delta
+
+DEFAULT_INTERVAL = 1e-4
+WIDTH = 1e-4  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
+FEW_POINTS = 1 << 20  # to which the default gap is widened
+BELOW_TARGET = 30.0  # log of how much less than delta all rounds together leave out at the top
+LEAST_LOG_FLOOR = -680.0  # of the mass left out: within the range of a double
+MAX_ORDER = 1e4  # of the error law: of a bounded loss near its end the order says nothing
+LEFT_OUT = "delta is within what the lattice leaves out at the top"
+REMEDY = "leave the option interval out, or set it {factor:.0f} times as wide"
+
+
+@dataclass(frozen=True)
+class ConnectTheDotsAccountant(BracketAccountant):
+    """Chords above, tangents below.
+
+    Args:
+        interval: gap of the lattice of losses. Left out, it is 1e-4, or what the error law asks for a relative width of
+            1e-4 if that is less; and it is widened where a million points would not do. With atoms it may be a little
+            less than was asked, so that they lie on the lattice.
+    """
+
+    interval: Annotated[float | None, domains.POSITIVE.of("gap of the lattice of losses")] = None
+
+    name: ClassVar[str] = "connect-the-dots"
+    summary: ClassVar[str] = "certified: chords and tangents of the privacy curve on a lattice, composed by FFT"
+    lean: ClassVar[float] = 1 / 3
+
+    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+        """Where the upper law's delta is at most the target, and where the lower law's is above it."""
+        log_delta = math.log(delta)
+        guess = renyi_epsilon(composition, log_delta)
+        total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, above=True)
+        tilt = tilt_for_delta(total, log_delta)
+        upper, lower = self._sums(composition, total, log_delta, tilt)
+        high = epsilon_above(upper, log_delta)
+        return Ends(epsilon_below(lower, log_delta), high, LEFT_OUT if math.isinf(high) else None)
+
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        """Read off both sums."""
+        guess = renyi_log_delta(composition, epsilon)
+        target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
+        total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, above=True)
+        upper, lower = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
+        return Ends(lower.lower(epsilon), upper.upper(epsilon))
+
+    def _gap(self, composition: Composition, log_delta: float, epsilon: float, order: float) -> float:
+        pairs = [pair for pair, _ in composition.rounds]
+        size = max(epsilon, 1 / order) if math.isfinite(order) else epsilon
+        needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
+        gap = self.interval or min(DEFAULT_INTERVAL, needed)
+        ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
+        widest = max(high - low for low, high in ranges)
+        if self.interval is None:
+            gap = max(gap, widest / FEW_POINTS, sum(high - low for low, high in ranges) / (4 * FEW_POINTS))
+        elif widest / gap > MAX_POINTS:
+            raise NotApplicableError(
+                f"one round would need {widest / gap:.1e} lattice points, more than {MAX_POINTS:.1e}: "
+                + REMEDY.format(factor=math.ceil(widest / gap / FEW_POINTS))
+            )
+        return commensurable_gap(pairs, gap)
+
+    def _sums(
+        self, composition: Composition, above: Laws, log_delta: float, tilt: float
+    ) -> tuple[LatticeSum, LatticeSum]:
+        """The composition above and below; at a wider gap if that was left to this method."""
+        window = window_of(above, tilt)
+        gap = above[0][0].gap
+        factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
+        if self.interval is None and factor > 1:
+            gap = commensurable_gap([pair for pair, _ in composition.rounds], factor * gap)
+            above = _laws(composition, gap, log_delta, above=True)
+            window = window_of(above, tilt)
+        below = _laws(composition, gap, log_delta, above=False)
+        remedy = REMEDY.format(factor=math.ceil(points_of(window, gap) / FEW_POINTS))
+        return compose(above, tilt, window, remedy), compose(below, tilt, window, remedy)
+
+
+def _floor(composition: Composition, log_delta: float) -> float:
+    return max(log_delta - BELOW_TARGET - math.log(composition.count), LEAST_LOG_FLOOR)
+
+
+def _laws(composition: Composition, gap: float, log_delta: float, above: bool) -> Laws:
+    floor = _floor(composition, log_delta)
+    build = law_above if above else law_below
+    return [(build(pair, knots_of(pair, gap, floor)), count) for pair, count in composition.rounds]

@@ -1,0 +1,276 @@
+"""From the privacy curve of one round to lattice laws above and below it, second order in the gap.
+
+As a function of ``alpha = e^eps`` delta, ``E_P (1 - alpha e^-L)_+``, is convex, 1 at 0 and non-increasing; every such
+function belongs to a law of L, whose mass at a kink alpha is alpha times the jump of the slope there. With another loss
+M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another one
+everywhere still does so after composition. With knots ``alpha_i = e^(first + i gap)``:
+
+- **Above** (Doroshenko et al. 2022, arXiv 2207.04380, Section 4: connect the dots). Let ``u_i >= delta(alpha_i)``,
+  the computed delta plus its rounding error. The lower convex hull of (0, 1), the points (alpha_i, u_i) and a flat end
+  is the largest convex function below these points; delta is one of those, so that the hull lies above it.
+- **Below.** Any event E gives a line ``P(E) - alpha Q(E) <= delta(alpha)``; with E = {L > m}, m the middle of a cell,
+  it is a tangent. Let ``g_i`` be the lesser of the lines of the two cells beside knot i. In each cell the chord between
+  its two points lies below the cell's own line, hence below delta; so does the lower convex hull of all of them, which
+  has its kinks on the lattice. Merging outcomes beyond repair would need a loss of 0, which is on the lattice of every
+  pair but those with atoms; there the curve below may fall under ``1 - alpha``, as when losses are rounded down.
+
+Left of ``eps = 0`` the curves are held as ``delta - (1 - alpha) = e^eps Q(L <= eps) - P(L <= eps)``, small where delta
+is near 1; a linear function does not change the jumps of slopes.
+
+Rounding. Errors of delta go into the points, up above and down below. Those of forming jumps from points go into the
+masses, likewise: masses too large give a curve above, masses too small one below.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.lattice import LatticeLaw
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair
+from hockeystick.pairs.curve import PrivacyCurve
+
+Array = npt.NDArray[np.float64]
+
+JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
+ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative: how near an atom has to be to count as on a lattice point
+FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
+
+
+class Knots(NamedTuple):
+    """The lattice ``first + j gap``, j < n, on which a round is discretised."""
+
+    first: float
+    gap: float
+    n: int
+
+    @property
+    def losses(self) -> Array:
+        """Shape (n,)."""
+        losses: Array = self.first + self.gap * np.arange(self.n, dtype=np.float64)
+        return losses
+
+
+def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
+    """Losses outside which P has at most ``e^log_floor`` on either side."""
+    atoms = pair.atoms.finite()
+    found: list[float] = atoms.loss[np.isfinite(atoms.log_p)].tolist()
+    if pair.smooth is not None:
+        found += pair.smooth.loss(np.array(pair.smooth.support(log_floor))).tolist()
+    low, high = pair.loss_range
+    return max(float(min(found)), low), min(float(max(found)), high)
+
+
+def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
+    """The gap, or a little less, such that both atoms of the first pair that has two of them lie on its lattice."""
+    for pair in pairs:
+        loss = pair.atoms.finite().loss
+        if len(loss) >= 2 and loss.max() > loss.min():
+            apart = float(loss.max() - loss.min())
+            return apart / math.ceil(apart / gap)
+    return gap
+
+
+def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
+    """Knots over the range of a pair, one of them on its highest atom, or else on 0, and one more above it."""
+    low, high = loss_range(pair, log_floor)
+    atoms = pair.atoms.finite().loss
+    on = float(atoms.max()) if len(atoms) else 0.0
+    below = max(math.ceil((on - low) / gap * (1 - 1e-12)), 1)
+    above = max(math.ceil((high - on) / gap * (1 - 1e-12)), 0)
+    return Knots(on - below * gap, gap, below + above + 2)
+
+
+def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
+    """The connect-the-dots law: it dominates the pair."""
+    exact = _on_lattice(pair, knots, +1)
+    if exact is not None:
+        return exact
+    curve = PrivacyCurve(pair)
+    losses = knots.losses
+    left = losses < 0
+    delta, below = curve.delta(losses), _curve_below(curve, losses)
+    right_values = np.minimum.accumulate(delta + curve.delta_error(losses) + _misplaced(curve, losses, knots))
+    error = _below_error(curve, losses) + _misplaced(curve, losses, knots)
+    left_values = np.minimum.accumulate((np.maximum(below, 0.0) + error)[::-1])[::-1]
+    return _law(_Points(np.where(left, left_values, right_values), left, knots), +1)
+
+
+def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
+    """The law of the tangents: the pair dominates it."""
+    exact = _on_lattice(pair, knots, -1)
+    if exact is not None:
+        return exact
+    curve = PrivacyCurve(pair)
+    losses = knots.losses
+    left = losses < 0
+    middles = 0.5 * (losses[1:] + losses[:-1])
+    above, below = curve.above(middles), curve.below(middles)
+    infinite = pair.infinite_mass
+    size = _size(curve, middles, knots)
+
+    def delta_line(at: Array) -> Array:
+        """Of each cell's tangent, at its knot ``at``, rounded down."""
+        p, q = above[0] + infinite, _times_exp(above[1], at)
+        line: Array = p - q - size * (p + q)
+        return line
+
+    def rest_line(at: Array) -> Array:
+        """The same for ``delta - (1 - alpha)``."""
+        p, q = below[0], _times_exp(below[1], at)
+        line: Array = q - p - size * (p + q)
+        return line
+
+    # a tangent below 1 - alpha at its lower knot, or below the mass at infinity at its upper one, gives way to that
+    floor = infinite * (1 - 4 * UNIT_ROUNDOFF)
+    low, high = losses[:-1], losses[1:]
+    flat = (high >= 0) & (delta_line(high) < floor)
+    steep = (high <= 0) & (rest_line(low) < 0)
+    ends = []
+    for at, in_left in ((low, left[:-1]), (high, left[1:])):
+        rest = np.where(steep, 0.0, np.where(flat, floor + np.expm1(np.minimum(at, 700.0)), rest_line(at)))
+        delta = np.where(flat, floor, np.where(steep, -np.expm1(np.minimum(at, 0.0)), delta_line(at)))
+        ends.append(np.where(in_left, rest, delta))
+    values = np.empty(knots.n)
+    values[1:-1] = np.minimum(ends[1][:-1], ends[0][1:])
+    values[0] = min(ends[0][0], 0.0 if left[0] else -math.expm1(losses[0]))
+    values[-1] = min(ends[1][-1], floor)
+    return _law(_Points(values, left, knots), -1)
+
+
+@dataclass(slots=True)
+class _Points:
+    """Points of a curve over the knots; left of 0 less ``1 - alpha``."""
+
+    values: Array
+    left: npt.NDArray[np.bool_]
+    knots: Knots
+
+
+def _law(points: _Points, sign: int) -> LatticeLaw:
+    """The law of the lower convex hull, its masses rounded up (sign +1) or down."""
+    knots = points.knots
+    kept = _without_ends(points)
+    while True:
+        mass, error = _jumps(points, kept)
+        bad = mass <= 0  # on or above the chord of its neighbours: no corner of the hull
+        if bad.all():
+            bad[-1] = False
+        if not bad.any() or len(kept) == 1:
+            break
+        kept = kept[~bad]
+    out = np.zeros(knots.n)
+    out[kept] = np.maximum(mass + sign * error, 0.0)  # the jumps themselves are not negative
+    last = kept[-1]
+    infinite = max(float(points.values[last]), 0.0)
+    return LatticeLaw(knots.first, knots.gap, out, infinite)
+
+
+def _without_ends(points: _Points) -> npt.NDArray[np.intp]:
+    """The knots without those that the hull leaves out next to its first and its last point, found at a glance.
+
+    Of all lines from the last point, the one to the next corner has the largest slope; from the first, the least.
+    """
+    n, gap = points.knots.n, points.knots.gap
+    right = np.flatnonzero(~points.left)[:-1]
+    left = np.flatnonzero(points.left)[1:]
+    first, last = 0, n - 1
+    if len(right):
+        slopes = (points.values[-1] - points.values[right]) / -np.expm1((right - (n - 1)) * gap)
+        last = int(right[np.argmax(slopes)])
+    if len(left):
+        slopes = (points.values[left] - points.values[0]) / np.expm1(np.minimum(left * gap, 700.0))
+        first = int(left[-1 - np.argmin(slopes[::-1])])
+    return np.unique(np.concatenate([[0], np.arange(first, last + 1), [n - 1]]))
+
+
+def _jumps(points: _Points, kept: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    """``alpha_i`` times the jump of the slope at each point kept, and a bound on its rounding error."""
+    gap = points.knots.gap
+    value, left = points.values[kept], points.left[kept]
+    alpha = np.exp(np.minimum(points.knots.first + kept * gap, 700.0))
+    apart = np.diff(kept) * gap
+    crossing = left[:-1] & ~left[1:]
+    # both ends of a segment in the form of its lower one
+    shift = np.where(crossing, alpha[1:] - 1, 0.0)
+    rise = (value[1:] + shift) - value[:-1]
+    rise_error = np.where(crossing, 4 * UNIT_ROUNDOFF * (alpha[1:] + np.abs(value[1:]) + np.abs(value[:-1])), 0.0)
+    wide = np.expm1(np.minimum(apart, 700.0))
+    out = np.append(rise / wide, 0.0)
+    out_error = np.append(rise_error / wide, 0.0) + JUMP * (1 + np.append(apart, 0.0)) * np.abs(out)
+    grow = 1 + wide
+    first = value[0] if left[0] else value[0] - 1
+    into = np.append(first, out[:-1] * grow - np.where(crossing, alpha[1:], 0.0))
+    into_error = np.append(
+        4 * UNIT_ROUNDOFF, out_error[:-1] * grow + np.where(crossing, 8 * UNIT_ROUNDOFF * alpha[1:], 0.0)
+    )
+    if left[0]:
+        into_error[0] = 0.0
+    mass: Array = out - into
+    error: Array = out_error + into_error + JUMP * (np.abs(out) + np.abs(into))
+    return mass, error
+
+
+def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | None:
+    """The law itself, of atoms that all lie on the lattice."""
+    if pair.smooth is not None:
+        return None
+    atoms = pair.atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    loss, log_p = atoms.loss[seen], atoms.log_p[seen]
+    at = np.rint((loss - knots.first) / knots.gap).astype(np.intp)
+    slip = ON_LATTICE * (np.abs(loss) + abs(knots.first))
+    if (np.abs(loss - knots.first - at * knots.gap) > slip).any():
+        return None
+    mass = np.zeros(knots.n)
+    np.add.at(mass, at, np.exp(log_p) * (1 + sign * 8 * UNIT_ROUNDOFF * (4 + np.abs(log_p))))
+    infinite = pair.infinite_mass * (1 + sign * 4 * UNIT_ROUNDOFF)
+    return LatticeLaw(knots.first, knots.gap, mass, infinite, 2 * float(slip.max(initial=0.0)))
+
+
+def _curve_below(curve: PrivacyCurve, epsilon: Array) -> Array:
+    """``delta - (1 - e^eps)``."""
+    p, q = curve.below(epsilon)
+    rest: Array = _times_exp(q, epsilon) - p
+    return rest
+
+
+def _below_error(curve: PrivacyCurve, epsilon: Array) -> Array:
+    p, q = curve.below(epsilon)
+    error: Array = _roundings(curve, epsilon) * (p + _times_exp(q, epsilon))
+    return error
+
+
+def _misplaced(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
+    """What the rounding of a knot does to the curve: its slope in eps is at most the Q-mass on either side."""
+    q = np.minimum(curve.above(epsilon)[1], curve.below(epsilon)[1])
+    error: Array = _knot_roundings(epsilon, knots) * _times_exp(q, epsilon)
+    return error
+
+
+def _size(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
+    """Relative rounding error of the two masses at a threshold, taken to a knot beside it."""
+    return _roundings(curve, epsilon) + _knot_roundings(epsilon, knots)
+
+
+def _knot_roundings(epsilon: Array, knots: Knots) -> Array:
+    reach = abs(knots.first) + knots.gap * knots.n
+    return 4 * UNIT_ROUNDOFF * (np.abs(epsilon) + reach)
+
+
+def _roundings(curve: PrivacyCurve, epsilon: Array) -> Array:
+    smooth = curve.pair.smooth
+    x = np.zeros_like(epsilon) if smooth is None else smooth.outcome(epsilon)
+    size: Array = (32 + np.square(np.minimum(np.abs(x), FARTHEST)) + np.abs(epsilon)) * UNIT_ROUNDOFF
+    return size
+
+
+def _times_exp(q: Array, epsilon: Array) -> Array:
+    with np.errstate(divide="ignore", over="ignore"):
+        product: Array = np.exp(np.log(q) + epsilon)
+    return product

@@ -1,0 +1,183 @@
+"""``edgeworth``: the Edgeworth accountant. An estimate: the central limit with corrections by cumulants.
+
+Wang, Gao, Zhang, Shen, Su 2022 (arXiv 2206.04236), the approximate Edgeworth accountant::
+
+    delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon)
+
+each tail of the summed loss by its Edgeworth expansion, under P and under Q. With the sum's mean, standard deviation
+and standardised cumulants ``l_j`` under either law, ``z = (epsilon - mean)/deviation``, Hermite polynomials ``He_j``,
+
+    P(L > epsilon) = Phi(-z) + phi(z) (E_1 + E_2 + E_3),        E_1 = l_3 He_2/6,
+    E_2 = l_4 He_3/24 + l_3^2 He_5/72,      E_3 = l_5 He_4/120 + l_3 l_4 He_6/144 + l_3^3 He_8/1296
+
+(Hall 1992, ISBN 978-0-387-94508-8, Section 2.3). Cumulants of one round by quadrature; they add up, also for unequal
+rounds. The option ``order`` says how many corrections are taken, 0 (the normal law) to 3. Epsilon is where the estimate
+first comes down to delta. Black boxes fail with their probability, which counts in full.
+
+Cost: some moments for each kind of round, whatever their number. Known failure: an estimate only, with no side. The
+corrections are powers of 1/sqrt(rounds) times polynomials in z, so that the error does not shrink with delta: far out
+in the tail the two terms no longer match, and the estimate may turn negative, where it is refused, or rise, where the
+reason says so. Losses on a lattice (randomised response, black boxes) jump, which the expansion does not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick import domains
+from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.adjacency import Direction
+from hockeystick.bounds import DeltaEstimate, Estimate
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs import Composition
+from hockeystick.pairs.curve import PrivacyCurve
+from hockeystick.plan import Plan
+
+Array = npt.NDArray[np.float64]
+
+FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
+POINTS = 4001
+ROOT_GAP = 1e-13
+LATTICE = "a sum on a lattice jumps, which the expansion does not"
+
+
+@dataclass(frozen=True)
+class EdgeworthAccountant(Accountant):
+    """The expansion under both laws.
+
+    Args:
+        order: how many corrections to the normal law.
+    """
+
+    order: Annotated[int, domains.whole_numbers(0, 3).of("number of corrections to the normal law")] = 2
+
+    name: ClassVar[str] = "edgeworth"
+    summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Estimate:
+        """Where the estimate of delta first comes down to delta."""
+        self.refuse_gap(gap)
+        sums = self._sums(plan)
+        direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])
+        return Estimate(value, self.name, direction.value, at.doubt(value))
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaEstimate:
+        """The difference of the two tails.
+
+        Raises:
+            NotApplicableError: it is negative.
+        """
+        self.refuse_gap(gap)
+        direction, at, value = max(((d, s, s.delta(epsilon)) for d, s in self._sums(plan)), key=lambda item: item[2])
+        if value < 0:
+            raise NotApplicableError(
+                f"the expansion is negative ({value:.2g}) at epsilon {epsilon:.6g}: so far in the tail it means "
+                "nothing; ask at a smaller epsilon, or another accountant"
+            )
+        reason = at.doubt(epsilon)
+        log = Estimate(math.log(value) if value > 0 else -math.inf, self.name, direction.value, reason)
+        return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
+
+    def _sums(self, plan: Plan) -> list[tuple[Direction, _Sum]]:
+        return [(direction, _Sum(composition, self.order)) for direction, composition in compositions(plan)]
+
+
+class _Sum:
+    """The summed loss of one direction."""
+
+    def __init__(self, composition: Composition, order: int) -> None:
+        self._order = order
+        self._lost = composition.infinite_mass
+        self._lattice = any(pair.smooth is None for pair, _ in composition.rounds)
+        totals = np.zeros((2, 5))
+        for pair, count in composition.rounds:
+            loss, log_p = PrivacyCurve(pair).nodes
+            totals += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
+        self._laws = totals
+
+    @cached_property
+    def _constant(self) -> bool:
+        return not (self._laws[:, 1] > 0).all()
+
+    def _finite(self, epsilon: Array) -> Array:
+        """The estimate given finite losses, which may be negative."""
+        if self._constant:
+            return np.zeros_like(epsilon)
+        p, q = (tail(law, epsilon, self._order) for law in self._laws)
+        return p - np.exp(epsilon) * q
+
+    def delta(self, epsilon: float) -> float:
+        finite = float(self._finite(np.array([epsilon]))[0])
+        return self._lost + (1 - self._lost) * finite
+
+    def epsilon(self, delta: float) -> float:
+        """The first epsilon at which the estimate is delta."""
+        from scipy.optimize import brentq
+
+        target = (delta - self._lost) / (1 - self._lost)
+        if target < 0:
+            return math.inf
+        grid = self._grid
+        below = self._finite(grid) <= target
+        if below[0]:
+            return 0.0
+        if not below.any():
+            return math.inf
+        first = int(np.argmax(below))
+        low, high = grid[first - 1], grid[first]
+        return float(
+            brentq(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
+        )
+
+    @cached_property
+    def _grid(self) -> Array:
+        mean, variance = self._laws[0, :2]
+        end = min(max(mean, 0.0) + FARTHEST * math.sqrt(variance), 700.0)
+        return np.linspace(0.0, end, POINTS)
+
+    def doubt(self, epsilon: float) -> str | None:
+        """What is known to be wrong around there."""
+        if math.isinf(epsilon):
+            return "the estimate does not come down to delta: black boxes fail with a larger probability, or delta is 0"
+        said = ["an expansion in 1/sqrt(rounds), with no bound on its error"]
+        if self._lattice:
+            said.append(LATTICE)
+        inside = self._finite(self._grid[self._grid <= epsilon])
+        if (np.diff(inside) > 0).any() or (inside < 0).any():
+            said.append("it is not monotone up to this epsilon, as delta is: it no longer follows the tail")
+        return "; ".join(said) if not self._constant else None
+
+
+def cumulants(loss: Array, weight: Array) -> Array:
+    """The first five cumulants of a law, its weights made to sum to 1: of the loss given that it is finite."""
+    weight = weight / weight.sum()
+    mean = float((weight * loss).sum())
+    m2, m3, m4, m5 = (float((weight * (loss - mean) ** power).sum()) for power in (2, 3, 4, 5))
+    return np.array([mean, m2, m3, m4 - 3 * m2**2, m5 - 10 * m3 * m2])
+
+
+def tail(law: Array, x: Array, order: int) -> Array:
+    """``P(sum > x)`` by the expansion, from the first five cumulants of the sum."""
+    from numpy.polynomial.hermite_e import hermeval
+    from scipy.special import ndtr
+
+    mean, variance, *higher = law
+    l3, l4, l5 = (k / variance ** (0.5 * j) for j, k in enumerate(higher, start=3))
+    z = (x - mean) / math.sqrt(variance)
+    terms = (
+        {2: l3 / 6},
+        {3: l4 / 24, 5: l3**2 / 72},
+        {4: l5 / 120, 6: l3 * l4 / 144, 8: l3**3 / 1296},
+    )
+    coefficients = np.zeros(9)
+    for degree, coefficient in (item for term in terms[:order] for item in term.items()):
+        coefficients[degree] += coefficient
+    density = np.exp(-0.5 * np.square(z)) / math.sqrt(2 * math.pi)
+    expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)
+    return expansion

@@ -1,0 +1,272 @@
+"""``evolving``: few rounds on a fine lattice with a small domain, many of their sums on a coarse wide one. Two-sided.
+
+Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" (arXiv 2207.04381): the
+rounds, rounded with their mean kept (``accountants/rounded.py``), are composed in groups; each group's sum is rounded
+again, to a wider lattice, with its mean kept; and so on, over two stages (TwoStageSelfComposePRV, TwoStageComposePRV)
+or as many as there are halvings of the number of rounds (RecursiveSelfComposePRV, RecursiveComposePRV).
+
+With N_i roundings at stage i, to gap h_i, of sums that leave their domain with probability p_i, the union bound over
+the stages and Hoeffding's inequality within each give
+
+    |S - S~| <= sum_i h_i sqrt((N_i / 2) log(2 / eta_i))    but with probability    sum_i (eta_i + N_i p_i),
+
+and epsilon is bracketed as by ``prv``: ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) +
+eps_error``. Here every stage has an equal share of eps_error and of a sixth of delta_error, the domains the rest; what
+wraps around a group's circle is counted twice, as it is lost at one place and found at another. The error of each
+group's Fourier transform is added to its masses for the upper end, taken off them for the lower one.
+
+Cost: two stages need about ``k^(1/4)`` points each, s stages about ``k^(1 / 2s)``, s times over, per 1 / eps_error; one
+group is a Fourier power, whatever its size. Known failure: with untilted groups the rounding of the Fourier transform
+is relative to 1, so that a delta below about 1e-10 is refused; and one round that may jump as far as the whole sum
+reaches needs a fine lattice as wide as the coarse one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick import domains
+from hockeystick.accountants.bracket import BracketAccountant, Ends
+from hockeystick.accountants.dots import loss_range
+from hockeystick.accountants.lattice import (
+    MAX_POINTS,
+    LatticeLaw,
+    LatticeSum,
+    Laws,
+    compose,
+    epsilon_above,
+    epsilon_below,
+    tilt_for_delta,
+    tilt_for_epsilon,
+    window_of,
+)
+from hockeystick.accountants.prv import HOEFFDING, SHARE, USED, log_less, log_plus
+from hockeystick.accountants.rounded import deviation, rounded
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import renyi_log_delta
+
+Group = tuple[tuple[int, int], ...]
+"""(index of a law, how often it is in the group)."""
+
+LOST = math.log(16.0)  # log of the share of delta_error over what all domains of a stage may lose
+
+
+class Both(NamedTuple):
+    """A law between two: masses rounded up and down on the same lattice."""
+
+    above: LatticeLaw
+    below: LatticeLaw
+
+
+@dataclass
+class Evolution:
+    """Where the stages have got to.
+
+    Attributes:
+        laws: (law, count) of the sums so far.
+        sizes: points of every lattice used so far.
+        bias: bound on what imperfect means add to the distance of the sums.
+        lost: bound on the probability of all domains that were left.
+        error: bound on the mass that Fourier transforms may have misplaced.
+    """
+
+    laws: list[tuple[Both, int]]
+    sizes: list[int]
+    bias: float = 0.0
+    lost: float = 0.0
+    error: float = 0.0
+
+    def side(self, above: bool) -> Laws:
+        """The laws for one end."""
+        return [(both.above if above else both.below, count) for both, count in self.laws]
+
+
+@dataclass(frozen=True)
+class EvolvingAccountant(BracketAccountant):
+    """Two stages, or more.
+
+    Args:
+        eps_error: half of the least width of the interval for epsilon.
+        delta_error: probability with which the coupling may fail; a thousandth of delta if left out (of the Renyi bound
+            on delta where delta is asked for).
+        stages: lattices used one after the other; 40 is the recursive form, with groups of two throughout.
+    """
+
+    eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
+    delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
+    stages: Annotated[int, domains.Domain("a whole number from 1 to 40", {"minimum": 1, "maximum": 40}, whole=True)] = 2
+
+    name: ClassVar[str] = "evolving"
+    summary: ClassVar[str] = "certified: rounding to ever wider lattices with the mean kept, +- eps_error"
+
+    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+        """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        least, most = composition.infinite_mass_ends
+        error = self.delta_error or (delta - most) / SHARE
+        if error >= delta - most:
+            raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
+        low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15
+        evolution = self.evolve(composition, math.log(error))
+        _refuse_rounding(evolution, delta - most)
+        tilt = tilt_for_delta(evolution.side(False), high)
+        distance = self._distance(evolution)
+        upper = epsilon_above(self._sum(evolution.side(True), tilt), high) + distance
+        lower = max(epsilon_below(self._sum(evolution.side(False), tilt), low) - distance, 0.0)
+        return Ends(lower, upper)
+
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        """``delta~(eps + eps_error) - delta_error`` and ``delta~(eps - eps_error) + delta_error``."""
+        guess = renyi_log_delta(composition, epsilon).value
+        log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), -600.0)
+        evolution = self.evolve(composition, log_error)
+        _refuse_rounding(evolution, math.exp(max(guess, -700.0)))
+        tilt = tilt_for_epsilon(evolution.side(False), epsilon)
+        distance = self._distance(evolution)
+        upper = log_plus(self._sum(evolution.side(True), tilt).upper(epsilon - distance), log_error)
+        lower = log_less(self._sum(evolution.side(False), tilt).lower(epsilon + distance), log_error)
+        if composition.infinite_mass:
+            least, most = composition.infinite_mass_ends
+            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, math.log(least)) - 1e-12
+        return Ends(min(lower, upper), upper)
+
+    def evolve(self, composition: Composition, log_error: float) -> Evolution:
+        """All stages but the last composition.
+
+        Raises:
+            NotApplicableError: a lattice would have too many points.
+        """
+        plan = _plan([count for _, count in composition.rounds], self.stages)
+        stages = 1 + len(plan)
+        numbers = [composition.count, *(sum(times for _, times in groups) for groups in plan)]
+        log_eta = log_error - HOEFFDING - math.log(stages)
+        gaps = [self.eps_error / stages / deviation(1.0, number, log_eta) for number in numbers]
+        log_lost = [log_error - LOST - math.log(stages * number) for number in numbers]
+        evolution = self._rounds(composition, gaps[0], log_lost[0] - 8.0)
+        for stage, groups in enumerate(plan, start=1):
+            evolution = self._grouped(evolution, groups, gaps[stage], log_lost[stage])
+        if evolution.lost > 5 / 6 * math.exp(log_error):
+            raise NotApplicableError(
+                f"its domains would lose {evolution.lost:.1e}, more than delta_error allows: rounding of the Fourier "
+                "transforms makes the tails of the groups too heavy; set stages to 1, or delta_error to a larger value"
+            )
+        return evolution
+
+    def _rounds(self, composition: Composition, gap: float, log_lost: float) -> Evolution:
+        found = Evolution([], [])
+        for pair, count in composition.rounds:
+            low, high = loss_range(pair, log_lost)
+            if (high - low) / gap > MAX_POINTS:
+                raise NotApplicableError(f"one round would need {(high - low) / gap:.1e} points; {self._remedy}")
+            law = rounded(pair, gap, log_lost)
+            finite = Both(replace(law.above, infinite=0.0), replace(law.below, infinite=0.0))
+            found.laws.append((finite, count))
+            found.sizes.append(len(law.above.mass))
+            found.bias += count * law.bias
+            found.lost += count * law.lost
+        return found
+
+    def _grouped(
+        self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
+    ) -> Evolution:
+        after = Evolution([], list(before.sizes), before.bias, before.lost, before.error)
+        for group, times in groups:
+            sides = []
+            log_outside = log_lost - math.log(4)
+            window = window_of([(before.laws[i][0].above, count) for i, count in group], 0.0, log_outside)
+            for above in (True, False):
+                laws = [(before.side(above)[i][0], count) for i, count in group]
+                sides.append(compose(laws, 0.0, window, self._remedy, log_outside))
+            up, down = sides
+            scale = [math.exp(found.log_scale) for found in sides]
+            most = np.maximum(up.values + up.error, 0.0) * scale[0] * (1 + 2 * up.slack)
+            least = np.maximum(down.values - down.error, 0.0) * scale[1] * (1 - 2 * down.slack)
+            lost = up.outside * scale[0] * (1 + 2 * up.slack)
+            both, bias = _coarsened(up.first, up.gap, up.slip, (most, least), gap)
+            after.laws.append((both, times))
+            after.sizes.append(len(most))
+            after.bias += times * (bias + 2 * gap * lost)
+            after.lost += times * 2 * lost  # lost where it belongs, found where it does not
+            after.error += times * 2 * up.error * len(most)
+        return after
+
+    def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
+        return compose(laws, tilt, window_of(laws, tilt), self._remedy)
+
+    def _distance(self, evolution: Evolution) -> float:
+        return float(self.eps_error + evolution.bias) * (1 + 1e-14)
+
+    @property
+    def _remedy(self) -> str:
+        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+
+
+def _plan(counts: list[int], stages: int) -> list[list[tuple[Group, int]]]:
+    """The groups of every stage after the first."""
+    found: list[list[tuple[Group, int]]] = []
+    for left in range(stages, 1, -1):
+        number = sum(counts)
+        size = max(math.ceil(number ** (1 / left) - 1e-9), 2)
+        if number <= size:
+            break
+        groups = _groups(counts, size)
+        found.append(groups)
+        counts = [times for _, times in groups]
+    return found
+
+
+def _groups(counts: list[int], size: int) -> list[tuple[Group, int]]:
+    """Groups of ``size`` equal laws, and of what remains, laws next to each other."""
+    groups: list[tuple[Group, int]] = [(((i, size),), count // size) for i, count in enumerate(counts) if count >= size]
+    open_group: list[tuple[int, int]] = []
+    room = size
+    for i, count in enumerate(counts):
+        left = count % size
+        while left:
+            taken = min(left, room)
+            open_group.append((i, taken))
+            left, room = left - taken, room - taken
+            if room == 0:
+                groups.append((tuple(open_group), 1))
+                open_group, room = [], size
+    if open_group:
+        groups.append((tuple(open_group), 1))
+    return groups
+
+
+def _coarsened(
+    first: float, fine: float, slip: float, masses: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]], gap: float
+) -> tuple[Both, float]:
+    """Atoms rounded to a wider lattice with their mean kept, and a bound on the error of that mean.
+
+    The mean is taken from the masses rounded up; each rounding moves by at most half a gap, so that it is off by at
+    most a gap times the share of mass that is in doubt.
+    """
+    most, least = masses
+    losses = first + fine * np.arange(len(most), dtype=np.float64)
+    at = np.rint(losses / gap).astype(np.intp)
+    start = int(at[0])
+    total = float(most.sum())
+    shift = float((most * (losses - gap * at)).sum()) / total
+    doubt = float((most - least).sum()) / max(float(least.sum()), 1e-300)
+    scale = float(np.abs(losses[[0, -1]]).max()) + gap
+    slip += 16 * UNIT_ROUNDOFF * scale
+    up, down = (np.bincount(at - start, weights=mass).astype(np.float64) for mass in (most, least))
+    above = LatticeLaw(gap * start + shift, gap, up * (1 + 1e-13), 0.0, slip)
+    below = LatticeLaw(gap * start + shift, gap, down * (1 - 1e-13), 0.0, slip)
+    return Both(above, below), gap * doubt + slip
+
+
+def _refuse_rounding(evolution: Evolution, delta: float) -> None:
+    if evolution.error > 0.5 * delta:
+        raise NotApplicableError(
+            f"the rounding of its Fourier transforms, up to {evolution.error:.1e}, drowns a delta of {delta:.1e}; "
+            "ask for a larger delta, or set stages to 1"
+        )

@@ -1,0 +1,265 @@
+"""``fourier``: the Fourier accountant. Certified (``rounding=1``, the default) or the first estimate (``rounding=0``).
+
+Koskela, Jalko, Honkela 2020 (arXiv 1906.03049): the density of the loss at n points of ``[-L, L)``, its k-th power by
+fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
+That is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 (arXiv 2006.07134), with the errors of different
+rounds as in Koskela, Honkela 2021 (arXiv 2102.12412): losses rounded up to the grid for the upper end, down for the
+lower one, and for what the circle of length 2L wraps around
+
+    delta <= delta_circle(up) + P(S >= L),     delta >= delta_circle(down) - P(S < -L),
+
+since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window is weighed too little, one below it
+too much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 (2102.12412) apart,
+with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is left out (down). The
+transform's rounding error is charged entry by entry (``numerics/fourier.py``).
+
+Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
+so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 drown in the transform's rounding.
+The estimate of 2020 has no error known: it undersamples the steep lower end of the loss, and atoms are moved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick import domains
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.directions import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
+from hockeystick.accountants.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
+from hockeystick.accountants.tilted import LADDER, log_sum, reach_of
+from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.plan import Plan
+
+Array = npt.NDArray[np.float64]
+
+POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
+A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
+MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
+WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
+SHARE = 1e-3  # of delta that it leaves outside
+NEWTON_STEPS = 200
+SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
+CLOSE = 1e-9  # relative, to which epsilon is found
+
+
+@dataclass(frozen=True)
+class FourierAccountant(Accountant):
+    """One window for all rounds, both roundings, one transform each."""
+
+    length: Annotated[float | None, domains.POSITIVE.of("half-width L of the window of losses")] = None
+    points: Annotated[int | None, domains.whole_numbers(16, 10**8).of("points n of the window")] = None
+    rounding: Annotated[
+        int, domains.whole_numbers(0, 1).of("1 for certified ends by rounding up and down, 0 for the density itself")
+    ] = 1
+
+    name: ClassVar[str] = "fourier"
+    summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound | Estimate:
+        """The epsilons at which the two sums meet delta."""
+        self.refuse_gap(gap)
+        if self.rounding:
+            return bounded_epsilon(plan, delta, self.name, self._epsilon_ends)
+        return estimated_epsilon(
+            plan, delta, self.name, lambda composition, at: newton(self.estimate(composition, SHARE * at), at)
+        )
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
+        """The two sums at epsilon."""
+        self.refuse_gap(gap)
+        if self.rounding:
+            return bounded_delta(plan, epsilon, self.name, self._delta_ends)
+        return estimated_delta(
+            plan, epsilon, self.name, lambda composition, at: _log(self.estimate(composition, WRAPPED, at).delta(at)[0])
+        )
+
+    def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:
+        """The composition of densities (2020)."""
+        grid = self._grid(composition, wrapped, epsilon)
+        return Composed.of(composition, grid, None)
+
+    def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> tuple[Composed, Composed]:
+        """The compositions rounded down and up (2021)."""
+        grid = self._grid(composition, wrapped, epsilon)
+        return Composed.of(composition, grid, False), Composed.of(composition, grid, True)
+
+    def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        down, up = self.ends(composition, WRAPPED, epsilon)
+        lower, upper = max(down.delta_below(epsilon), 0.0), up.delta_above(epsilon)
+        return Ends(lower, 0.5 * (lower + upper), upper)
+
+    def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Ends:
+        least, most = deltas
+        down, up = self.ends(composition, SHARE * least)
+        upper = _settled(newton(up, least), lambda at: up.delta_above(at) <= least, CLOSE)
+        lower = 0.0
+        if down.noise < 0.5 * most:
+            lower = _settled(newton(down, most), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
+            lower = min(max(lower, 0.0), upper)
+        return Ends(lower, 0.5 * (lower + upper), upper)
+
+    def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
+        kinds = len(composition.rounds)
+        points = self.points or min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
+        if points * kinds > MAX_WORK[self.rounding]:
+            raise NotApplicableError(
+                f"{points} points for each of {kinds} kinds of rounds would take too long; "
+                f"set points to {MAX_WORK[self.rounding] / kinds:.0f} or less"
+            )
+        points = fast_length(points)
+        if self.length is not None:
+            return LossGrid(self.length, points)
+        if points <= 4 * composition.count:
+            raise NotApplicableError(
+                f"{points} points are too few for {composition.count} rounds: the loss of each is rounded by a part of "
+                f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
+            )
+        reach = max(reach_of(composition, math.log(1 / wrapped)), 1.01 * epsilon)
+        return LossGrid(reach / (1 - 2 * composition.count / points), points)
+
+
+@dataclass(frozen=True)
+class Composed:
+    """The law of the sum on the circle, with what may be wrong with it.
+
+    Attributes:
+        losses: shape (m,), the grid points above 0, increasing.
+        mass: shape (m,), their masses; noise of the transform may make them negative.
+        error: bound on the absolute error of each mass.
+        factor: bound on the relative error of all masses together.
+        shift: by how much the sum of the losses may lie on the far side of its grid point.
+        lost: mass at plus infinity because the grid ends.
+        outside: upper bound on the mass of sums above the window (of losses rounded up) or below it (rounded down).
+    """
+
+    losses: Array
+    mass: Array
+    error: float
+    factor: float
+    shift: float
+    lost: float
+    outside: float
+
+    @classmethod
+    def of(cls, composition: Composition, grid: LossGrid, up: bool | None) -> Composed:
+        """The product of the rounds' laws, rounded up or down; of their densities where ``up`` is None."""
+        rounds = [
+            (sampled(pair, grid) if up is None else rounded(pair, grid, up), count)
+            for pair, count in composition.rounds
+        ]
+        losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
+        if not all(law.mass.any() for law, _ in rounds):  # no mass but at infinity
+            return cls(losses, np.zeros_like(losses), 0.0, 0.0, 0.0, 1.0, 1.0)
+        n = grid.points
+        power = convolution_power([(law.mass, count) for law, count in rounds], n)
+        start = power.origin + sum(count * law.first for law, count in rounds)
+        scale = math.exp(power.log_scale)
+        return cls(
+            losses,
+            scale * np.roll(power.values, (start - grid.lowest) % n)[1 - grid.lowest :],
+            power.error * scale * (1 + 1e-9),
+            math.expm1(power.scale_error + 2 * composition.count * MASS_ERROR + 64 * UNIT_ROUNDOFF),
+            sum(count * law.shift for law, count in rounds) + 8 * UNIT_ROUNDOFF * grid.length,
+            sum(count * law.lost for law, count in rounds),
+            0.0 if up is None else _outside(rounds, grid, up),
+        )
+
+    @property
+    def noise(self) -> float:
+        """What of delta the rounding of the transform, the window and the grid's end leave in doubt."""
+        return self.error * len(self.mass) + self.outside + self.lost
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """``sum (1 - e^(eps - s)) C(s)`` and minus its derivative, ``sum e^(eps - s) C(s)``, over s > eps >= 0."""
+        first = int(np.searchsorted(self.losses, epsilon, side="right"))
+        mass, beyond = self.mass[first:], epsilon - self.losses[first:]
+        return float(-(np.expm1(beyond) * mass).sum()), float((np.exp(beyond) * mass).sum())
+
+    def delta_above(self, epsilon: float) -> float:
+        """An upper bound on delta, of losses rounded up; delta changes by at most 1 per unit of epsilon."""
+        at = epsilon - self.shift
+        value = self.delta(max(at, 0.0))[0] + max(-at, 0.0)
+        doubt = self._doubt(at)
+        return max((value + doubt) * (1 + self.factor) + (self.outside + self.lost) * (1 + 1e-12), 0.0)
+
+    def delta_below(self, epsilon: float) -> float:
+        """A lower bound on delta, of losses rounded down."""
+        at = epsilon + self.shift
+        value = self.delta(at)[0] - self._doubt(at)
+        return value * (1 - self.factor if value > 0 else 1.0) - self.outside * (1 + 1e-12)
+
+    def _doubt(self, epsilon: float) -> float:
+        """Noise of the masses above epsilon, each weighed by at most 1, and the rounding of their sum."""
+        count = len(self.mass) - int(np.searchsorted(self.losses, epsilon, side="right"))
+        return self.error * count * (1 + 1e-12) * (1 + 128 * UNIT_ROUNDOFF)
+
+
+def newton(composed: Composed, delta: float) -> float:
+    """The epsilon >= 0 at which the sum is delta: Newton's iteration from 0.
+
+    In ``e^epsilon``, in which the sum is convex, so that the iteration increases to the root from wherever it starts
+    below; in epsilon itself it may overshoot.
+
+    Raises:
+        NotApplicableError: delta is below the noise of the masses, or the window ends before.
+    """
+    if composed.noise >= 0.5 * delta:
+        raise NotApplicableError(
+            f"the rounding of the transform, the window and the grid leave {composed.noise:.1e} of delta in doubt, too "
+            f"much for {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
+        )
+    epsilon = 0.0
+    for _ in range(NEWTON_STEPS):
+        value, slope = composed.delta(epsilon)
+        if value <= delta or slope <= 0:
+            return epsilon
+        step = math.log1p((value - delta) / slope)
+        epsilon += step
+        if step <= SETTLED * (1 + epsilon):
+            return epsilon
+    raise NotApplicableError(
+        f"Newton's iteration for epsilon at delta {delta:.3g} does not settle; use accountant 'contour' or 'grid'"
+    )
+
+
+def _settled(start: float, holds: Callable[[float], bool], close: float) -> float:
+    """The nearest point to ``start`` in the direction of ``close`` found to hold, by growing steps."""
+    step, at = close * (1 + start), start
+    while not holds(at):
+        at, step = start + step, 4 * step
+    return at
+
+
+def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> float:
+    """Chernoff's bound on the mass of sums at or above L, or below -L; lambda from a coarser law, K from the law."""
+    sign = 1 if up else -1
+    coarse = []
+    for law, count in rounds:
+        block = max(len(law.mass) // 2048, 1)
+        edges = np.arange(0, len(law.mass), block)
+        coarse.append(
+            (np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * (block - 1) * grid.step, count)
+        )
+
+    def about(t: float) -> float:
+        with np.errstate(divide="ignore"):
+            return sum(count * log_sum(np.log(mass) + sign * t * at) for mass, at, count in coarse) - t * grid.length
+
+    best = float(min(LADDER, key=about))
+    moment = sum(count * law.log_moment(grid, sign * best) for law, count in rounds)
+    care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * best * grid.length)
+    return math.exp(min(moment + care - best * grid.length, 0.0))
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf

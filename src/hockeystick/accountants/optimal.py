@@ -1,0 +1,236 @@
+"""``optimal``: optimal composition of per-round (epsilon, delta). Certified where a round is known by these alone.
+
+Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
+as a failure with probability delta_i, and else randomised response. With ``delta'`` that of the composed randomised
+responses at epsilon (binomials, ``worst_case_law.py``), the composition satisfies exactly
+
+    delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
+
+For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016, arXiv 1507.03113), but easy while few
+epsilons are different; else each is rounded to a grid as there, so that epsilon is found to the ``error`` asked.
+
+Where all rounds are black boxes or randomised response that is the truth, and both ends are certified. Other rounds are
+taken for black boxes with a guarantee from their own privacy curves, in both directions: an upper bound, at the best
+share of delta' in delta found by a search in one variable.
+
+Cost: for n rounds of one kind sqrt(n) terms; for several kinds the product of the counts of all but the largest; on
+the grid about ``n^2 sum epsilon_i / error``. Known failure: per-round guarantees forget that a sampled round rarely
+has a large loss; for DP-SGD epsilon is tens to hundreds of times too large. Under ``add`` or ``remove`` alone the other
+direction counts too. Delta at an epsilon is then searched for with per-round deltas down to 1e-30 or none, and to
+about 1 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from hockeystick import domains
+from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.accountants.round_guarantee import (
+    REFINEMENTS,
+    ROUGH,
+    Kinds,
+    epsilons,
+    guarantees,
+    least_over_prices,
+    split,
+)
+from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
+from hockeystick.accountants.worst_case_law import (
+    FLOOR,
+    WorstCase,
+    binomial_law,
+    exact_points,
+    rounded_law,
+    rounding_step,
+    rounding_work,
+)
+from hockeystick.adjacency import Direction
+from hockeystick.bounds import Answer, DeltaAnswer
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.plan import Plan
+
+CARE = 64 * UNIT_ROUNDOFF
+LOG_ODDS, SLACK_PRECISION = 14.0, 1e-3  # of the share of delta' in delta: the range searched, and to what
+MAX_EXACT, MAX_WORK = 2_000_000, 2e9
+DEPTH = 45.0  # e-folds below the target at which masses are left out
+Boxes = Sequence[tuple[float, int]]
+
+
+@dataclass(frozen=True)
+class OptimalAccountant(Accountant):
+    """Composition of black boxes.
+
+    Args:
+        error: of epsilon, absolute, where epsilons have to be rounded to a grid.
+    """
+
+    error: Annotated[float, domains.POSITIVE.of("error of epsilon where many epsilons are different")] = 1e-3
+
+    name: ClassVar[str] = "optimal"
+    summary: ClassVar[str] = "certified for black boxes, else an upper bound: optimal composition of (epsilon, delta)"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Answer:
+        """The dual of the curve, or the bound at the best split of delta."""
+        self.refuse_gap(gap)
+        found = compositions(plan)
+        if all(_boxes(composition) is not None for _, composition in found):
+            direction, composition = found[0]  # black boxes are the same in every direction
+            ends = self._exact_epsilon(composition, delta)
+            reason = "delta is not above the probability with which the black boxes fail"
+            return epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
+        direction, upper = worst(_subjects(plan), lambda kinds: self._epsilon(kinds, delta))
+        return epsilon_bound(self.name, direction, upper)
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
+        """The curve, or the least delta whose bound on epsilon is good."""
+        self.refuse_gap(gap)
+        found = compositions(plan)
+        if all(_boxes(composition) is not None for _, composition in found):
+            direction, composition = found[0]
+            return delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
+        direction, upper = worst(_subjects(plan), lambda kinds: self._log_delta(kinds, epsilon))
+        return delta_bound(self.name, direction, upper)
+
+    def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
+        boxes, edge = _boxes(composition), composition.largest_loss
+        assert boxes is not None
+        assert edge is not None
+        least, most = composition.infinite_mass_ends
+        if delta < least:
+            return math.inf, math.inf
+        if delta <= most:
+            return edge if delta == 0 else (0.0, math.inf)
+        if not boxes:
+            return 0.0, 0.0
+        target = (delta - most) / (1 - most) * (1 - CARE), (delta - least) / (1 - least) * (1 + CARE)
+        low, high = (law.epsilon(*target) for law in self._laws(boxes, max(math.log(target[0]) - DEPTH, FLOOR)))
+        return min(low[0], edge[1]), min(high[1], edge[1])
+
+    def _exact_log_delta(self, composition: Composition, epsilon: float) -> tuple[float, float]:
+        boxes, edge = _boxes(composition), composition.largest_loss
+        assert boxes is not None
+        assert edge is not None
+        least, most = composition.infinite_mass_ends
+        low = high = 0.0
+        if boxes and epsilon < edge[1]:
+            lower, upper = self._laws(boxes, FLOOR)
+            low, high = lower.delta(epsilon)[0], upper.delta(epsilon)[1]
+        low, high = (least + (1 - most) * low) * (1 - CARE), (most + (1 - least) * high) * (1 + CARE)
+        below = math.log(low) - CARE * (1 - math.log(low)) if low > 0 else -math.inf
+        above = math.log(high) + CARE * (1 - math.log(high)) if high > 0 else -math.inf
+        return below, min(above, 0.0)
+
+    def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
+        """From below and from above; the same where no epsilon is rounded."""
+        if exact_points(boxes) <= MAX_EXACT:
+            law = _exact_law(boxes, floor)
+            return law, law
+        step = self._step(boxes)
+        size = math.fsum(count * (epsilon + 2 * step) for epsilon, count in boxes)
+        down, up = (WorstCase([rounded_law(boxes, step, up)], size) for up in (False, True))
+        return down, up
+
+    def _step(self, boxes: Boxes) -> float:
+        step = rounding_step(boxes, self.error)
+        work = rounding_work(boxes, step)
+        if work > MAX_WORK:
+            raise NotApplicableError(
+                f"{len(boxes)} different epsilons need {work:.1e} terms at error {self.error:g}: raise the option "
+                f"error to {self.error * work / MAX_WORK * 1.1:.1e} or more"
+            )
+        return step
+
+    def _epsilon(self, kinds: Kinds, delta: float) -> float:
+        """An upper bound for rounds that are no black boxes."""
+        budget = -math.log1p(-delta) * (1 - CARE)
+        spent = math.fsum(-count * math.log1p(-kind.least_delta) for kind, count in kinds) * (1 + CARE)
+        best = math.inf
+        if spent <= budget:
+            best = self._composed(kinds, [kind.edge for kind, _ in kinds], budget - spent)
+        return min(best, self._searched(kinds, budget)) if budget > 0 else best
+
+    def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
+        """log of an upper bound on delta for rounds that are no black boxes, over the prices of delta."""
+
+        def value(each: list[float], deltas: list[float]) -> float:
+            boxes = [(part, count) for part, (_, count) in zip(each, kinds, strict=True) if part > 0]
+            if any(math.isinf(part) for part, _ in boxes):
+                return 1.0
+            total = math.fsum(part * count for part, count in boxes) * (1 + CARE)
+            slack = self._laws(boxes, FLOOR)[1].delta(epsilon)[1] if total > epsilon else 0.0
+            if slack >= 1:
+                return 1.0
+            units = math.fsum(-count * math.log1p(-d) for d, (_, count) in zip(deltas, kinds, strict=True) if d < 1)
+            lost = any(d >= 1 for d in deltas)
+            return 1.0 if lost else min(-math.expm1(-(units - math.log1p(-slack)) * (1 + CARE)) * (1 + CARE), 1.0)
+
+        least = least_over_prices(kinds, epsilon, value) if kinds else 0.0
+        return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
+
+    def _searched(self, kinds: Kinds, budget: float) -> float:
+        from scipy.optimize import minimize_scalar
+
+        def slack(log_odds: float) -> float:
+            return budget / (1 + math.exp(-float(log_odds)))
+
+        if exact_points([(0.0, count) for _, count in kinds]) > MAX_EXACT:
+            return self._at(kinds, budget, slack(0.0))
+        found = minimize_scalar(
+            lambda log_odds: min(self._at(kinds, budget, slack(log_odds), ROUGH), 1e300),
+            bounds=(-LOG_ODDS, LOG_ODDS),
+            method="bounded",
+            options={"xatol": SLACK_PRECISION},
+        )
+        return self._at(kinds, budget, slack(found.x))
+
+    def _at(self, kinds: Kinds, budget: float, slack: float, refinements: int = REFINEMENTS) -> float:
+        units = split(kinds, (budget - slack) * (1 - CARE), np.square)
+        if units is None:
+            return math.inf
+        deltas = [-math.expm1(-unit) * (1 - CARE) for unit in units]
+        if any(delta < kind.least_delta for delta, (kind, _) in zip(deltas, kinds, strict=True)):
+            return math.inf
+        return self._composed(kinds, epsilons(kinds, deltas, refinements), slack)
+
+    def _composed(self, kinds: Kinds, each: Sequence[float], slack: float) -> float:
+        """Epsilon of the composed randomised responses at delta' = ``1 - e^-slack``."""
+        if any(math.isinf(epsilon) for epsilon in each):
+            return math.inf
+        boxes = [(epsilon, count) for epsilon, (_, count) in zip(each, kinds, strict=True) if epsilon > 0]
+        total = math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE)
+        target = -math.expm1(-slack) * (1 - CARE)
+        if not boxes or target <= 0:
+            return total
+        floor = max(math.log(target) - DEPTH, FLOOR)
+        return min(self._laws(boxes, floor)[1].epsilon(target, target)[1], total)
+
+
+def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
+    laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
+    return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
+
+
+def _boxes(composition: Composition) -> Boxes | None:
+    """Epsilon > 0 and count of each kind of round, if all are black boxes."""
+    counts: dict[float, int] = {}
+    for pair, count in composition.rounds:
+        if pair.worst_of is None:
+            return None
+        epsilon = pair.worst_of[0]
+        if epsilon > 0:
+            counts[epsilon] = counts.get(epsilon, 0) + count
+    return list(counts.items())
+
+
+def _subjects(plan: Plan) -> list[tuple[Direction, Kinds]]:
+    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
+    return [(direction, guarantees(plan.pairs(direction), mutual=True)) for direction, _ in compositions(plan)]

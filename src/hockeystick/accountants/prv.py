@@ -1,0 +1,138 @@
+"""``prv``: privacy random variables, rounded with their mean kept and composed by FFT. Two-sided.
+
+Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848, Algorithms 1 and 2, Theorem 5.5). Every round is rounded to a lattice with
+the gap
+
+    h = eps_error / sqrt((k / 2) log(12 / delta_error))
+
+with its mean kept (``accountants/rounded.py``). Then the sums of the true and of the rounded losses differ by more than
+``eps_error`` with probability at most ``delta_error``, so that with delta~ that of the rounded losses
+
+    delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
+
+and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. Of
+``delta_error`` a sixth pays for Hoeffding's inequality and the rest for what the domain leaves out of the rounds;
+mass that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged
+to delta~ (``accountants/lattice.py``), the uncertainty of the means to eps_error.
+
+Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
+Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap
+only, so that small errors are dear, and an epsilon below ``eps_error`` has no lower end above 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
+from hockeystick import domains
+from hockeystick.accountants.bracket import BracketAccountant, Ends
+from hockeystick.accountants.dots import loss_range
+from hockeystick.accountants.lattice import (
+    MAX_POINTS,
+    LatticeSum,
+    Laws,
+    compose,
+    epsilon_above,
+    epsilon_below,
+    tilt_for_delta,
+    tilt_for_epsilon,
+    window_of,
+)
+from hockeystick.accountants.rounded import deviation, rounded
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs import Composition
+from hockeystick.pairs.renyi import renyi_log_delta
+
+SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
+HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
+LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
+USED = "delta_error leaves nothing of delta; set it below delta"
+
+
+class Rounding(NamedTuple):
+    """All rounds on one lattice, masses rounded up and down, and the distance at which the true sum may be."""
+
+    above: Laws
+    below: Laws
+    distance: float
+
+
+@dataclass(frozen=True)
+class PrvAccountant(BracketAccountant):
+    """Theorem 5.5, both ends.
+
+    Args:
+        eps_error: half of the least width of the interval for epsilon.
+        delta_error: probability with which the coupling may fail; a thousandth of delta if left out (of the Renyi bound
+            on delta where delta is asked for).
+    """
+
+    eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
+    delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
+
+    name: ClassVar[str] = "prv"
+    summary: ClassVar[str] = "certified: losses rounded with their mean kept, composed by FFT, +- eps_error"
+
+    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+        """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
+        finite = delta - composition.infinite_mass_ends[1]
+        error = self.delta_error or finite / SHARE
+        if error >= finite:
+            raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
+        rounds = self._rounded(composition, math.log(error))
+        low, high = math.log(delta + error) + 1e-15, math.log(delta - error) - 1e-15
+        tilt = tilt_for_delta(rounds.above, high)
+        upper = epsilon_above(self._sum(rounds.above, tilt), high) + rounds.distance
+        lower = max(epsilon_below(self._sum(rounds.below, tilt), low) - rounds.distance, 0.0)
+        reason = "delta is within rounding of the mass at infinite loss" if math.isinf(upper) else None
+        return Ends(lower, upper, reason)
+
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        """The theorem as it stands; delta~ at a negative epsilon included."""
+        guess = max(renyi_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
+        log_error = math.log(self.delta_error) if self.delta_error else guess - math.log(SHARE)
+        rounds = self._rounded(composition, log_error)
+        tilt = tilt_for_epsilon(rounds.above, epsilon)
+        upper = log_plus(self._sum(rounds.above, tilt).upper(epsilon - rounds.distance), log_error)
+        lower = log_less(self._sum(rounds.below, tilt).lower(epsilon + rounds.distance), log_error)
+        return Ends(lower, upper)
+
+    def _rounded(self, composition: Composition, log_error: float) -> Rounding:
+        gap = self.eps_error / deviation(1.0, composition.count, log_error - HOEFFDING)
+        log_lost = max(log_error - math.log(4 * composition.count), LEAST_LOG_ERROR) - 8.0
+        above, below, bias, lost = [], [], 0.0, 0.0
+        for pair, count in composition.rounds:
+            low, high = loss_range(pair, log_lost)
+            if (high - low) / gap > MAX_POINTS:
+                raise NotApplicableError(f"one round would need {(high - low) / gap:.1e} points; {self._remedy}")
+            found = rounded(pair, gap, log_lost)
+            above.append((found.above, count))
+            below.append((found.below, count))
+            bias += count * found.bias
+            lost += count * found.lost
+        assert lost <= 5 / 6 * math.exp(log_error), (lost, log_error)
+        return Rounding(above, below, float(self.eps_error + bias) * (1 + 1e-14))
+
+    def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
+        return compose(laws, tilt, window_of(laws, tilt), self._remedy)
+
+    @property
+    def _remedy(self) -> str:
+        return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+
+
+def log_plus(log_a: float, log_b: float) -> float:
+    """``log(e^a + e^b)``, at most 0, rounded up."""
+    top = max(log_a, log_b)
+    if top == -math.inf:
+        return top
+    return min(top + math.log1p(math.exp(min(log_a, log_b) - top)) + 1e-14 * (1 + abs(top)), 0.0)
+
+
+def log_less(log_a: float, log_b: float) -> float:
+    """``log(e^a - e^b)``, rounded down; ``-inf`` where nothing is left."""
+    if log_b >= log_a:
+        return -math.inf
+    return log_a + math.log(-math.expm1(log_b - log_a)) - 1e-14 * (1 + abs(log_a))

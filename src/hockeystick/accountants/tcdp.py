@@ -1,0 +1,138 @@
+"""``tcdp``: truncated concentrated differential privacy, which sampling does amplify. An upper bound.
+
+Bun, Dwork, Rothblum, Steinke 2018 (doi 10.1145/3188745.3188946), "Composable and versatile privacy via truncated CDP":
+a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). Rounds together
+have the sum of rho and the least omega. Their theorem on subsampling: if rho and the rate s are at most 0.1 and
+``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, then a (rho, inf) round, sampled, is
+``(13 s^2 rho, log(1/s) / (4 rho))``-tCDP.
+
+That theorem is for samples of fixed size without replacement and records that are replaced; here samples are Poisson.
+So where its conditions hold its conclusion is not taken from it but verified for the pair at hand, by certified
+moments K on a grid ``t_0 = 0 < t_1 < ... <= omega - 1``: as K is convex and K(0) <= 0, K(t)/t grows, and
+
+    K(t) / (t (1 + t)) <= K(t_j) / (t_j (1 + t_(j-1))) <= 13 s^2 rho      for t_(j-1) < t <= t_j.
+
+Converted as in ``zcdp``, at orders below omega only; the better of the bounds with and without amplification counts.
+
+Cost: some eighty moments for each kind of sampled round. Known failure: the conditions need rho <= 0.1, noise above
+2.24 times the contribution of a record; below that it says so and answers as ``zcdp`` does. Where they hold the factor
+13 remains (the moments themselves are near s^2 rho), and omega cuts off the orders that small deltas ask for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.accountants.zcdp import CARE, epsilon_at, log_delta_at, quadratic, rho, unamplified
+from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.plan import Plan
+
+MOST = 0.1  # of rho and of the rate in the theorem
+LOSS = 13.0  # its constant
+FIRST_T, T_RATIO = 1e-3, 1.25  # of the grid on which its conclusion is verified
+BEYOND = 1e300  # the moment where nothing is known of it
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """What is known of the moments: ``K(t) <= t (1 + t) rho`` for ``t < omega - 1``.
+
+    Attributes:
+        rho: of the whole composition.
+        omega: ``inf`` where every order is good.
+    """
+
+    rho: float
+    omega: float
+
+    def moment(self, t: float) -> float:
+        """The bound on K(t); astronomically large beyond omega."""
+        return quadratic(self.rho)(t) if 1 + t < self.omega else BEYOND
+
+    @property
+    def start(self) -> float:
+        """A t at which the bound is known."""
+        return min(1.0, 0.5 * (self.omega - 1))
+
+
+class TcdpAccountant(Accountant):
+    """Sums of rho, amplified where that is verified, converted at the best order below omega."""
+
+    name: ClassVar[str] = "tcdp"
+    summary: ClassVar[str] = "upper bound: truncated concentrated privacy, amplified by sampling where noise is large"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+        """The lesser of the bounds with and without amplification."""
+        self.refuse_gap(gap)
+
+        def bound(rounds: Composition) -> float:
+            return min(epsilon_at(rounds, law.moment, delta, law.start) for law in _laws(rounds))
+
+        direction, found = worst(compositions(plan), bound)
+        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(plan))
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+        """The lesser of the bounds with and without amplification."""
+        self.refuse_gap(gap)
+
+        def bound(rounds: Composition) -> float:
+            return min(log_delta_at(rounds, law.moment, epsilon, law.start) for law in _laws(rounds))
+
+        direction, found = worst(compositions(plan), bound)
+        return delta_bound(self.name, direction, found, _looseness(plan))
+
+
+def amplified(pair: DominatingPair) -> Truncated | str:
+    """The theorem's conclusion for a sampled pair, verified; or why it is not to be had."""
+    assert pair.sampled_from is not None
+    rate, base = pair.sampled_from
+    if rate > MOST or base > MOST:
+        return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MOST}"
+    depth = -math.log(rate)
+    if depth < max(3 * base * (2 + math.log2(1 / base)), 6 * base):
+        return f"rho {base:.3g} of the unsampled round is too large for the rate {rate:.3g}"
+    found = Truncated(LOSS * rate * rate * base * (1 + CARE), depth / (4 * base))
+    if not _verified(pair, found):
+        return "its conclusion could not be verified for Poisson sampling"
+    return found
+
+
+def _verified(pair: DominatingPair, claim: Truncated) -> bool:
+    """Whether certified moments show the claim at every order below its omega."""
+    last, before, t = claim.omega - 1, 0.0, FIRST_T
+    while before < last:
+        t = min(t, last)
+        if not pair.log_moment(t) / (t * (1 + before)) * (1 + CARE) <= claim.rho:
+            return False
+        before, t = t, t * T_RATIO
+    return True
+
+
+def _laws(composition: Composition) -> list[Truncated]:
+    """All that is known of the composition: without amplification, and with it where some round has it."""
+    plain = Truncated(rho(composition), math.inf)
+    rhos, omega = [], math.inf
+    for pair, count in composition.rounds:
+        found = amplified(pair) if pair.sampled_from else None
+        if isinstance(found, Truncated) and found.rho < pair.rho:
+            rhos.append(count * found.rho)
+            omega = min(omega, found.omega)
+        else:
+            rhos.append(count * pair.rho)
+    total = Truncated(math.fsum(rhos) * (1 + CARE), omega)
+    return [plain] if total.omega == math.inf else [total, plain]
+
+
+def _looseness(plan: Plan) -> str | None:
+    """Why some sampled round was not amplified, if one was not."""
+    for _, composition in compositions(plan):
+        for pair, _ in composition.rounds:
+            found = amplified(pair) if unamplified(pair) else None
+            if isinstance(found, str):
+                return f"sampling is ignored, as the theorem on amplification does not apply: {found}"
+    return None

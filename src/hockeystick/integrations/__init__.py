@@ -1,0 +1,7 @@
+"""The accounting inside tools that people already use; each module imports its tool, and this one imports none.
+
+- ``hockeystick.integrations.opacus``: an accountant and a privacy engine for Opacus;
+- ``hockeystick.integrations.dp_accounting``: a ``PrivacyAccountant`` for dp_accounting, events to plans and back;
+- ``hockeystick.integrations.frames``: epsilon of every row of a pandas or Polars frame;
+- ``hockeystick.integrations.history``: a plan from a history of (noise multiplier, sample rate, steps).
+"""

@@ -1,0 +1,95 @@
+"""dp_accounting: a ``PrivacyAccountant`` over certified bounds, and its events as plans.
+
+    from hockeystick.integrations.dp_accounting import HockeystickAccountant as PLDAccountant
+
+The numbers are certified upper ends; ``accountant.plan`` is what they are computed from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dp_accounting import PrivacyAccountant
+
+from hockeystick import domains
+from hockeystick.integrations.dp_events import (
+    DEFAULT_RELATION,
+    NonPrivate,
+    UnsupportedEventError,
+    adjacency_of,
+    items,
+    to_plan,
+)
+from hockeystick.integrations.dp_plans import to_event
+from hockeystick.odometer import Accountant
+from hockeystick.plan import Plan
+
+__all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
+
+
+class HockeystickAccountant(PrivacyAccountant):
+    """dp_accounting's accountant interface over certified bounds.
+
+    Args:
+        neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (the noise is relative to the norm
+            bound of one record: a sum moves by twice that) or ``REPLACE_SPECIAL`` (by one that contributes nothing).
+
+    Raises:
+        InvalidInputError: an unknown relation.
+    """
+
+    def __init__(self, neighboring_relation: Any = DEFAULT_RELATION) -> None:
+        self._steps = Accountant(adjacency_of(neighboring_relation))
+        self._non_private = False
+        super().__init__(neighboring_relation)
+
+    def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
+        try:
+            found = list(items(event, self.neighboring_relation))
+        except UnsupportedEventError as error:
+            return self.CompositionErrorDetails(invalid_event=error.event, error_message=str(error))
+        if do_compose:
+            for item in found:
+                if isinstance(item, NonPrivate):
+                    self._non_private = True
+                else:
+                    self._steps.step(item, count=count)
+        return None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of all that was composed; events that are not private have no part in it."""
+        return self._steps.plan
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """The certified upper end of epsilon.
+
+        Args:
+            target_delta: in [0, 1].
+
+        Raises:
+            InvalidInputError: it is not.
+        """
+        delta = PROBABILITY.check(target_delta, "target_delta")
+        if self._non_private:
+            return math.inf
+        return 0.0 if delta == 1 else self.plan.epsilon(delta).upper
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """The certified upper end of delta.
+
+        Args:
+            target_epsilon: 0 or greater; may be infinite.
+
+        Raises:
+            InvalidInputError: it is below 0, or no number.
+        """
+        if self._non_private:
+            return 1.0
+        if target_epsilon == math.inf:
+            return 0.0  # no round of an event has infinite loss
+        return self.plan.delta(domains.epsilon(target_epsilon, "target_epsilon", "the target epsilon")).upper
+
+
+PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")

@@ -1,0 +1,404 @@
+"""Events of dp_accounting as rounds of a plan.
+
+Each rule says by which theorem the round stands for the event. An event that only has a guarantee here (randomised
+response over more than two buckets, discrete Laplace noise of sensitivity above 1) becomes the worst mechanism
+with that pure epsilon: an upper end of its plan is valid for the event, a lower end is one of the worst mechanism only.
+
+Numbers are the decimals they are written as, here as everywhere; what is computed from them is rounded to the side that
+costs more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import dp_accounting
+from dp_accounting import NeighboringRelation
+from dp_accounting import dp_event as events
+
+from hockeystick.adjacency import Adjacency
+from hockeystick.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
+from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.plan import NO_SAMPLING, Plan, Round
+from hockeystick.sampling import NoSampling, Poisson
+
+DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+
+ADJACENCIES: Mapping[Any, Adjacency] = {
+    NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
+    NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE_ONE,
+    # A record is replaced by one that contributes nothing, in batches too: the laws with it and without it.
+    NeighboringRelation.REPLACE_SPECIAL: Adjacency.ADD_OR_REMOVE,
+}
+"""The adjacency of a plan for each relation."""
+
+REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
+
+PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+FINITE = Domain("a finite number", {})
+WHOLE = whole_numbers()
+
+SAMPLED = frozenset(
+    {
+        events.NoOpDpEvent,
+        events.NonPrivateDpEvent,
+        events.GaussianDpEvent,
+        events.LaplaceDpEvent,
+        events.DiscreteLaplaceDpEvent,
+        events.ComposedDpEvent,
+        events.SelfComposedDpEvent,
+        events.PoissonSampledDpEvent,
+    }
+)
+"""What may be run on a sample: sums, to which a record outside the sample contributes as little as a zero record."""
+
+
+class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventError):
+    """An event that has no round. ``event`` is the offending one, which may be deep inside another."""
+
+    def __init__(self, message: str, event: Any) -> None:
+        super().__init__(f"{type(event).__name__}: {message}")
+        self.event = event
+
+
+class NonPrivate(NamedTuple):
+    """What an event is that hides nothing: it has no round, and epsilon is infinite."""
+
+    event: Any
+
+
+Item = Round | NonPrivate
+Rule = Callable[[Any, Any], Iterator[Item]]
+
+
+def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: float | None = None) -> Plan:
+    """The plan of an event.
+
+    Args:
+        event: any ``DpEvent``.
+        neighboring_relation: what the event is accounted for.
+        delta: default target of the plan.
+
+    Raises:
+        UnsupportedEventError: an event without a round, or one that is not private at all; the message names it.
+        InvalidInputError: an unknown relation.
+    """
+    found = list(items(event, neighboring_relation))
+    for item in found:
+        if isinstance(item, NonPrivate):
+            raise UnsupportedEventError("an event that is not private has no plan: epsilon is infinite", item.event)
+    return Plan([item for item in found if isinstance(item, Round)], adjacency_of(neighboring_relation), delta)
+
+
+def adjacency_of(neighboring_relation: Any) -> Adjacency:
+    """The adjacency of plans for a relation.
+
+    Raises:
+        InvalidInputError: it is none of dp_accounting's.
+    """
+    if neighboring_relation not in ADJACENCIES:
+        known = ", ".join(str(relation) for relation in ADJACENCIES)
+        raise InvalidInputError(
+            f"neighboring_relation must be one of {known}; received {shown(neighboring_relation)}",
+            "neighboring_relation",
+        )
+    return ADJACENCIES[neighboring_relation]
+
+
+def items(event: Any, relation: Any) -> Iterator[Item]:
+    """The rounds that an event consists of; each has a pair in every direction.
+
+    Raises:
+        UnsupportedEventError: a part without a round, or with parameters outside its domain.
+    """
+    adjacency = adjacency_of(relation)
+    rule = RULES.get(type(event))
+    if rule is None:
+        raise UnsupportedEventError(UNSUPPORTED.get(type(event), "this event is not known here"), event)
+    try:
+        for item in rule(event, relation):
+            if isinstance(item, Round):
+                for direction in adjacency.directions:
+                    item.pair(direction)
+            yield item
+    except UnsupportedEventError:
+        raise
+    except OverflowError as error:
+        raise UnsupportedEventError("a parameter is out of the range in which doubles tell the cost", event) from error
+    except HockeystickError as error:
+        raise UnsupportedEventError(str(error), event) from error
+
+
+def _nothing(event: Any, relation: Any) -> Iterator[Item]:
+    yield from ()
+
+
+def _non_private(event: Any, relation: Any) -> Iterator[Item]:
+    yield NonPrivate(event)
+
+
+def _gaussian(event: Any, relation: Any) -> Iterator[Item]:
+    """Noise relative to the norm bound of one record, on both sides: replacement moves the sum by twice the bound."""
+    yield _noisy(event, Gaussian, event.noise_multiplier)
+
+
+def _laplace(event: Any, relation: Any) -> Iterator[Item]:
+    """As for the Gaussian, in L1."""
+    yield _noisy(event, Laplace, event.noise_multiplier)
+
+
+def _noisy(event: Any, mechanism: Callable[[float], Mechanism], noise: float) -> Item:
+    return NonPrivate(event) if noise == 0 else Round(mechanism(noise))
+
+
+def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
+    """P(x) / P(x - 1) is e^a or e^-a: with sensitivity 1 the loss has two values, those of randomised response.
+
+    A larger integer sensitivity C moves one record's contribution by at most C: pure epsilon a C.
+    """
+    if relation is NeighboringRelation.REPLACE_ONE:
+        raise UnsupportedEventError(
+            "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
+        )
+    if event.sensitivity == 0:
+        return
+    if event.noise_parameter == 0:
+        # the mass function e^(-a |x|) tanh(a / 2) is none at a = 0; dp_accounting takes it as no protection
+        yield NonPrivate(event)
+        return
+    sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
+    parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
+    yield Round(RandomizedResponse(_rounded_up(_exact(parameter) * int(sensitivity))))
+
+
+def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
+    """k buckets, truthful with probability 1 - p: the likelihood ratios that one changed answer can have.
+
+    REPLACE_ONE: 1 - p + p/k against p/k: epsilon = log(k (1 - p)/p + 1), reached by two buckets (for k = 2 they are
+    all there are, and the pair is exactly that of binary randomised response).
+    REPLACE_SPECIAL: the answer of the special record is uniform: k (1 - p) + p against 1, and 1 against p.
+    """
+    if relation not in REPLACEMENTS:
+        raise UnsupportedEventError(
+            "neighboring_relation must be REPLACE_ONE or REPLACE_SPECIAL; received ADD_OR_REMOVE_ONE", event
+        )
+    buckets = int(whole_numbers(least=1).check(event.num_buckets, "num_buckets"))
+    noise = PROBABILITY.check(event.noise_parameter, "noise_parameter")
+    if buckets == 1 or noise == 1:
+        return
+    if noise == 0:
+        yield NonPrivate(event)
+        return
+    exact = min(Fraction(noise), _exact(noise))  # near 1 the two readings of a double tell different odds
+    ratios = [buckets * (1 - exact) / exact + 1]
+    if relation is NeighboringRelation.REPLACE_SPECIAL:
+        ratios = [buckets * (1 - exact) + exact, 1 / exact]
+    yield Round(RandomizedResponse(_log_up(max(ratios))))
+
+
+def _composed(event: Any, relation: Any) -> Iterator[Item]:
+    """Composition of rounds: the plan itself."""
+    for part in event.events:
+        yield from items(part, relation)
+
+
+def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
+    """Equal rounds: a count."""
+    count = COUNT.check(event.count, "count")
+    for item in items(event.event, relation):
+        if count:
+            yield item if isinstance(item, NonPrivate) else item * int(count)
+
+
+def _poisson(event: Any, relation: Any) -> Iterator[Item]:
+    """One round under Poisson sampling.
+
+    A record passes nested samplings with the product of their probabilities, independently of all others: one sampling.
+    """
+    rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
+    inner = list(items(event.event, relation))
+    if rate == 0 or not inner:
+        return
+    if rate == 1:
+        yield from inner
+        return
+    for part in _parts(event.event):
+        if type(part) not in SAMPLED:
+            raise UnsupportedEventError("no pair is proven for it on a sample", part)
+    for item in inner:
+        if isinstance(item, NonPrivate):
+            yield item
+            return
+    item = _one_round(event, relation, [item for item in inner if isinstance(item, Round)])
+    outer = getattr(item.sampling, "sample_rate", None)
+    yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(_exact(rate) * _exact(outer))))
+
+
+def _parts(event: Any) -> Iterator[Any]:
+    """An event and all that it is made of."""
+    yield event
+    inner = [event.event] if hasattr(event, "event") else getattr(event, "events", ())
+    for part in inner:
+        yield from _parts(part)
+
+
+def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
+    """The one round that stands for several on the same sample.
+
+    The pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``: the losses
+    of independent rounds add up, and the sum of normal ones is normal. Rounded down. Sampling keeps the domination
+    where a record is added or removed (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 11); for replacement three laws
+    are compared, and the pairs of two say nothing of that.
+    """
+    if len(inner) == 1 and inner[0].count == 1:
+        return inner[0]
+    squares = Fraction(0)
+    for item in inner:
+        gaussian = isinstance(item.mechanism, Gaussian) and isinstance(item.sampling, NoSampling)
+        if not gaussian or relation is NeighboringRelation.REPLACE_ONE:
+            raise UnsupportedEventError(
+                "what is run on one sample must be one mechanism, or several unsampled Gaussian ones where a record is "
+                "added or removed: they share the sample, and no other pair is proven; sample anew for each, if that "
+                "is what is run",
+                event,
+            )
+        assert isinstance(item.mechanism, Gaussian)
+        squares += item.count / _exact(item.mechanism.noise_multiplier) ** 2
+    return Round(Gaussian(_root_down(1 / squares)))
+
+
+def _mixture(event: Any, relation: Any) -> Iterator[Item]:
+    """Sensitivities 0 and c: a Gaussian round that holds the record with the probability of c."""
+    if relation is NeighboringRelation.REPLACE_ONE:
+        raise UnsupportedEventError(
+            "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
+        )
+    if len(event.sensitivities) != len(event.sampling_probs):
+        raise UnsupportedEventError("sensitivities and sampling_probs must be of the same length", event)
+    moved: dict[float, Fraction] = {}
+    for sensitivity, probability in zip(event.sensitivities, event.sampling_probs, strict=True):
+        distance, rate = FINITE.check(sensitivity, "sensitivities"), PROBABILITY.check(probability, "sampling_probs")
+        if distance and rate:
+            moved[distance] = moved.get(distance, Fraction(0)) + _exact(rate)
+    if not math.isclose(sum(event.sampling_probs), 1, rel_tol=1e-9):
+        raise UnsupportedEventError(f"sampling_probs must add up to 1; received {shown(event.sampling_probs)}", event)
+    if not moved:
+        return
+    if event.standard_deviation == 0:
+        yield NonPrivate(event)
+        return
+    if len(moved) > 1:
+        raise UnsupportedEventError(
+            "sensitivities must be 0 and at most one other number; no pair of other mixtures is supported", event
+        )
+    ((only, mass),) = moved.items()
+    deviation = POSITIVE.check(event.standard_deviation, "standard_deviation")
+    noise = _rounded_down(_exact(deviation) / abs(_exact(only)))
+    yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
+
+
+def _tree(event: Any, relation: Any) -> Iterator[Item]:
+    """A record is in one leaf and its ancestors: the nodes of one tree move by C in at most ``depth`` places.
+
+    Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021 (arXiv 2103.00039), appendix D: all nodes together are one
+    Gaussian round of noise ``s / sqrt(depth)``. A tree over t steps has depth ``ceil(log2(t + 1))``, the number of
+    binary digits of t.
+    """
+    if relation is not NeighboringRelation.REPLACE_SPECIAL:
+        raise UnsupportedEventError(f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}", event)
+    counts = event.step_counts if isinstance(event.step_counts, Sequence) else [event.step_counts]
+    depth = max((int(WHOLE.check(count, "step_counts")).bit_length() for count in counts), default=0)
+    if depth == 0:
+        return
+    if event.noise_multiplier == 0:
+        yield NonPrivate(event)
+        return
+    noise = POSITIVE.check(event.noise_multiplier, "noise_multiplier")
+    yield Round(Gaussian(_root_down(_exact(noise) ** 2 / depth)))
+
+
+def _truncated(event: Any, relation: Any) -> Iterator[Item]:
+    """A batch that no sample exceeds is never truncated."""
+    for key in ("dataset_size", "truncated_batch_size"):
+        WHOLE.check(getattr(event, key), key)
+    if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
+        return
+    if event.truncated_batch_size < event.dataset_size:
+        raise UnsupportedEventError(
+            f"truncated_batch_size must be at least dataset_size {event.dataset_size}; received "
+            f"{event.truncated_batch_size}, and no pair of truncated batches is supported",
+            event,
+        )
+    if relation is NeighboringRelation.ADD_OR_REMOVE_ONE and event.truncated_batch_size == event.dataset_size:
+        raise UnsupportedEventError(
+            "truncated_batch_size must exceed dataset_size where a record may be added; received "
+            f"{event.truncated_batch_size} for both",
+            event,
+        )
+    gaussian = events.GaussianDpEvent(event.noise_multiplier)
+    yield from _poisson(events.PoissonSampledDpEvent(event.sampling_probability, gaussian), relation)
+
+
+RULES: Mapping[type, Rule] = {
+    events.NoOpDpEvent: _nothing,
+    events.NonPrivateDpEvent: _non_private,
+    events.GaussianDpEvent: _gaussian,
+    events.LaplaceDpEvent: _laplace,
+    events.DiscreteLaplaceDpEvent: _discrete_laplace,
+    events.RandomizedResponseDpEvent: _randomized_response,
+    events.ComposedDpEvent: _composed,
+    events.SelfComposedDpEvent: _self_composed,
+    events.PoissonSampledDpEvent: _poisson,
+    events.MixtureOfGaussiansDpEvent: _mixture,
+    events.SingleEpochTreeAggregationDpEvent: _tree,
+    events.TruncatedSubsampledGaussianDpEvent: _truncated,
+}
+"""What stands for each kind of event."""
+
+UNSUPPORTED: Mapping[type, str] = {
+    events.UnsupportedDpEvent: "it says itself that it has no description",
+    events.SampledWithReplacementDpEvent: "sampling with replacement has no proven pair here",
+    events.SampledWithoutReplacementDpEvent: "sampling without replacement has no proven pair here",
+    events.RepeatAndSelectDpEvent: "repeating and selecting has no proven pair here",
+    events.ZCDpEvent: "a zCDP guarantee alone has no pair; give the mechanism behind it",
+}
+"""Why the others are refused."""
+
+
+def _exact(number: float) -> Fraction:
+    """The decimal that a double is written as."""
+    return Fraction(repr(float(number)))
+
+
+def _rounded_up(exact: Fraction) -> float:
+    """The least double that is written as no smaller number."""
+    near = float(exact)
+    return near if _exact(near) >= exact else next_up(near)
+
+
+def _rounded_down(exact: Fraction) -> float:
+    """The greatest double that is written as no larger number."""
+    near = float(exact)
+    return near if _exact(near) <= exact else next_down(near)
+
+
+def _root_down(exact: Fraction) -> float:
+    """A double that is written as no larger number than the root, and within two roundings of it."""
+    near = math.sqrt(float(exact))
+    while _exact(near) ** 2 > exact:
+        near = next_down(near)
+    return near
+
+
+def _log_up(exact: Fraction) -> float:
+    """A double that is not below the logarithm of a number above 1.
+
+    ``log1p`` of a double is good to 4 roundings (docs/certified.md), that of the argument to half a one, and the
+    condition number of log1p is at most 1.
+    """
+    return next_up(math.log1p(_rounded_up(exact - 1)), 8)

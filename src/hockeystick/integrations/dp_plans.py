@@ -1,0 +1,93 @@
+"""Plans as events of dp_accounting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dp_accounting
+from dp_accounting import dp_event as events
+
+from hockeystick.adjacency import Adjacency
+from hockeystick.errors import UnsupportedError
+from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.numerics.rounding import next_down
+from hockeystick.plan import Plan, Round
+from hockeystick.sampling import NoSampling
+
+
+def to_event(plan: Plan) -> Any:
+    """The event of a plan; together with the relation that stands for the plan's adjacency.
+
+    The probability in randomised response is rounded to the side that costs more.
+
+    Raises:
+        UnsupportedError: a black box, one direction of adding and removing alone, or randomised response that is
+            sampled or not under ``replace-one``: none of them has an event.
+    """
+    if plan.adjacency not in (Adjacency.ADD_OR_REMOVE, Adjacency.REPLACE_ONE):
+        raise UnsupportedError(
+            f"adjacency {plan.adjacency.value!r} has no neighbouring relation in dp_accounting; use 'add-or-remove', "
+            "which is the worse of both directions"
+        )
+    builder = dp_accounting.DpEventBuilder()
+    for item in plan.rounds:
+        if item.count:
+            _refuse_response(plan, item)
+            builder.compose(_event_of(item), item.count)
+    return builder.build()
+
+
+def _refuse_response(plan: Plan, item: Round) -> None:
+    """Their randomised response is about one record's answer, and refused where records come and go, or on samples."""
+    replaced = plan.adjacency is Adjacency.REPLACE_ONE
+    if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
+        raise UnsupportedError(
+            f"mechanism {item.mechanism.name!r} has an event for replacement only, unsampled; received adjacency "
+            f"{plan.adjacency.value!r} and sampling {item.sampling.name!r}"
+        )
+
+
+def _event_of(item: Round) -> Any:
+    event = EVENTS[type(item.mechanism)](item.mechanism) if type(item.mechanism) in EVENTS else None
+    if event is None:
+        raise UnsupportedError(
+            f"mechanism {item.mechanism.name!r} has no event in dp_accounting; only "
+            f"{', '.join(repr(known.name) for known in EVENTS)} have one"
+        )
+    rate = getattr(item.sampling, "sample_rate", None)
+    return event if rate is None else events.PoissonSampledDpEvent(rate, event)
+
+
+def _of_gaussian(mechanism: Gaussian) -> Any:
+    return events.GaussianDpEvent(_relative_to_one_record(mechanism.noise_multiplier, mechanism.replace_one_distance))
+
+
+def _of_laplace(mechanism: Laplace) -> Any:
+    return events.LaplaceDpEvent(_relative_to_one_record(mechanism.scale, mechanism.replace_one_distance))
+
+
+def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
+    """Events know no other distance than 2: noise s over distance 1 is noise 2s over distance 2."""
+    return noise * (2 / replace_one_distance)
+
+
+def _of_response(mechanism: RandomizedResponse) -> Any:
+    """``2 (1 - p)/p + 1 = e^epsilon``: ``p = 2 / (e^epsilon + 1)``, rounded down to what costs more."""
+    if mechanism.epsilon == 0:
+        return events.NoOpDpEvent()
+    odds = math.exp(-mechanism.epsilon)
+    noise = next_down(2 * odds / (1 + odds), 8)
+    if noise <= 0:
+        raise UnsupportedError(
+            f"epsilon must be below 700 for its event, which holds e^-epsilon; received {mechanism.epsilon!r}"
+        )
+    return events.RandomizedResponseDpEvent(noise, 2)
+
+
+EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
+    Gaussian: _of_gaussian,
+    Laplace: _of_laplace,
+    RandomizedResponse: _of_response,
+}

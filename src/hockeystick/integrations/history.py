@@ -1,0 +1,79 @@
+"""A plan from a history of training: (noise multiplier, sample rate, steps), as Opacus' accountants keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from hockeystick import domains
+from hockeystick.adjacency import Adjacency
+from hockeystick.errors import InvalidInputError
+from hockeystick.mechanisms import Gaussian
+from hockeystick.plan import Plan, Round
+from hockeystick.sampling import Poisson
+
+Entry = tuple[float, float, int]
+"""Noise multiplier, 0 or greater; sample rate, in (0, 1]; number of steps."""
+
+NOISE = domains.AT_LEAST_ZERO.of("standard deviation of the noise / clipping norm")
+RATE = domains.RATE.of("probability that a record enters a batch")
+STEPS = domains.whole_numbers().of("number of steps")
+
+
+def plan_from_history(
+    history: Iterable[Any], adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE, delta: float | None = None
+) -> Plan:
+    """The plan of the steps that a training run took: Poisson-sampled Gaussian rounds.
+
+    Args:
+        history: entries (noise multiplier, sample rate, steps): a list of one's own, the ``history`` of an Opacus
+            accountant, or what is under ``"history"`` in a checkpoint's accountant state.
+        adjacency: neighbouring relation.
+        delta: default target.
+
+    Raises:
+        InvalidInputError: an entry that is not three numbers, one outside its domain, or a step without noise, which
+            no finite epsilon bounds.
+
+    >>> plan = plan_from_history([(1.0, 0.01, 100), (2.0, 0.01, 50)])
+    >>> [(item.mechanism.noise_multiplier, item.count) for item in plan.rounds]
+    [(1.0, 100), (2.0, 50)]
+    """
+    rounds = []
+    for index, (noise, rate, steps) in enumerate(entries(history), start=1):
+        if not noise:
+            raise InvalidInputError(
+                f"history entry {index}: noise_multiplier must be greater than 0; received {noise!r}, a step without "
+                "noise, after which epsilon is infinite",
+                "noise_multiplier",
+            )
+        rounds.append(Round(Gaussian(noise), Poisson(rate), steps))
+    return Plan(rounds, adjacency, delta)
+
+
+def entries(history: Iterable[Any]) -> Iterator[Entry]:
+    """The entries of a history, each checked; a noise multiplier of 0 passes.
+
+    Raises:
+        InvalidInputError: an entry that is not three numbers, or one outside its domain; the message says which.
+    """
+    if not isinstance(history, Iterable):
+        raise InvalidInputError(
+            "history must be a list of (noise_multiplier, sample_rate, steps); received " + domains.shown(history),
+            "history",
+        )
+    for index, entry in enumerate(history, start=1):
+        try:
+            noise, rate, steps = entry
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"history entry {index} must be (noise_multiplier, sample_rate, steps); received "
+                + domains.shown(entry),
+                "history",
+            ) from None
+        place = f"history entry {index}: "
+        yield (
+            NOISE.check(noise, place + "noise_multiplier"),
+            RATE.check(rate, place + "sample_rate"),
+            int(STEPS.check(steps, place + "steps")),
+        )

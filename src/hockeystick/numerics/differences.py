@@ -1,0 +1,68 @@
+"""Forward differences of a sequence of positive numbers, in decimal arithmetic with as many digits as they cancel.
+
+``D_l = sum_i (-1)^(l-i) C(l, i) a_i`` loses about as many digits as D_l is smaller than ``2^l a_l``, hundreds where a
+law is close to another. For moments ``a_i = E X^i`` with ``E X = 1`` it is ``E (X - 1)^l``, hence at least
+``D_2^(l/2)`` for even l, which says how many digits are needed. What rounding may have taken is added in any case.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from itertools import pairwise
+
+from hockeystick.numerics.rounding import next_up
+
+DIGITS = 40  # beyond those that cancel
+MOST_DIGITS = 1280
+SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which are only wanted as doubles
+
+
+def log_even_differences(terms: Callable[[int], Sequence[Decimal]], most: int) -> list[float]:
+    """Upper bounds on ``log D_l`` for l = 0, 2, ..., most (most even), as a list indexed by ``l / 2``.
+
+    Args:
+        terms: ``a_0, ..., a_n`` for a given n in the current decimal context, each to ``2 (i + 1)^2`` units in the last
+            place plus the error that the exponent of an exponential passes on; increasing from ``a_0 = 1`` on, with
+            non-negative even differences.
+        most: the last order, even, at least 2.
+
+    >>> powers = log_even_differences(lambda most: [Decimal(3) ** i for i in range(most + 1)], 4)
+    >>> [round(math.exp(value), 9) for value in powers]
+    [1.0, 4.0, 16.0]
+    """
+    digits = _digits(terms, most)
+    with localcontext(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        found = _differences(terms(most), digits)
+        return [next_up(float(SHORT.ln(value)), 4) if value > 0 else -math.inf for value in found]
+
+
+def _digits(terms: Callable[[int], Sequence[Decimal]], most: int) -> int:
+    """``log10 (2^most a_most / D_2^(most/2))`` and some more."""
+    with localcontext(Context(prec=MOST_DIGITS // 2, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        zeroth, first, second = terms(2)
+        variance = second - 2 * first + zeroth
+    if variance <= 0:
+        return MOST_DIGITS
+    with localcontext(SHORT):
+        lost = most * math.log10(2) + float(terms(most)[-1].log10()) - most / 2 * float(variance.log10())
+    return min(DIGITS + math.ceil(max(lost, 0.0)), MOST_DIGITS)
+
+
+def _differences(row: Sequence[Decimal], digits: int) -> list[Decimal]:
+    """Upper bounds on the even differences.
+
+    Each a_i errs by at most ``(2 (i + 1)^2 + 4 |log a_i|) 10^(1-digits)`` of itself and each of the l subtractions on
+    the way by ``10^(1-digits)`` of a number that is at most ``2^l a_l``; the weights of ``D_l`` add up to ``2^l``.
+    """
+    largest = row
+    unit = Decimal(10) ** (1 - digits)
+    out = []
+    for order in range(len(largest)):
+        if order % 2 == 0:
+            units = order + 2 * (order + 1) ** 2 + 4 * abs(SHORT.ln(largest[order]))
+            error = unit * 2**order * largest[order] * units
+            out.append(max(row[0], Decimal(0)) + error)
+        row = [after - before for before, after in pairwise(row)]
+    return out

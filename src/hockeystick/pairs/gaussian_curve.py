@@ -1,0 +1,120 @@
+"""The privacy curve of the Gaussian pair, enclosed: ``delta = Phi(-a) - e^eps Phi(-a - mu)``, ``a = eps/mu - mu/2``.
+
+Balle, Wang 2018 (arXiv 1805.06530), Theorem 8; mu-GDP in Dong, Roth, Su 2022 (arXiv 1905.02383), Corollary 2.13. The
+difference cancels, and deltas may lie below the range of a double. As ``phi(a + x) e^(-mu x) = e^eps phi(a + mu + x)``,
+
+    delta = int_0^inf phi(a + x) (1 - e^(-mu x)) dx,
+
+which falls in a and grows in mu, so that roundings of both are charged by moving them. For a >= 0 the factor phi(a) is
+taken out. Gauss-Legendre rules (numerics/legendre.py) on panels so narrow that they err by 2^-54 of
+
+- ``phi(a + x) mu (1 + x)``, where mu is at most 8: the integrand at a distance r is at most ``e^((1 + mu) r)`` times
+  what this is on the panel, besides the growth of phi;
+- either term apart where mu is larger, and the difference no smaller than some hundredth of either.
+
+What lies outside the panels, by Mills' ratio below ``e^-80 phi(a)``, counts for the upper end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+NODES = 16
+DEPTH = 80.0  # e-folds of phi(a) that the panels cover
+REACH = 13.0  # the same in standard deviations, around the mean
+OUTER = 6.0
+TOGETHER = 8.0  # the largest mu for which both terms are integrated as one
+RULE_ERROR = 2.0**-54
+MU_ROUNDINGS = 32  # of mu and of a, relative; a folded mu has four
+ROOT_GAP = 1e-14
+
+
+class Integral(NamedTuple):
+    """A value and a bound on its error to either side."""
+
+    value: float
+    below: float
+    above: float
+
+
+def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
+    """Certified ends of log delta, for epsilon >= 0 and mu > 0 given to a few roundings."""
+    a, size = epsilon / mu - 0.5 * mu, epsilon / mu + 0.5 * mu
+    slip = MU_ROUNDINGS * UNIT_ROUNDOFF
+    return (
+        _log_end(a + slip * size, mu * (1 - slip), upper=False),
+        min(_log_end(a - slip * size, mu * (1 + slip), upper=True), 0.0),
+    )
+
+
+def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
+    """Certified ends of the epsilon at which log delta lies between two finite values; found outward from a root."""
+    from scipy.optimize import brentq
+
+    least, most = log_delta
+    if log_delta_ends(0.0, mu)[1] <= least:
+        return 0.0, 0.0
+    high = mu
+    while log_delta_ends(high, mu)[1] > least:
+        high *= 2
+    upper = float(brentq(lambda epsilon: log_delta_ends(epsilon, mu)[1] - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
+    step = math.ulp(upper)
+    while log_delta_ends(upper, mu)[1] > least:
+        upper, step = upper + step, 2 * step
+    lower, step = upper, 4 * math.ulp(upper)
+    while lower > 0 and log_delta_ends(lower, mu)[0] <= most:
+        lower, step = max(lower - step, 0.0), 2 * step
+    return lower, upper
+
+
+def _log_end(a: float, mu: float, upper: bool) -> float:
+    scale = -0.5 * a * a if a > 0 else 0.0
+    if mu <= TOGETHER:
+        found = _integral(a, mu)
+    else:
+        first, second = _integral(a, None), _integral(a + mu, None)
+        factor = math.exp(-0.5 * a * a) if a < 0 else 1.0
+        # an exponent of a^2/2 is rounded to 4 units of itself
+        rounding = (8 + 4 * a * a) * UNIT_ROUNDOFF * factor * second.value
+        found = Integral(
+            first.value - factor * second.value,
+            first.below + factor * second.above + rounding,
+            first.above + factor * second.below + rounding,
+        )
+    end = found.value + found.above if upper else found.value - found.below
+    if end <= 0:
+        return -math.inf
+    log_end = math.log(end) + scale - HALF_LOG_TWO_PI
+    slip = 8 * UNIT_ROUNDOFF * (2 + abs(scale) + abs(log_end))
+    return log_end + slip if upper else log_end - slip
+
+
+def _integral(a: float, mu: float | None) -> Integral:
+    """``int_0^inf e^(-(a + x)^2/2) w(x) dx``, times ``e^(a^2/2)`` for a > 0; w is ``1 - e^(-mu x)``, or 1."""
+    low = max(0.0, -a - REACH)
+    high = 2 * DEPTH / (a + math.sqrt(a * a + 2 * DEPTH)) if a > 0 else REACH - a
+    growth = max(abs(a + low), abs(a + high)) + (0.0 if mu is None else 1 + mu)
+    panels = math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES]))
+    unit, weights = rule(NODES)
+    edges = np.linspace(low, high, panels + 1)
+    half = 0.5 * np.diff(edges)[:, None]
+    x = (edges[:-1, None] + half * (1 + unit)).ravel()
+    exponent = -x * (a + 0.5 * x) if a > 0 else -0.5 * np.square(a + x)
+    mass = (half * weights).ravel() * np.exp(exponent)
+    share = np.ones_like(x) if mu is None else -np.expm1(-mu * x)
+    envelope = np.ones_like(x) if mu is None else mu * (1 + x)
+    # x is off by some roundings of itself, a + x by as many of |a| + x
+    moved = (abs(a) + x) * np.abs(a + x) if a <= 0 else x * (a + x)
+    own = UNIT_ROUNDOFF * (64 + 16 * moved) * share
+    value = float((mass * share).sum())
+    error = float((mass * (own + RULE_ERROR * envelope)).sum())
+    depth = high * (a + 0.5 * high) if a > 0 else 0.5 * REACH**2
+    outside = math.exp(-depth) / OUTER  # Mills' ratio, twice for a <= 0; a + high is at least 12.6
+    return Integral(value, error, error + outside)

@@ -1,0 +1,130 @@
+"""Renyi divergence of a round on a batch of fixed size, drawn without replacement, when one record is replaced.
+
+Wang, Balle, Kasiviswanathan 2019 (arXiv 1808.00087). With the record in the batch with probability g = batch size /
+dataset size, the two laws of the output are ``(1 - g) r + g p`` and ``(1 - g) r + g q``, where p, q and r are laws of
+the mechanism on batches that differ in one record each. For whole alpha the binomial expansion of the likelihood ratio
+around 1 has no linear term, and joint convexity leaves (Theorem 9, Theorem 27)
+
+    e^K'(alpha - 1) <= 1 + sum_(j=2)^alpha g^j C(alpha, j) Z_j,   Z_j >= sup int |p - q|^j r^(1-j).
+
+Bounds on ``Z_j`` from the pair (P, Q) that dominates the mechanism under replacement, with ``K(t) = log E_Q
+(P/Q)^(1+t)`` and largest loss E:
+
+- ``min(2, (e^E - 1)^j) e^K(j-1)``, since ``|p - q| <= max(p, q)`` and ``|p - q| <= (e^E - 1) min(p, q)``;
+- ``4 B_j``, ``B_j = E_Q |P/Q - 1|^j``: where p and q lie on one side of r, ``|p - q|^j <= |p - r|^j + |q - r|^j``;
+  where ``p > r > q``, ``r^(1-j) <= q^(1-j)``, and likewise the other way round. For even j ``B_j`` is a difference of
+  the moments; for odd j it is at most the geometric mean of its neighbours (Cauchy-Schwarz).
+
+Between whole orders ``K'`` is convex, hence at most the line between its neighbours (Corollary 10). At any order
+``(p, q) -> p^(1+t) q^(-t)`` is jointly convex, so that ``K'(t) <= log(1 - g + g e^K(t))``, which is the better one at
+high orders.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.differences import log_even_differences
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import DominatingPair, RenyiCurve, rounding_of
+
+Array = npt.NDArray[np.float64]
+
+MAX_ORDER = 4096  # up to which the expansion is summed
+TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed together
+MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
+LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
+CARE = 8 * UNIT_ROUNDOFF
+TINY_LOSS = 1e-300  # what no loss at all is rounded up to
+LOG_2, LOG_4 = math.log(2.0), math.log(4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutReplacementCurve(RenyiCurve):
+    """The bound above, for a mechanism that ``base`` dominates under replacement; 0 < rate < 1."""
+
+    base: DominatingPair
+    rate: float
+
+    seconds: ClassVar[float] = 0.1
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018, arXiv 1807.01647, Theorem 9)."""
+        largest = self.base.loss_range[1]
+        if largest == math.inf:
+            return -math.inf, math.inf
+        bound = moment.log_mixture(self.rate, largest)
+        return -bound, bound
+
+    @property
+    def supremum_error(self) -> float:
+        """That of the base passed on, its slope being at most 1, and some roundings of the logarithm."""
+        return self.base.supremum_error + rounding_of(self.base.loss_range[1]) + rounding_of(self.loss_range[1])
+
+    def log_moment(self, t: float) -> float:
+        """The better of the two bounds of the module's docstring."""
+        convex = moment.rounded_up(moment.log_mixture(self.rate, self.base.log_moment(t)))
+        if t > MAX_ORDER - 2:
+            return convex
+        below = math.floor(t)
+        part = t - below
+        line = (1 - part) * _expansion(self, below) + part * _expansion(self, below + 1)
+        return min(convex, moment.rounded_up(line))
+
+
+@lru_cache(maxsize=65_536)
+def _expansion(curve: WithoutReplacementCurve, t: int) -> float:
+    """An upper bound on K'(t) at whole t >= 0, from the expansion at order t + 1."""
+    if t == 0:
+        return 0.0
+    order = t + 1
+    j = np.arange(2.0, order + 1)
+    chosen = np.cumsum(np.log((order + 1 - np.arange(1.0, order + 1)) / np.arange(1.0, order + 1)))[1:]
+    powers, bounds = j * math.log(next_up(curve.rate)), _bounds_to(curve.base, order)
+    if np.isposinf(bounds).any():
+        return math.inf
+    # a sum of j logarithms: each partial sum is rounded in its last place
+    size = (j + 4) * (1 + np.abs(chosen)) + np.abs(powers) + np.abs(bounds)
+    terms = powers + chosen + bounds + CARE * size
+    top = float(terms.max())
+    if top > LARGEST:
+        return moment.rounded_up(top + math.log(float(np.exp(terms - top).sum()) + math.exp(-top)), top)
+    return moment.rounded_up(math.log1p(math.fsum(np.exp(terms))))
+
+
+def _bounds_to(base: DominatingPair, order: int) -> Array:
+    """Upper bounds on ``log Z_j`` for j = 2, ..., order."""
+    return _log_bounds(base, next(size for size in TABLES if size >= order))[: order - 1]
+
+
+@lru_cache(maxsize=4096)
+def _log_bounds(base: DominatingPair, most: int) -> Array:
+    j = np.arange(2.0, most + 1)
+    largest = max(base.loss_range[1] + base.supremum_error, TINY_LOSS)
+    log_growth = math.log(math.expm1(largest)) if largest < LARGEST else math.inf
+    out: Array = np.minimum(LOG_2, j * log_growth) + np.array([base.log_moment(order) for order in j - 1])
+    out += CARE * (4 + j + np.abs(out))
+    differences = _log_even(base, min(most, MAX_DIFFERENCE))
+    for order in range(2, 2 * len(differences) - 1):
+        centred = 0.5 * (differences[order // 2] + differences[(order + 1) // 2])
+        out[order - 2] = min(out[order - 2], LOG_4 + centred + CARE * (2 + abs(centred)))
+    return out
+
+
+def _log_even(base: DominatingPair, most: int) -> list[float]:
+    """Upper bounds on ``log B_j`` for even j up to ``most``, as far as they are of use; empty without closed forms.
+
+    ``B_j = E_Q (P/Q - 1)^j = sum_i (-1)^(j-i) C(j, i) E_Q (P/Q)^i``.
+    """
+    while most >= 2 and base.log_moment(most - 1.0) > LARGEST:
+        most -= 2
+    moments = base.ratio_moments
+    return log_even_differences(moments, most) if most >= 2 and moments is not None else []

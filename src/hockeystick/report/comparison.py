@@ -1,0 +1,119 @@
+"""Every accountant on one plan, side by side: what each says, what kind of number that is, how long it took, or why it
+has none."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hockeystick.accountants import Accountant
+from hockeystick.bounds import Answer, DeltaAnswer
+from hockeystick.errors import UnsupportedError
+from hockeystick.plan import Plan
+from hockeystick.report.answer import SMALLEST_NORMAL, finite_ends
+from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
+
+ESTIMATED = "~"
+"""What stands before a number that is on no known side of the truth."""
+
+_ORDER = ("proved", "certified", "upper bound", "estimate")
+_FIRST = "auto"  # the recommended one leads its kind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one accountant says of a plan.
+
+    Attributes:
+        name: the accountant.
+        answer: its number; ``None`` where it refuses the plan.
+        seconds: wall-clock time of the answer or the refusal.
+        reason: why it refuses, why an end is infinite or the interval wider than asked; ``None`` otherwise.
+        log: for a delta, its logarithm.
+    """
+
+    name: str
+    answer: Answer | None
+    seconds: float
+    reason: str | None = None
+    log: Answer | None = None
+
+    @property
+    def guarantee(self) -> str | None:
+        """The kind of number, ``None`` where there is none."""
+        return None if self.answer is None else self.answer.guarantee
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Lower end, estimate and upper end as shown to people, empty where there is none; rounded outward."""
+        if self.answer is None:
+            return "", "", ""
+        if self.log is not None and 0 < self.answer.quoted < SMALLEST_NORMAL:
+            return _cells(self.log.ends, exp_down, exp_up)
+        return _cells(self.answer.ends, round_down, round_up)
+
+
+def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
+    """What an accountant says of epsilon at delta."""
+    return _timed(accountant.name, lambda: (accountant.epsilon(plan, delta, None), None))
+
+
+def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
+    """What an accountant says of delta at epsilon."""
+
+    def ask() -> tuple[DeltaAnswer, Answer]:
+        found = accountant.delta(plan, epsilon, None)
+        return found, found.log_delta
+
+    return _timed(accountant.name, ask)
+
+
+def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
+    """Certified intervals first, then upper bounds, then estimates, each from the smallest; then those that refuse."""
+
+    def key(entry: Entry) -> tuple[int, bool, float]:
+        if entry.answer is None:
+            return len(_ORDER), True, 0.0
+        return _ORDER.index(entry.answer.guarantee), entry.name != _FIRST, entry.answer.quoted
+
+    return sorted(entries, key=key)
+
+
+def comparison_json(quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
+    """The object that ``hockeystick compare --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
+    rows = [
+        {
+            "name": entry.name,
+            "guarantee": entry.guarantee,
+            **({} if entry.answer is None else finite_ends(entry.answer)),
+            **({} if entry.log is None else {"log_delta": finite_ends(entry.log)}),
+            "seconds": entry.seconds,
+            "reason": entry.reason,
+        }
+        for entry in sorted_entries(entries)
+    ]
+    return {"quantity": quantity, **at, "accountants": rows}
+
+
+def _cells(
+    ends: Mapping[str, float], down: Callable[[float, int], str], up: Callable[[float, int], str]
+) -> tuple[str, str, str]:
+    guess = ends.get("estimate", ends.get("value"))
+    mark = ESTIMATED if guess is not None and math.isfinite(guess) else ""
+    return (
+        down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else "",
+        mark + up(guess, SHOWN_DIGITS) if guess is not None else "",
+        up(ends["upper"], SHOWN_DIGITS) if "upper" in ends else "",
+    )
+
+
+def _timed(name: str, ask: Callable[[], tuple[Answer, Answer | None]]) -> Entry:
+    start = time.perf_counter()
+    try:
+        answer, log = ask()
+    except UnsupportedError as error:
+        return Entry(name, None, time.perf_counter() - start, str(error))
+    return Entry(name, answer, time.perf_counter() - start, answer.reason, log)

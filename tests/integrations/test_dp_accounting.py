@@ -1,0 +1,433 @@
+"""dp_accounting: their own abstract test on our accountant, events to plans and back, and where theirs are wrong."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+import sys
+from typing import Any
+
+import dp_accounting as dp
+import mpmath
+import pytest
+from dp_accounting import NeighboringRelation as Relation
+from dp_accounting import dp_event as events
+from dp_accounting import privacy_accountant_test
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.rdp import RdpAccountant
+
+import hockeystick as hs
+from hockeystick.integrations.dp_accounting import HockeystickAccountant, UnsupportedEventError, to_event, to_plan
+
+ADD_OR_REMOVE, REPLACE, SPECIAL = Relation.ADD_OR_REMOVE_ONE, Relation.REPLACE_ONE, Relation.REPLACE_SPECIAL
+
+GAUSSIAN = dp.GaussianDpEvent(1.5)
+LAPLACE = dp.LaplaceDpEvent(3.0)
+NEGATIVE = events.MixtureOfGaussiansDpEvent(3.0, [-2.0], [1.0])
+DP_SGD = dp.SelfComposedDpEvent(dp.PoissonSampledDpEvent(0.01, dp.GaussianDpEvent(1.0)), 1000)
+
+
+def only_round(plan: hs.Plan) -> Any:
+    (item,) = plan.rounds
+    return item
+
+
+def sampled(rate: float, event: Any) -> Any:
+    return dp.PoissonSampledDpEvent(rate, event)
+
+
+class TestTheirs(privacy_accountant_test.PrivacyAccountantTest):  # type: ignore[misc, unused-ignore]
+    """What dp_accounting asks of every accountant, as it is installed."""
+
+    def _make_test_accountants(self) -> list[HockeystickAccountant]:
+        return [HockeystickAccountant(), *(HockeystickAccountant(relation) for relation in Relation)]
+
+
+# Where theirs are wrong. The truths are closed forms, in 30 digits.
+
+
+def gaussian_delta(mu: float, epsilon: float) -> Any:
+    """Balle, Wang 2018 (arXiv 1805.06530), Theorem 8."""
+    with mpmath.workdps(30):
+        low, high = mpmath.mpf(mu) / 2 - epsilon / mpmath.mpf(mu), -mpmath.mpf(mu) / 2 - epsilon / mpmath.mpf(mu)
+        return mpmath.ncdf(low) - mpmath.exp(epsilon) * mpmath.ncdf(high)
+
+
+def response_delta(odds: int, rounds: int, epsilon: float) -> Any:
+    """Randomised response, true with odds to 1: a binomial number of losses log(odds), the others of -log(odds)."""
+    with mpmath.workdps(30):
+        p, loss = mpmath.mpf(odds) / (odds + 1), mpmath.log(odds)
+        terms = (
+            mpmath.binomial(rounds, k)
+            * p**k
+            * (1 - p) ** (rounds - k)
+            * max(0, 1 - mpmath.exp(epsilon - (2 * k - rounds) * loss))
+            for k in range(rounds + 1)
+        )
+        return mpmath.fsum(terms)
+
+
+def test_their_pld_accountant_drops_the_count_of_randomised_response() -> None:
+    event, delta = dp.RandomizedResponseDpEvent(0.5, 2), 1e-6  # true with odds 3 to 1
+    theirs = PLDAccountant(REPLACE).compose(event, 10).get_epsilon(delta)
+    ours = HockeystickAccountant(REPLACE).compose(event, 10).get_epsilon(delta)
+    assert theirs < 1.1
+    assert response_delta(3, 10, theirs) > 0.8
+    assert response_delta(3, 10, ours) <= delta < response_delta(3, 10, ours * (1 - 1e-5))
+    assert ours == pytest.approx(10.9861, abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+def test_their_rdp_accountant_forgets_that_replacing_moves_a_sum_by_twice_the_bound(noise: float) -> None:
+    event, delta = dp.GaussianDpEvent(noise), 1e-5
+    kinds = (RdpAccountant, PLDAccountant, HockeystickAccountant)
+    found = [kind(neighboring_relation=REPLACE).compose(event).get_epsilon(delta) for kind in kinds]
+    assert found[1] > 1.9 * found[0]
+    assert gaussian_delta(2 / noise, found[0]) > 100 * delta
+    assert gaussian_delta(2 / noise, found[2]) <= delta < gaussian_delta(2 / noise, found[2] * (1 - 1e-5))
+    assert found[2] == pytest.approx(found[1], rel=1e-4)
+
+
+def test_their_rdp_accountant_forgets_it_for_laplace_noise_as_well() -> None:
+    theirs = RdpAccountant(neighboring_relation=REPLACE).compose(dp.LaplaceDpEvent(1.0)).get_epsilon(1e-9)
+    ours = HockeystickAccountant(REPLACE).compose(dp.LaplaceDpEvent(1.0))
+    assert theirs < 1.02
+    assert ours.get_epsilon(0) == 2.0
+    assert ours.get_delta(theirs) == pytest.approx(1 - math.exp((theirs - 2) / 2), rel=1e-6)  # 1 - e^((epsilon - 2)/2)
+
+
+def test_their_pld_accountant_is_too_small_at_tiny_deltas() -> None:
+    """Its Fourier transforms round by about 1e-16 of the largest value, and that is not charged."""
+    event = sampled(0.01, dp.GaussianDpEvent(1.0))
+    theirs, ours = (accountant.compose(event, 10_000) for accountant in (PLDAccountant(), HockeystickAccountant()))
+    bounds = {delta: ours.plan.epsilon(delta) for delta in (1e-11, 1e-12, 1e-13)}
+    assert all(bound.relative_gap < 1e-6 for bound in bounds.values())
+    assert any(theirs.get_epsilon(delta) < bound.lower for delta, bound in bounds.items())
+
+
+def test_their_pld_accountant_is_too_small_on_a_fine_grid() -> None:
+    theirs = PLDAccountant(value_discretization_interval=1e-5)
+    event = sampled(2e-5, dp.GaussianDpEvent(0.5))
+    bound = to_plan(dp.SelfComposedDpEvent(event, 10_000)).epsilon(1e-8)
+    assert bound.lower <= 1.5793922 <= bound.upper
+    assert theirs.compose(event, 10_000).get_epsilon(1e-8) < 1.57937
+
+
+def test_their_pld_accountant_ends_at_its_truncation() -> None:
+    event, delta = dp.GaussianDpEvent(1.0), 1e-16
+    assert PLDAccountant().compose(event).get_epsilon(delta) == math.inf
+    ours = HockeystickAccountant().compose(event).get_epsilon(delta)
+    assert gaussian_delta(1.0, ours) <= delta < gaussian_delta(1.0, ours * (1 - 1e-5))
+    assert PLDAccountant().compose(dp.LaplaceDpEvent(2.0), 3).get_epsilon(0) == math.inf
+    assert HockeystickAccountant().compose(dp.LaplaceDpEvent(2.0), 3).get_epsilon(0) == 1.5
+
+
+def test_it_can_be_given_to_their_calibration() -> None:
+    def training(noise: float) -> Any:
+        return dp.SelfComposedDpEvent(sampled(0.01, dp.GaussianDpEvent(noise)), 1000)
+
+    noise = dp.calibrate_dp_mechanism(HockeystickAccountant, training, 1.0, 1e-6, tol=1e-5)
+    assert to_plan(training(noise)).epsilon(1e-6).upper <= 1.0
+    assert to_plan(training(noise - 2e-5)).epsilon(1e-6).lower > 1.0
+
+
+# Events to plans.
+
+CONVERTED = [
+    (dp.NoOpDpEvent(), ADD_OR_REMOVE, []),
+    (GAUSSIAN, ADD_OR_REMOVE, [hs.Round(hs.Gaussian(1.5))]),
+    (GAUSSIAN, REPLACE, [hs.Round(hs.Gaussian(1.5))]),
+    (LAPLACE, SPECIAL, [hs.Round(hs.Laplace(3.0))]),
+    (sampled(0.01, LAPLACE), ADD_OR_REMOVE, [hs.Round(hs.Laplace(3.0), hs.Poisson(0.01))]),
+    (sampled(0.01, GAUSSIAN), REPLACE, [hs.Round(hs.Gaussian(1.5), hs.Poisson(0.01))]),
+    (sampled(1.0, dp.ComposedDpEvent([GAUSSIAN, LAPLACE])), ADD_OR_REMOVE, [hs.Gaussian(1.5), hs.Laplace(3.0)]),
+    (sampled(0.0, GAUSSIAN), ADD_OR_REMOVE, []),
+    (sampled(0.5, sampled(0.25, GAUSSIAN)), ADD_OR_REMOVE, [hs.Round(hs.Gaussian(1.5), hs.Poisson(0.125))]),
+    (
+        sampled(0.5, dp.SelfComposedDpEvent(dp.GaussianDpEvent(2.0), 4)),
+        ADD_OR_REMOVE,
+        [hs.Round(hs.Gaussian(1.0), hs.Poisson(0.5))],
+    ),
+    (events.DiscreteLaplaceDpEvent(0.25, 1), ADD_OR_REMOVE, [hs.RandomizedResponse(0.25)]),
+    (events.DiscreteLaplaceDpEvent(0.1, 3), SPECIAL, [hs.RandomizedResponse(0.3)]),
+    (events.DiscreteLaplaceDpEvent(0.25, 0), SPECIAL, []),
+    (dp.RandomizedResponseDpEvent(1.0, 5), REPLACE, []),
+    (dp.RandomizedResponseDpEvent(0.5, 1), REPLACE, []),
+    (
+        events.MixtureOfGaussiansDpEvent(3.0, [0.0, 2.0], [0.75, 0.25]),
+        ADD_OR_REMOVE,
+        [hs.Round(hs.Gaussian(1.5), hs.Poisson(0.25))],
+    ),
+    (NEGATIVE, SPECIAL, [hs.Gaussian(1.5)]),
+    (events.MixtureOfGaussiansDpEvent(3.0, [0.0], [1.0]), SPECIAL, []),
+    (dp.SingleEpochTreeAggregationDpEvent(3.0, [2, 15]), SPECIAL, [hs.Gaussian(1.5)]),
+    (dp.SingleEpochTreeAggregationDpEvent(3.0, 0), SPECIAL, []),
+    (
+        dp.TruncatedSubsampledGaussianDpEvent(100, 0.25, 101, 1.5),
+        ADD_OR_REMOVE,
+        [hs.Round(hs.Gaussian(1.5), hs.Poisson(0.25))],
+    ),
+    (dp.TruncatedSubsampledGaussianDpEvent(100, 0.25, 0, 1.5), ADD_OR_REMOVE, []),
+    (DP_SGD, ADD_OR_REMOVE, [hs.Round(hs.Gaussian(1.0), hs.Poisson(0.01), 1000)]),
+    (dp.SelfComposedDpEvent(dp.ComposedDpEvent([GAUSSIAN, LAPLACE]), 0), ADD_OR_REMOVE, []),
+    (
+        dp.SelfComposedDpEvent(dp.ComposedDpEvent([GAUSSIAN, LAPLACE, GAUSSIAN]), 3),
+        ADD_OR_REMOVE,
+        [hs.Round(hs.Gaussian(1.5), count=6), hs.Round(hs.Laplace(3.0), count=3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("event", "relation", "parts"), CONVERTED)
+def test_an_event_is_the_plan_of_its_rounds(event: Any, relation: Relation, parts: list[Any]) -> None:
+    rounds = [part if isinstance(part, hs.Round) else hs.Round(part) for part in parts]
+    plan = to_plan(event, relation, delta=1e-5)
+    assert plan == hs.Plan(rounds, "replace-one" if relation is REPLACE else "add-or-remove", delta=1e-5)
+    accountant = HockeystickAccountant(relation)
+    assert accountant.supports(event)
+    if getattr(event, "count", None) != 0:  # their ledger takes no count of 0
+        assert accountant.compose(event, 2).plan == hs.Plan([2 * part for part in rounds], plan.adjacency)
+        assert accountant.get_epsilon(1e-5) == (2 * plan).epsilon(1e-5).upper
+
+
+@pytest.mark.parametrize(
+    ("event", "relation", "odds"),
+    [
+        (dp.RandomizedResponseDpEvent(0.5, 2), REPLACE, ("3", "1")),
+        (dp.RandomizedResponseDpEvent(0.1, 2), REPLACE, ("19", "1")),
+        (dp.RandomizedResponseDpEvent(0.5, 10), REPLACE, ("11", "1")),
+        (dp.RandomizedResponseDpEvent(0.5, 10), SPECIAL, ("5.5", "1")),
+        (dp.RandomizedResponseDpEvent(0.125, 2), SPECIAL, ("8", "1")),
+        (dp.RandomizedResponseDpEvent(0.999999, 2), REPLACE, ("1.000001", "0.999999")),
+    ],
+)
+def test_the_epsilon_of_randomised_response_is_rounded_up(event: Any, relation: Relation, odds: Any) -> None:
+    found = only_round(to_plan(event, relation)).mechanism.epsilon
+    with mpmath.workdps(40):
+        truth = mpmath.log(mpmath.mpf(odds[0]) / mpmath.mpf(odds[1]))
+        assert truth <= found <= truth * (1 + mpmath.mpf(1e-9))
+
+
+def test_products_and_roots_are_rounded_to_what_costs_more() -> None:
+    draw = random.Random(6)
+    for _ in range(200):
+        outer, inner, noise = draw.random(), draw.random(), draw.uniform(0.3, 5)
+        item = only_round(to_plan(sampled(outer, sampled(inner, dp.GaussianDpEvent(noise)))))
+        with mpmath.workdps(60):
+            truth = mpmath.mpf(repr(outer)) * mpmath.mpf(repr(inner))
+            assert truth <= mpmath.mpf(repr(item.sampling.sample_rate)) <= truth * (1 + 1e-15)
+        count = draw.randrange(2, 9)
+        item = only_round(to_plan(sampled(outer, dp.SelfComposedDpEvent(dp.GaussianDpEvent(noise), count))))
+        with mpmath.workdps(60):
+            truth = mpmath.mpf(repr(noise)) / mpmath.sqrt(count)
+            assert truth * (1 - 1e-15) <= mpmath.mpf(repr(item.mechanism.noise_multiplier)) <= truth
+
+
+def nested(draw: random.Random, depth: int) -> tuple[Any, list[hs.Round]]:
+    """A random event, and the rounds it stands for, collected apart from the conversion."""
+    kind = draw.randrange(5 if depth else 3)
+    noise, rate, count = draw.choice([0.5, 1.0, 2.0]), draw.choice([0.25, 0.5]), draw.randrange(4)
+    if kind == 0:
+        return dp.GaussianDpEvent(noise), [hs.Round(hs.Gaussian(noise))]
+    if kind == 1:
+        return dp.LaplaceDpEvent(noise), [hs.Round(hs.Laplace(noise))]
+    if kind == 2:
+        return sampled(rate, dp.LaplaceDpEvent(noise)), [hs.Round(hs.Laplace(noise), hs.Poisson(rate))]
+    parts = [nested(draw, depth - 1) for _ in range(1 if kind == 3 else count)]
+    rounds = [item for _, inner in parts for item in inner]
+    if kind == 3:
+        return dp.SelfComposedDpEvent(parts[0][0], count), rounds * count
+    return dp.ComposedDpEvent([event for event, _ in parts]), rounds
+
+
+def test_compositions_of_compositions_are_one_plan() -> None:
+    draw = random.Random(5)
+    for _ in range(300):
+        event, rounds = nested(draw, 4)
+        plan = to_plan(event)
+        assert plan == hs.Plan(rounds)
+        assert to_plan(to_event(plan)) == plan
+
+
+NON_PRIVATE = [
+    dp.GaussianDpEvent(0),
+    dp.LaplaceDpEvent(0.0),
+    sampled(0.5, dp.GaussianDpEvent(0)),
+    sampled(0.5, dp.NonPrivateDpEvent()),
+    events.DiscreteLaplaceDpEvent(0.0, 1),
+    dp.RandomizedResponseDpEvent(0.0, 3),
+    events.MixtureOfGaussiansDpEvent(0.0, [1.0], [1.0]),
+    dp.SingleEpochTreeAggregationDpEvent(0.0, 7),
+]
+
+
+@pytest.mark.parametrize("event", NON_PRIVATE)
+def test_what_hides_nothing_costs_everything(event: Any) -> None:
+    accountant = HockeystickAccountant(SPECIAL).compose(GAUSSIAN).compose(event)
+    assert accountant.get_epsilon(0.5) == math.inf
+    assert accountant.get_delta(1e6) == 1.0
+    with pytest.raises(UnsupportedEventError, match="not private has no plan"):
+        to_plan(event, SPECIAL)
+
+
+REFUSED = [
+    (dp.UnsupportedDpEvent(), ADD_OR_REMOVE, "no description"),
+    (dp.SampledWithReplacementDpEvent(100, 5, GAUSSIAN), REPLACE, "with replacement"),
+    (dp.SampledWithoutReplacementDpEvent(100, 5, GAUSSIAN), REPLACE, "without replacement"),
+    (events.RepeatAndSelectDpEvent(GAUSSIAN, 3.0, 1.0), ADD_OR_REMOVE, "selecting"),
+    (dp.ZCDpEvent(0.5), ADD_OR_REMOVE, "zCDP"),
+    (dp.RandomizedResponseDpEvent(0.5, 2), ADD_OR_REMOVE, "REPLACE_ONE or REPLACE_SPECIAL"),
+    (dp.RandomizedResponseDpEvent(1.5, 2), REPLACE, "noise_parameter must be a number from 0 to 1; received 1.5"),
+    (events.DiscreteLaplaceDpEvent(0.5, 1), REPLACE, "received REPLACE_ONE"),
+    (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5, 0.5]), ADD_OR_REMOVE, "at most one other number"),
+    (events.MixtureOfGaussiansDpEvent(1.0, [1.0, 2.0], [0.5]), ADD_OR_REMOVE, "same length"),
+    (events.MixtureOfGaussiansDpEvent(1.0, [0.0, 2.0], [0.5, 0.2]), ADD_OR_REMOVE, "must add up to 1"),
+    (
+        events.MixtureOfGaussiansDpEvent(1.0, [0.0, math.inf], [0.5, 0.5]),
+        ADD_OR_REMOVE,
+        "sensitivities must be a finite",
+    ),
+    (events.MixtureOfGaussiansDpEvent(-1.0, [2.0], [1.0]), ADD_OR_REMOVE, "standard_deviation must be"),
+    (dp.RandomizedResponseDpEvent(5e-324, 2), REPLACE, "out of the range"),
+    (events.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]), REPLACE, "received REPLACE_ONE"),
+    (dp.SingleEpochTreeAggregationDpEvent(1.0, 8), ADD_OR_REMOVE, "must be REPLACE_SPECIAL"),
+    (dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0), ADD_OR_REMOVE, "truncated_batch_size must be at least"),
+    (dp.TruncatedSubsampledGaussianDpEvent(100, 0.1, 100, 1.0), ADD_OR_REMOVE, "must exceed dataset_size"),
+    (sampled(0.1, LAPLACE), REPLACE, "no dominating pair is proven"),
+    (sampled(0.1, dp.RandomizedResponseDpEvent(0.5, 2)), SPECIAL, "on a sample"),
+    (sampled(0.1, dp.SingleEpochTreeAggregationDpEvent(1.0, 8)), SPECIAL, "on a sample"),
+    (sampled(0.1, dp.ComposedDpEvent([GAUSSIAN, LAPLACE])), ADD_OR_REMOVE, "share the sample"),
+    (sampled(0.1, dp.SelfComposedDpEvent(GAUSSIAN, 2)), REPLACE, "share the sample"),
+    (sampled(1.5, GAUSSIAN), ADD_OR_REMOVE, "sampling_probability must be a number from 0 to 1; received 1.5"),
+    (dp.GaussianDpEvent(-1.0), ADD_OR_REMOVE, "noise_multiplier must be .*greater than 0.*received -1.0"),
+    (dp.SelfComposedDpEvent(GAUSSIAN, 2.5), ADD_OR_REMOVE, "count must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("event", "relation", "message"), REFUSED)
+def test_other_events_are_refused_by_name(event: Any, relation: Relation, message: str) -> None:
+    accountant = HockeystickAccountant(relation)
+    for outer in (event, dp.ComposedDpEvent([GAUSSIAN, dp.SelfComposedDpEvent(event, 2)])):
+        assert not accountant.supports(outer)
+        with pytest.raises(dp.UnsupportedEventError, match="caused by subevent"):
+            accountant.compose(outer)
+        with pytest.raises(UnsupportedEventError, match=message) as caught:
+            to_plan(outer, relation)
+        assert isinstance(caught.value, hs.UnsupportedError)
+        assert isinstance(caught.value, dp.UnsupportedEventError)
+        assert str(caught.value).startswith(type(caught.value.event).__name__)
+        assert "\n" not in str(caught.value)
+    assert accountant.plan == hs.Plan([], accountant.plan.adjacency)
+    assert isinstance(accountant.ledger, dp.NoOpDpEvent)
+
+
+def test_every_kind_of_event_has_been_decided() -> None:
+    kinds = {value for value in vars(events).values() if isinstance(value, type) and issubclass(value, dp.DpEvent)}
+    tried = {type(event) for event, *_ in [*CONVERTED, *REFUSED]} | {type(event) for event in NON_PRIVATE}
+    inside_others = {dp.DpEvent, dp.NonPrivateDpEvent, dp.ComposedDpEvent}
+    assert kinds - inside_others <= tried
+
+
+# Plans to events.
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        GAUSSIAN,
+        LAPLACE,
+        DP_SGD,
+        sampled(0.25, LAPLACE),
+        dp.ComposedDpEvent([dp.SelfComposedDpEvent(GAUSSIAN, 3), sampled(0.5, GAUSSIAN), LAPLACE]),
+        dp.NoOpDpEvent(),
+    ],
+)
+def test_there_and_back(event: Any) -> None:
+    plan = to_plan(event)
+    assert to_event(plan) == event
+    assert to_plan(to_event(plan)) == plan
+
+
+def test_back_from_a_bound_that_was_computed_for_replacement() -> None:
+    plan = hs.Plan([hs.Round(hs.Gaussian(1.5, replace_one_distance=1)), hs.Round(hs.Laplace(2, 1))], "replace-one")
+    assert to_event(plan) == dp.ComposedDpEvent([dp.GaussianDpEvent(3.0), dp.LaplaceDpEvent(4.0)])
+    assert to_plan(to_event(plan), REPLACE).epsilon(1e-5).ends == plan.epsilon(1e-5).ends
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.3, 2.0, 30.0, 600.0])
+def test_randomised_response_comes_back_no_cheaper(epsilon: float) -> None:
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))], "replace-one")
+    item = only_round(to_plan(to_event(plan), REPLACE))
+    assert epsilon <= item.mechanism.epsilon <= epsilon * (1 + 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("plan", "message"),
+    [
+        (hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-9))]), "'approximate-dp' has no event"),
+        (hs.Plan([hs.Round(hs.Gaussian(1.0))], "add"), "adjacency 'add' has no neighbouring relation"),
+        (hs.Plan([hs.Round(hs.RandomizedResponse(800.0))], "replace-one"), "epsilon must be below 700"),
+        (hs.Plan([hs.Round(hs.RandomizedResponse(1.0))]), "'randomized-response' has an event for replacement only"),
+    ],
+)
+def test_plans_without_an_event_are_refused(plan: hs.Plan, message: str) -> None:
+    with pytest.raises(hs.UnsupportedError, match=message):
+        to_event(plan)
+
+
+# Beside theirs, where both have an answer and theirs are right.
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize(
+    "event",
+    [event for event, _, parts in CONVERTED if parts] + [dp.RandomizedResponseDpEvent(0.3, 2)],
+)
+def test_it_agrees_with_their_upper_bounds(event: Any, relation: Relation) -> None:
+    ours, pld = HockeystickAccountant(relation), PLDAccountant(relation)
+    if not (ours.supports(event) and pld.supports(event)) or event == NEGATIVE:
+        pytest.skip("not supported by both")
+    bound = to_plan(event, relation).epsilon(1e-5)
+    theirs = pld.compose(event).get_epsilon(1e-5)
+    assert ours.compose(event).get_epsilon(1e-5) == bound.upper
+    if isinstance(event, events.DiscreteLaplaceDpEvent) and event.sensitivity > 1:  # accounted by its pure epsilon
+        assert bound.upper >= theirs * (1 - 1e-3)
+    else:
+        assert theirs >= bound.lower * (1 - 1e-9)
+        assert bound.upper == pytest.approx(theirs, rel=1e-2)
+
+
+def test_a_tree_is_the_gaussian_round_that_theirs_take_it_for() -> None:
+    tree, gaussian = dp.SingleEpochTreeAggregationDpEvent(4.0, [3, 1000]), dp.GaussianDpEvent(4.0 / math.sqrt(10))
+    theirs = [RdpAccountant(None, SPECIAL).compose(event).get_epsilon(1e-6) for event in (tree, gaussian)]
+    assert theirs[0] == pytest.approx(theirs[1], rel=1e-12)
+    assert HockeystickAccountant(SPECIAL).compose(tree).get_epsilon(1e-6) <= theirs[0]
+
+
+def test_steps_one_by_one_are_the_plan() -> None:
+    accountant = HockeystickAccountant()
+    for _ in range(100):
+        accountant.compose(sampled(0.01, dp.GaussianDpEvent(1.0)))
+    assert accountant.get_epsilon(1e-5) == hs.dp_sgd(1.0, 0.01, 100).epsilon(1e-5).upper
+    assert accountant.get_delta(0.5) == hs.dp_sgd(1.0, 0.01, 100).delta(0.5).upper
+    assert accountant.ledger == dp.SelfComposedDpEvent(sampled(0.01, dp.GaussianDpEvent(1.0)), 100)
+    assert (accountant.get_epsilon(1), accountant.get_delta(math.inf)) == (0.0, 0.0)
+
+
+def test_what_is_installed_here_goes_together() -> None:
+    """dp_accounting wants attrs below 24 and mpmath 1.3; our own requirements stand beside that."""
+    done = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_bad_input_is_named() -> None:
+    accountant = HockeystickAccountant()
+    with pytest.raises(hs.InvalidInputError, match=r"target_delta must be a number from 0 to 1 .*received -0\.1"):
+        accountant.get_epsilon(-0.1)
+    with pytest.raises(hs.InvalidInputError, match="target_epsilon must be a finite number, 0 or greater"):
+        accountant.get_delta(-1.0)
+    with pytest.raises(hs.InvalidInputError, match=r"neighboring_relation must be one of .*received 'replace'"):
+        HockeystickAccountant("replace")
+    with pytest.raises(TypeError, match="must be `DpEvent`"):
+        accountant.compose("gaussian")

@@ -1,0 +1,207 @@
+"""Accountants on a lattice of losses: their published numbers, their laws, and one-sidedness by brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import hockeystick as hs
+from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.accountants.base import compositions
+from hockeystick.accountants.dots import knots_of, law_above, law_below
+from hockeystick.accountants.evolving import EvolvingAccountant
+from hockeystick.accountants.lattice import LatticeLaw, compose, tilt_for_epsilon, window_of
+from hockeystick.accountants.rounded import rounded
+from hockeystick.pairs import (
+    BlackBoxPair,
+    DominatingPair,
+    GaussianPair,
+    LaplacePair,
+    PoissonAddPair,
+    PoissonRemovePair,
+)
+from hockeystick.pairs.curve import PrivacyCurve
+
+Array = npt.NDArray[np.float64]
+
+PAIRS: list[DominatingPair] = [
+    GaussianPair(1.0),
+    LaplacePair(1.0, 0.5),
+    BlackBoxPair(1.0, 1e-3),
+    PoissonRemovePair(GaussianPair(1.25), 0.01),
+    PoissonAddPair(GaussianPair(1.25), 0.01),
+    PoissonRemovePair(LaplacePair(1.0, 2.0), 0.3),
+    PoissonAddPair(BlackBoxPair(1.0, 1e-3), 0.1),
+]
+REMOVE = hs.dp_sgd(1.0, 0.01, 1000, adjacency="remove")
+
+
+def bracket(plan: hs.Plan, delta: float, name: str, **options: float) -> hs.Bound:
+    """Epsilon by a method that ends in an interval."""
+    found = plan.epsilon(delta, accountant=name, gap=None, proof=False, **options)
+    assert isinstance(found, hs.Bound)
+    return found
+
+
+def delta_of(law: LatticeLaw, epsilon: Array) -> Array:
+    """Of one round, by its definition."""
+    beyond = np.maximum(law.losses[:, None] - epsilon, 0.0)
+    found: Array = (law.mass[:, None] * -np.expm1(-beyond)).sum(axis=0) + law.infinite
+    return found
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+@pytest.mark.parametrize("gap", [0.003, 0.02])
+def test_chords_lie_above_the_curve_and_tangents_below(pair: DominatingPair, gap: float) -> None:
+    """Everywhere, not only at the knots."""
+    knots = knots_of(pair, gap, -60.0)
+    epsilon = np.linspace(-3.0, 3.0, 501)
+    truth = PrivacyCurve(pair).delta(epsilon)
+    above, below = delta_of(law_above(pair, knots), epsilon), delta_of(law_below(pair, knots), epsilon)
+    assert (above >= truth * (1 - 1e-11)).all()
+    assert (below <= truth * (1 + 1e-11) + 1e-14).all()
+    assert (above - below).max() < 3 * gap
+
+
+def test_connect_the_dots_is_second_order_in_the_gap() -> None:
+    """Half the gap, a quarter of the width; and the width is that of the law, ``k h^2 (1 + t) / 8``."""
+    widths = [bracket(REMOVE, 1e-5, "connect-the-dots", interval=h).gap for h in (5e-4, 2.5e-4, 1.25e-4)]
+    for wide, narrow in itertools.pairwise(widths):
+        assert wide / narrow == pytest.approx(4.0, rel=0.1)
+    rough = REMOVE.epsilon(1e-5, accountant="rdp")
+    assert isinstance(rough, hs.UpperBound)
+    order = rough.order
+    assert order is not None
+    assert widths[-1] == pytest.approx(1000 * 1.25e-4**2 * order / 8, rel=0.5)
+
+
+def test_the_estimate_of_connect_the_dots_cancels_the_second_order() -> None:
+    truth = REMOVE.epsilon(1e-5)
+    found = bracket(REMOVE, 1e-5, "connect-the-dots", interval=1e-3)
+    assert abs(found.estimate - truth.estimate) < 0.1 * found.gap
+
+
+def test_connect_the_dots_refuses_a_gap_that_is_too_narrow() -> None:
+    with pytest.raises(hs.NotApplicableError, match=r"interval .* times as wide"):
+        bracket(REMOVE, 1e-5, "connect-the-dots", interval=1e-7)
+
+
+def test_deltas_far_below_the_round_off_of_a_transform() -> None:
+    """The tilt: delta 1e-18, and 1e-40, between narrow ends."""
+    for delta in (1.1e-18, 1e-40):
+        truth = REMOVE.epsilon(delta)
+        found = bracket(REMOVE, delta, "connect-the-dots")
+        assert found.lower <= truth.upper
+        assert found.upper >= truth.lower
+        assert found.relative_gap < 1e-4
+
+
+def test_a_lattice_sum_is_the_sum_by_enumeration() -> None:
+    """Three rounds of four atoms: 64 outcomes."""
+    law = LatticeLaw(-0.2, 0.1, np.array([0.1, 0.4, 0.3, 0.2]), 1e-3)
+    total = compose([(law, 3)], 2.0, window_of([(law, 3)], 2.0), "")
+    for epsilon in (0.0, 0.05, 0.13, 0.25):
+        delta = 1 - (1 - 1e-3) ** 3
+        for outcome in itertools.product(range(4), repeat=3):
+            loss = 3 * -0.2 + 0.1 * sum(outcome)
+            delta += math.prod(law.mass[list(outcome)]) * -math.expm1(min(epsilon - loss, 0.0))
+        assert total.lower(epsilon) <= math.log(delta) <= total.upper(epsilon)
+        assert total.upper(epsilon) - total.lower(epsilon) < 1e-9
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=repr)
+def test_rounding_keeps_the_mean(pair: DominatingPair) -> None:
+    """Mean of the rounded losses = mean of the loss, here by quadrature over the densities."""
+    law = rounded(pair, 0.03, -60.0)
+    losses, log_weight = PrivacyCurve(pair).nodes
+    mean = float((np.exp(log_weight) * losses).sum())
+    found = float((law.above.mass * law.above.losses).sum())
+    assert abs(found - mean) <= law.bias + 1e-12
+    assert law.bias < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("rate", "noise", "steps", "delta", "eps_error"),
+    [(0.01, 0.3, 1000, 1e-5, 0.05), (0.125, 0.8, 1000, 1e-5, 0.1), (0.01, 1.0, 1000, 1.1e-18, 0.1)],
+)
+def test_prv_where_its_released_code_was_wrong_or_gave_up(
+    rate: float, noise: float, steps: int, delta: float, eps_error: float
+) -> None:
+    plan = hs.dp_sgd(noise, rate, steps, adjacency="remove")
+    found, truth = bracket(plan, delta, "prv", eps_error=eps_error), plan.epsilon(delta)
+    assert found.lower <= truth.lower <= truth.upper <= found.upper
+    assert found.gap == pytest.approx(2 * eps_error, rel=0.1)
+
+
+def test_prv_on_the_setting_of_its_paper() -> None:
+    """Rate 0.01, noise 0.8 (Gopi, Lee, Wutschitz 2021, Figure 1): ten times smaller errors, a tenth of the width."""
+    plan = hs.dp_sgd(0.8, 0.01, 1000, adjacency="remove")
+    wide, narrow = (bracket(plan, 1e-7, "prv", eps_error=e, delta_error=1e-12) for e in (0.1, 0.01))
+    assert wide.lower <= narrow.lower <= plan.epsilon(1e-7).upper
+    assert plan.epsilon(1e-7).lower <= narrow.upper <= wide.upper
+    assert wide.gap / narrow.gap == pytest.approx(10.0, rel=0.02)
+
+
+def test_errors_that_leave_nothing_are_refused() -> None:
+    for name in ("prv", "evolving"):
+        with pytest.raises(hs.NotApplicableError, match="delta_error"):
+            REMOVE.epsilon(1e-5, accountant=name, delta_error=1e-4)
+
+
+def sizes(count: int, stages: int) -> list[int]:
+    """Points of the lattices of ever more, ever weaker rounds: the law of the sum is the same."""
+    plan = hs.Plan([hs.Round(hs.Laplace(math.sqrt(count)), count=count)], adjacency="remove")
+    return EvolvingAccountant(stages=stages).evolve(compositions(plan)[0][1], math.log(1e-8)).sizes
+
+
+def test_two_stages_grow_as_the_fourth_root_of_the_rounds() -> None:
+    """16 times the rounds: groups' lattices twice as long, where a single lattice has four times the points."""
+    small, large = sizes(10_000, 2), sizes(160_000, 2)
+    assert 1.6 < large[1] / small[1] < 2.6
+
+
+def test_more_stages_grow_more_slowly() -> None:
+    """Recursive: groups of two; the longest lattice hardly grows."""
+    small, large = sizes(256, 40), sizes(65_536, 40)
+    assert len(large) == len(small) + 8
+    assert max(large) / max(small) < 6  # of the order of the number of stages; 256^(1/2) = 16 for a single lattice
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3, 40])
+def test_evolving_brackets_with_any_number_of_stages(stages: int) -> None:
+    plan = hs.dp_sgd(1.0, 0.01, 300, adjacency="remove") + hs.dp_sgd(2.0, 0.05, 45, adjacency="remove")
+    found, truth = bracket(plan, 1e-5, "evolving", stages=stages), plan.epsilon(1e-5)
+    assert found.lower <= truth.lower <= truth.upper <= found.upper
+    assert found.gap == pytest.approx(0.2, rel=0.1)
+
+
+def test_buckets_are_squared_when_the_range_is_left_and_still_bracket() -> None:
+    """The first factor covers a hundredth of one round: many squarings. More buckets, a narrower interval."""
+    truth = REMOVE.epsilon(1e-5)
+    found = [bracket(REMOVE, 1e-5, "privacy-buckets", buckets=n) for n in (4000, 8000, 16000)]
+    for interval in found:
+        assert interval.lower <= truth.lower <= truth.upper <= interval.upper
+    for wide, narrow in itertools.pairwise(found):
+        assert narrow.gap == pytest.approx(0.5 * wide.gap, rel=0.3)  # first order
+
+
+def test_buckets_refuse_a_delta_that_rounding_drowns() -> None:
+    with pytest.raises(hs.NotApplicableError, match="drowns"):
+        bracket(REMOVE, 1e-14, "privacy-buckets", buckets=1000)
+
+
+def test_the_tilt_is_a_matter_of_precision_only() -> None:
+    """Two tilts, one answer."""
+    pair = PoissonRemovePair(GaussianPair(1.0), 0.01)
+    laws = [(law_above(pair, knots_of(pair, 2e-3, -60.0)), 1000)]
+    best = tilt_for_epsilon(laws, 1.5)
+    one, other = (compose(laws, t, window_of(laws, t), "").upper(1.5) for t in (best, 0.5 * best))
+    assert one == pytest.approx(other, abs=1e-6)
+
+
+def test_names_are_registered() -> None:
+    assert {"connect-the-dots", "privacy-buckets", "prv", "evolving"} <= set(ACCOUNTANTS)
