@@ -205,3 +205,18 @@ def test_the_tilt_is_a_matter_of_precision_only() -> None:
 
 def test_names_are_registered() -> None:
     assert {"connect-the-dots", "privacy-buckets", "prv", "evolving"} <= set(ACCOUNTANTS)
+
+
+def test_a_direction_near_the_end_of_its_loss_is_no_burden() -> None:
+    """In the direction add the loss ends at 1.005: delta at 1 is below the range of a double, its curve mere dust."""
+    plan = hs.dp_sgd(1.0, 0.01, 100)
+    found = bracket_of_delta(plan, 1.0)
+    assert found.lower <= plan.delta(1.0).upper
+    assert found.upper >= plan.delta(1.0).lower
+    assert found.relative_gap < 1e-3
+
+
+def bracket_of_delta(plan: hs.Plan, epsilon: float) -> hs.Bound:
+    found = plan.delta(epsilon, accountant="connect-the-dots", gap=None, proof=False)
+    assert isinstance(found, hs.Bound)
+    return found
