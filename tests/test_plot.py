@@ -113,7 +113,7 @@ def test_figures_have_a_column_s_width_and_every_label() -> None:
     assert figure.get_figwidth() == pytest.approx(3.4)
     assert [axes.get_xlabel() for axes in figure.axes] == ["rounds", "rounds"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["rdp"]
-    assert min(text.get_fontsize() for text in figure.legends[0].get_texts()) >= 7
+    assert min(float(text.get_fontsize()) for text in figure.legends[0].get_texts()) >= 7
 
 
 def test_no_global_state() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from decimal import Decimal
@@ -73,3 +74,30 @@ def test_the_sample_covers_mechanisms_adjacencies_and_extremes() -> None:
     values = {record["value"] for record in RECORDS}
     assert "0" in values
     assert values & set(INFINITE)
+
+
+def of_each_plan() -> dict[str, list[Record]]:
+    plans: dict[str, list[Record]] = {}
+    for record in RECORDS:
+        plans.setdefault(json.dumps(record["plan"]), []).append(record)
+    return plans
+
+
+@pytest.mark.parametrize("text", of_each_plan(), ids=lambda text: label(of_each_plan()[text][0]))
+def test_the_truths_lie_within_the_bands_of_a_profile(text: str) -> None:
+    """All of a plan's epsilons at once, and all of its deltas, among others that lie in between."""
+    profile = plan_of(text).profile()
+    for quantity, given, ask in (("delta", "epsilon", profile.delta), ("epsilon", "delta", profile.epsilon)):
+        records = [record for record in of_each_plan()[text] if record["quantity"] == quantity]
+        at = [float(record[given]) for record in records]
+        between = [math.sqrt(a * b) for a, b in itertools.pairwise(at)]
+        band = ask([*at, *between]) if at else None
+        for i, record in enumerate(records):
+            assert band is not None
+            lower, upper = float(band.lower[i]), float(band.upper[i])
+            if record["value"] in INFINITE:
+                assert upper == math.inf
+                continue
+            true = Fraction(Decimal(record["value"]))
+            assert Fraction(lower) <= true
+            assert upper == math.inf or true <= Fraction(upper)

@@ -22,7 +22,11 @@ from hockeystick.targets import Target
 TOLERANCE = 1e-6
 NEAR = 0.05  # excess from which on the wanted gap is taken
 LONGEST_STEP = math.log(1e3)
+UNTRIED_STEP = math.log(16.0)  # by a slope that was only guessed
 MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
+GUESSES = 12  # quick ones, before anything is measured
+GUESSED = 1e-3  # excess at which they are good enough
+BEYOND = 1.05  # times the step to the root, while one side is missing
 STALLED = 3  # steps without halving the bracket, after which it is halved
 MOST = 200
 
@@ -126,6 +130,9 @@ class _Search:
         self._met: _Sample | None = None
         self._not: _Sample | None = None
         self._last: list[_Sample] = []
+        self._slope = -1.0  # of the excess, where nothing better is known
+        self._near = False  # whether the first value is thought to be near the answer
+        self._slow, self._width = 0, math.inf  # steps since the bracket had that width, and was halved
 
     def run(self) -> tuple[_Sample, _Sample | None]:
         """What meets the target and what, just beside it, does not.
@@ -133,25 +140,47 @@ class _Search:
         Raises:
             UnreachableError: nothing does.
         """
-        self._measure(self._parameter.start)
+        self._measure(self._guessed())
+        sure = False
         for _ in range(MOST):
-            if self._met is not None and self._not is not None:
+            if self._met is None or self._not is None:
+                end = self._outwards()
+                if end is not None:
+                    return end, None
+            elif not self._closed():
+                self._measure(self._next())
+            elif sure or self._parameter.whole or self._target.missed(self._not.bound):
                 break
-            end = self._outwards()
-            if end is not None:
-                return end, None
-        stalled, width = 0, math.inf
-        while not self._closed():
-            assert self._met is not None
-            assert self._not is not None
-            now = self._met.y - self._not.y
-            stalled = 0 if now <= 0.5 * width else stalled + 1
-            width = now if stalled == 0 else width
-            self._measure(self._halved() if stalled > STALLED else self._next())
-            if stalled > STALLED:
-                stalled = 0
-        assert self._met is not None
+            else:
+                # so near to the root that the interval does not tell: the tolerance has room for one that does
+                sure = True
+                value = self._value(self._met.y - 0.99 * self._tolerance)
+                if value != self._not.value:
+                    farther = self._measure(value)
+                    self._not = self._not if farther.met else farther
+        assert self._met is not None  # else the end of the range was reached, in far fewer steps
         return self._met, self._not
+
+    def _guessed(self) -> float:
+        """Where to look first: the root of a quick guess at the excess, which also says how steep that is."""
+        value, last = self._parameter.start, None
+        for _ in range(0 if self._parameter.whole else GUESSES):  # few rounds are what the guess is worst at
+            excess = self._target.rough_excess(self._build(value))
+            if excess is None or not math.isfinite(excess):
+                return self._parameter.start
+            y = self._y(value)
+            if last is not None and y != last[0] and (excess - last[1]) / (y - last[0]) < 0:
+                self._slope = (excess - last[1]) / (y - last[0])
+            if abs(excess) < GUESSED:
+                self._near = True
+                return value
+            last = y, excess
+            step = -excess / self._slope
+            following = self._value(y + min(max(step, -LONGEST_STEP), LONGEST_STEP))
+            if following == value:
+                return value
+            value = following
+        return value
 
     def _closed(self) -> bool:
         assert self._met is not None
@@ -178,17 +207,19 @@ class _Search:
         plan, y = self._build(value), self._y(value)
         bound = self._bound(plan)
         sample = _Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
-        if sample.met:
-            self._met = sample if self._met is None or y < self._met.y else self._met
-        else:
-            self._not = sample if self._not is None or y > self._not.y else self._not
+        # the truth is monotone: what is certified at the met end holds beyond it, whatever a wide interval says there
+        if sample.met and (self._met is None or y < self._met.y):
+            self._met = sample
+            self._not = None if self._not is not None and self._not.y >= y else self._not
+        elif not sample.met and (self._met is None or y < self._met.y) and (self._not is None or y > self._not.y):
+            self._not = sample
         self._last = [*self._last[-1:], sample]
         return sample
 
     def _bound(self, plan: Plan) -> Bound:
         """What is measured: roughly while that is far from the target, and as was asked near to it."""
         rough = self._target.rough_gap
-        far = not self._last or not abs(self._last[-1].excess) < NEAR
+        far = not (abs(self._last[-1].excess) < NEAR if self._last else self._near)
         if far and rough is not None and (self._gap is None or self._gap < rough):
             bound = self._target.measure(plan, rough)
             if not abs(self._target.excess(bound)) < NEAR:
@@ -197,16 +228,17 @@ class _Search:
 
     def _outwards(self) -> _Sample | None:
         """Another value towards the side that is missing; the end of the range where the target is met even there."""
-        last = self._last[-1]
         safer = self._met is None
+        last = self._not if self._met is None else self._met
+        assert last is not None
         end = self._parameter.safest if safer else self._parameter.dearest
         if last.value == end:
             if not safer:
                 return last
             raise UnreachableError(self._unreachable(last))
         y = self._root()
-        step = (y - last.y) if y is not None else last.excess
-        step = abs(step) * 1.05 + 0.01 if math.isfinite(step) else LONGEST_STEP
+        step = (y - last.y) if y is not None else min(abs(last.excess / self._slope), UNTRIED_STEP)
+        step = abs(step) * BEYOND + 2 * self._tolerance if math.isfinite(step) else LONGEST_STEP
         if len(self._last) > 1 and self._last[0].met == last.met:
             step = max(step, 2 * abs(last.y - self._last[0].y))
         step = min(step, LONGEST_STEP)
@@ -240,7 +272,11 @@ class _Search:
         assert self._met is not None
         assert self._not is not None
         root = self._root()
-        if root is None or not self._not.y < root < self._met.y:
+        now = self._met.y - self._not.y
+        self._slow = 0 if now <= 0.5 * self._width else self._slow + 1
+        self._width = now if self._slow == 0 else self._width
+        if self._slow > STALLED or root is None or not self._not.y < root < self._met.y:
+            self._slow = 0
             return self._halved()
         if self._parameter.whole:
             value = self._value(root)

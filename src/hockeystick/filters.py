@@ -130,7 +130,11 @@ class RdpFilter(PrivacyFilter):
     def reaching(
         cls, epsilon: float, delta: float, order: float | None = None, adjacency: Adjacency | str = "add-or-remove"
     ) -> RdpFilter:
-        """The budget that is (epsilon, delta); the order is that of the best one for Gaussian noise by default."""
+        """The budget that is (epsilon, delta); the order is by default the best one for unsampled Gaussian noise.
+
+        Sampled rounds want a smaller one: that at which ``plan.epsilon(delta, accountant="rdp")`` answers for a plan
+        like the one in mind (its ``order``).
+        """
         epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
         t = 2 * math.log(1 / delta) / epsilon if order is None else order - 1
@@ -243,8 +247,10 @@ class GdpFilter(_ExactFilter):
 
     def epsilon(self, delta: float) -> float:
         """That of one Gaussian round of distance mu: exact, certified."""
-        mu = Gaussian(noise_multiplier=math.nextafter(1 / self.mu, 0.0))
-        return Plan([Round(mu)]).epsilon(delta).upper
+        noise = 1 / self.mu
+        if _decimal(noise) * _decimal(self.mu) > 1:
+            noise = math.nextafter(noise, 0.0)
+        return Plan([Round(Gaussian(noise))]).epsilon(delta).upper
 
 
 class ApproximateDpFilter(PrivacyFilter):

@@ -83,9 +83,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
             upper = _mus(rate, reached) + SPARE
-            b, value = nodes.vertices()
-            seen = np.minimum((value + np.multiply.outer(rate, b)).min(axis=1), 1.0)
-            lower = float((_mus(rate, seen) - SPARE).max())
+            lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max())
             top = float(upper.max())
             width = top - max(lower, low)
             if width <= GAP * top or width > WORTHWHILE * before:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 GAP = 1e-4  # relative width wanted of error rates
+BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
 LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
 SLIP = 16 * UNIT_ROUNDOFF
 
@@ -59,7 +60,7 @@ class Profile:
     >>> profile.delta([0.5, 1.0, 2.0]).upper.round(6).tolist()
     [0.030568, 0.002612, 3e-06]
     >>> round(profile.advantage().upper, 3)
-    0.164
+    0.161
     """
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
@@ -227,11 +228,12 @@ class Profile:
     def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
         """One for each ordering that is not the other's mirror image, with nodes as far as these rates ask."""
         self._both_orderings()
-        deep = 0.01 * max(min(least, 1 - most), LEAST_RATE)
+        deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
         if deep not in self._known:
-            reach = -math.log(deep)  # beyond, e^eps times any rate that is asked exceeds 1
-            farthest = min(AutoAccountant().epsilon(self.plan, deep, 0.1).upper, reach)
+            farthest = AutoAccountant().epsilon(self.plan, deep, 0.1).upper
+            if math.isinf(farthest):  # mass at infinity
+                farthest = -math.log(deep)
             orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(self._curve.directions)]
             if len(self._curve.directions) == 1:
                 orders = orders[:1]

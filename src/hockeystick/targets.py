@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
+from hockeystick.accountants.rough import rough_epsilon
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
 from hockeystick.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
@@ -51,6 +52,10 @@ class Target(ABC):
         """How far the safe end is on the wrong side: smooth in the logarithm of a parameter; only its sign counts."""
         return _log_ratio(found.upper, self.limit)
 
+    def rough_excess(self, plan: Plan) -> float | None:
+        """A quick guess at the excess of a plan, where there is one."""
+        return None
+
     def described(self) -> dict[str, Any]:
         """The target by its keys."""
         return asdict(self)
@@ -72,6 +77,11 @@ class Epsilon(Target):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
         return plan.epsilon(self.delta, gap=gap)
+
+    def rough_excess(self, plan: Plan) -> float | None:
+        """By the leading saddle-point term."""
+        guess = rough_epsilon(plan, self.delta) if self.epsilon > 0 else None
+        return None if guess is None else _log_ratio(guess, self.limit)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 For one ordering of two neighbouring datasets, write ``h(b) = sup_E P(E) - b Q(E)`` (delta at ``b = e^eps``), alpha for
 the false-positive rate ``Q(E)`` of a test E and ``f(alpha)`` for the least false-negative rate ``1 - P(E)`` at it. Then
-(Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.13; Kaissis et al. likewise)
+(Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.13)
 
     f(alpha) = sup_{b > 0} 1 - h(b) - b alpha ,
 
@@ -21,7 +21,7 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
 (slope -1 takes the place of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
 larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
 an end of the interval or where the lines cross. So the *vertices* (ends and crossings) stand for all b. Beyond the last
-b, ``h >= 0`` and both expressions fall.
+b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257
 ROUNDS = 14  # of refinement
-WORTHWHILE = 0.9  # of the widths before: less of a gain is not worth another round
+WORTHWHILE = 0.95  # of the width before: less of a gain is none
+PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
 CHUNK = 1 << 22  # lines times rates at once
 LARGEST_NODE = 600.0  # epsilon whose exponential a double holds with room
 SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
@@ -72,7 +73,7 @@ class Nodes:
         """``(b, l)``: shape (m,) each, what stands for all b in an upper bound on f (see the module)."""
         b, low, high = self.b, self.lower, self.upper
         if len(b) == 1:
-            return b, low
+            return np.append(b, b), np.append(low, 0.0)
         gaps = np.diff(b)
         left = np.append(-1.0, (low[1:-1] - high[:-2]) / gaps[:-1])  # slopes at b_i, for each interval
         left = np.maximum(left, -1.0)
@@ -83,7 +84,8 @@ class Nodes:
         crossing = (x > 0) & (x < gaps)
         x, at = x[crossing], np.flatnonzero(crossing)
         value = np.maximum(low[at] + left[at] * x - SLIP, 0.0)
-        return np.concatenate([b, b[at] + x]), np.concatenate([low, value])
+        # beyond the last b there is nothing to know h by: it stands for all of them with h = 0
+        return np.concatenate([b, b[at] + x, b[-1:]]), np.concatenate([low, value, [0.0]])
 
 
 class TradeOff:
@@ -128,20 +130,23 @@ class TradeOff:
             fpr: shape (n,), in [0, 1].
             gap: relative width wanted of the smaller of the two.
         """
-        out = self._rates(fpr)
+        out = self.known(fpr, self.steep)
         wide = np.arange(len(fpr))
-        before = math.inf
+        before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
         for _ in range(ROUNDS):
             tpr, fnr = out
             size = np.minimum(tpr.upper[wide], fnr.upper[wide])
-            wide = wide[(tpr.width[wide] > gap * size) & (size > 0)]
-            width = float(tpr.width[wide].sum())
-            if not len(wide) or width > WORTHWHILE * before:
+            width = tpr.width[wide]
+            better = width < WORTHWHILE * before[wide]
+            before[wide] = np.where(better, width, before[wide])
+            stalled[wide] = np.where(better, 0, stalled[wide] + 1)
+            chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
+            wide = wide[chosen]
+            if not len(wide):
                 break
-            before = width
             self._refine_for(fpr[wide], tpr.width[wide])
-            better = self._rates(fpr[wide])
-            out = _put(out[0], wide, better[0]), _put(out[1], wide, better[1])
+            found = self.known(fpr[wide], self.steep)
+            out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
         return out
 
     def _refine_for(self, fpr: Array, width: Array) -> None:
@@ -154,8 +159,11 @@ class TradeOff:
         for direction, places in {self.steep: steeper, self.flat: flatter}.items():
             self.refine(direction, both if self.steep is self.flat else np.unique(places))
 
-    def _rates(self, fpr: Array) -> tuple[Ends, Ends]:
-        steep, flat = self._of[self.steep], self._of[self.flat]
+    def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
+        """:meth:`rates` by the nodes there are; with the roles of the two error rates exchanged where ``steep_in`` is
+        the direction of the flat end."""
+        other = self.flat if steep_in is self.steep else self.steep
+        steep, flat = self._of[steep_in], self._of[other]
         tpr, fnr = [], []
         for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))

@@ -42,10 +42,12 @@ from hockeystick.plan import Plan
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-LOG_DEAD = math.log(1e-17)  # of |phi|: what lies beyond does not count
+LOG_DEAD = math.log(1e-15)  # of |phi|: about the rounding of a sum of masses; what lies beyond does not count
+LOG_OUTSIDE = math.log(1e-17)  # of the mass outside the reach of the sum
 LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not count
 NODES = 16  # of a panel of the outer integral
-MAX_TERMS = 2e8  # nodes of the densities times points: about 10 s
+MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
+MARGIN = 2.0  # on the decay that is expected
 MAX_LATTICE = 1 << 20
 NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
 TOLERATED = 0.01  # noise as a part of delta
@@ -167,7 +169,7 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
             "the characteristic function never dies out: atoms of the loss that lie on no lattice (as Laplace noise "
             "has them); use accountant 'contour' or 'grid'"
         )
-    reach = reach_of(composition, -LOG_DEAD)
+    reach = reach_of(composition, -LOG_OUTSIDE)
     return reach, 3.0 / reach
 
 
@@ -209,13 +211,15 @@ class Inversion:
         while True:
             middle = self.width * (start + np.arange(block) + 0.5)
             s = (middle[:, None] + 0.5 * self.width * unit).ravel()
-            log_p, log_q = (self._log_phi(s, side) for side in (1, 2))
+            log_p, log_q = self._log_phi(s)
             parts.append((s, np.tile(0.5 * self.width * rule_weight, block) / s, np.exp(log_p), np.exp(log_q)))
             last = slice(-NODES, None)
-            if max(log_p.real[last].max(), log_q.real[last].max()) < LOG_DEAD:
+            alive = max(float(log_p.real[last].max()), float(log_q.real[last].max()))
+            if alive < LOG_DEAD:
                 break
             start, spent = start + block, spent + len(s) * nodes
-            if spent > MAX_TERMS:
+            # log |phi| falls no faster than a parabola from here on: whether that is fast enough
+            if spent > MAX_TERMS or MARGIN * alive * (MAX_TERMS / spent) ** 2 > LOG_DEAD:
                 raise NotApplicableError(
                     f"the characteristic function has not died out at s = {s[-1]:.3g}: too few rounds, too far from "
                     "normal; use accountant 'contour' or 'grid'"
@@ -223,19 +227,21 @@ class Inversion:
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return joined[0], joined[1], joined[2], joined[3]
 
-    def _log_phi(self, s: Array, side: int) -> ComplexArray:
-        """``sum k log phi``; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
-        out = np.zeros(len(s), dtype=np.complex128)
+    def _log_phi(self, s: Array) -> tuple[ComplexArray, ComplexArray]:
+        """``sum k log phi`` of both laws; ``phi - phi(0) = sum w (e^(isL) - 1)`` keeps the digits of a phi near 1."""
+        out = np.zeros((2, len(s)), dtype=np.complex128)
         for law in self.rounds:
-            weight, total = law.weights(side), law.total(side)
             half = 0.5 * np.multiply.outer(s, law.losses)
-            sine = np.sin(half)
-            moved = np.empty(len(s), dtype=np.complex128)
-            moved.real = np.square(sine) @ weight * (-2 / total)
-            moved.imag = (sine * np.cos(half)) @ weight * (2 / total)
-            log_size, angle, _ = log_one_plus(moved)
-            out += law.times * (np.maximum(log_size, -700.0) + math.log(total) + 1j * angle)
-        return out
+            cosine = np.cos(half)
+            sine = np.sin(half, out=half)
+            weights = np.stack([law.p / law.p_total, law.q / law.q_total], axis=1)
+            turned = (np.multiply(cosine, sine, out=cosine) @ weights).T
+            moved = -2 * (np.square(sine, out=sine) @ weights).T + 2j * turned
+            for side in (0, 1):
+                log_size, angle, _ = log_one_plus(moved[side])
+                total = math.log(law.total(side + 1))
+                out[side] += law.times * (np.maximum(log_size, -700.0) + total + 1j * angle)
+        return out[0], out[1]
 
 
 def _on_lattice(rounds: list[Laws]) -> Tails:

@@ -23,6 +23,7 @@ masses, likewise: masses too large give a curve above, masses too small one belo
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.lattice import LatticeLaw
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.curve import PrivacyCurve
@@ -39,6 +41,8 @@ Array = npt.NDArray[np.float64]
 
 JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative: how near an atom has to be to count as on a lattice point
+SMALLEST = 1e-290  # value of a curve that is told from 0: far enough from where doubles lose digits
+MAX_PASSES = 300  # over the points; a few where the curve is not mere rounding
 FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
 
 
@@ -98,7 +102,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     right_values = np.minimum.accumulate(delta + curve.delta_error(losses) + _misplaced(curve, losses, knots))
     error = _below_error(curve, losses) + _misplaced(curve, losses, knots)
     left_values = np.minimum.accumulate((np.maximum(below, 0.0) + error)[::-1])[::-1]
-    return _law(_Points(np.where(left, left_values, right_values), left, knots), +1)
+    return _law(_Points(np.maximum(np.where(left, left_values, right_values), SMALLEST), left, knots), +1)
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
@@ -140,6 +144,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     values[1:-1] = np.minimum(ends[1][:-1], ends[0][1:])
     values[0] = min(ends[0][0], 0.0 if left[0] else -math.expm1(losses[0]))
     values[-1] = min(ends[1][-1], floor)
+    values = np.where((values > 0) & (values < SMALLEST), 0.0, values)
     return _law(_Points(values, left, knots), -1)
 
 
@@ -156,7 +161,11 @@ def _law(points: _Points, sign: int) -> LatticeLaw:
     """The law of the lower convex hull, its masses rounded up (sign +1) or down."""
     knots = points.knots
     kept = _without_ends(points)
-    while True:
+    for passed in itertools.count():
+        if passed == MAX_PASSES:
+            raise NotApplicableError(
+                f"at a gap of {knots.gap:.1e} the curve of one round is mere rounding; set interval to a larger value"
+            )
         mass, error = _jumps(points, kept)
         bad = mass <= 0  # on or above the chord of its neighbours: no corner of the hull
         if bad.all():

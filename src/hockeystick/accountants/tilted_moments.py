@@ -87,7 +87,7 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
     off = max(abs(first.low), abs(first.high))
     slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
-    third = _third_about(pair, t, c) * math.exp(-centre.low) * (1 + CARE)
+    third = _third_about(pair, t, c, centre.low) * (1 + CARE)
     return TiltedMoments(
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
@@ -115,11 +115,11 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
     )
 
 
-def _third_about(pair: DominatingPair, t: float, c: float) -> float:
-    """An upper bound on ``E_P [|L - c|^3 e^(tL); L < inf]``."""
+def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
+    """An upper bound on ``E_P [|L - c|^3 e^(tL - log); L < inf]``; ``inf`` beyond the range of a double."""
     atoms = pair.atoms.finite()
     seen = np.isfinite(atoms.log_p)
-    total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen]) * np.abs(atoms.loss[seen] - c) ** 3).sum())
+    total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
     smooth = pair.smooth
     if smooth is None:
         return total * (1 + CARE)
@@ -137,13 +137,14 @@ def _third_about(pair: DominatingPair, t: float, c: float) -> float:
     at_peak = (y[:-1] <= -3 / t + slip[:-1]) & (y[1:] >= -3 / t - slip[1:])
     largest = np.where(at_peak, np.maximum(largest, peak), largest)
     with np.errstate(over="ignore"):
-        total += float(np.exp(np.log(mass) + largest + t * c).sum())
-    total += math.exp(LOG_TAIL + 50) * math.exp(min(peak + t * c, 600.0))  # to the left
-    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]))) * (1 + CARE)
+        total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
+    total += math.exp(min(LOG_TAIL + 50 + peak + t * c - log, 700.0))  # to the left
+    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + CARE)
 
 
-def _right_tail(pair: DominatingPair, t: float, c: float, edge: float) -> float:
-    """``E [|L - c|^3 e^(tL); L > edge] <= (3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``, edge >= c."""
+def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:
+    """``E [|L - c|^3 e^(tL); L > edge] <= (3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``, times
+    ``e^-log``; edge >= c."""
     logs = []
     for order in ORDERS:
         eta = tau = 0.5 * order
@@ -152,5 +153,5 @@ def _right_tail(pair: DominatingPair, t: float, c: float, edge: float) -> float:
     if pair.loss_range[1] < math.inf:
         top = pair.loss_range[1]
         logs.append(LOG_TAIL + t * top + 3 * math.log(abs(top - c) + 1e-300))
-    best = min(logs)
+    best = min(logs) - log
     return math.exp(best) if best < 700 else math.inf

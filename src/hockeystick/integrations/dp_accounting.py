@@ -13,8 +13,10 @@ from typing import Any
 from dp_accounting import PrivacyAccountant
 
 from hockeystick import domains
+from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.integrations.dp_events import (
     DEFAULT_RELATION,
+    Item,
     NonPrivate,
     UnsupportedEventError,
     adjacency_of,
@@ -23,7 +25,7 @@ from hockeystick.integrations.dp_events import (
 )
 from hockeystick.integrations.dp_plans import to_event
 from hockeystick.odometer import Accountant
-from hockeystick.plan import Plan
+from hockeystick.plan import Plan, Round
 
 __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
 
@@ -34,19 +36,27 @@ class HockeystickAccountant(PrivacyAccountant):
     Args:
         neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (the noise is relative to the norm
             bound of one record: a sum moves by twice that) or ``REPLACE_SPECIAL`` (by one that contributes nothing).
+        accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments,
+            which also treats batches drawn without replacement.
 
     Raises:
-        InvalidInputError: an unknown relation.
+        InvalidInputError: an unknown relation, or another accountant.
     """
 
-    def __init__(self, neighboring_relation: Any = DEFAULT_RELATION) -> None:
-        self._steps = Accountant(adjacency_of(neighboring_relation))
+    def __init__(self, neighboring_relation: Any = DEFAULT_RELATION, accountant: str = "auto") -> None:
+        if accountant not in FINDERS:
+            raise InvalidInputError(domains.choice("accountant", accountant, list(FINDERS)), "accountant")
+        self._accountant = accountant
+        self._adjacency = adjacency_of(neighboring_relation)
+        self._steps = Accountant(self._adjacency)
         self._non_private = False
         super().__init__(neighboring_relation)
 
     def _maybe_compose(self, event: Any, count: int, do_compose: bool) -> Any:
         try:
             found = list(items(event, self.neighboring_relation))
+            for item in found:
+                self._check(event, item)
         except UnsupportedEventError as error:
             return self.CompositionErrorDetails(invalid_event=error.event, error_message=str(error))
         if do_compose:
@@ -56,6 +66,20 @@ class HockeystickAccountant(PrivacyAccountant):
                 else:
                     self._steps.step(item, count=count)
         return None
+
+    def _check(self, event: Any, item: Item) -> None:
+        """Whether the accountant can treat a round.
+
+        Raises:
+            UnsupportedEventError: it cannot.
+        """
+        if isinstance(item, NonPrivate):
+            return
+        try:
+            for direction in self._adjacency.directions:
+                FINDERS[self._accountant](item, direction)
+        except UnsupportedError as error:
+            raise UnsupportedEventError(str(error), event) from error
 
     @property
     def plan(self) -> Plan:
@@ -74,7 +98,7 @@ class HockeystickAccountant(PrivacyAccountant):
         delta = PROBABILITY.check(target_delta, "target_delta")
         if self._non_private:
             return math.inf
-        return 0.0 if delta == 1 else self.plan.epsilon(delta).upper
+        return 0.0 if delta == 1 else self.plan.epsilon(delta, accountant=self._accountant).quoted
 
     def get_delta(self, target_epsilon: float) -> float:
         """The certified upper end of delta.
@@ -89,7 +113,11 @@ class HockeystickAccountant(PrivacyAccountant):
             return 1.0
         if target_epsilon == math.inf:
             return 0.0  # no round of an event has infinite loss
-        return self.plan.delta(domains.epsilon(target_epsilon, "target_epsilon", "the target epsilon")).upper
+        epsilon = domains.epsilon(target_epsilon, "target_epsilon", "the target epsilon")
+        return self.plan.delta(epsilon, accountant=self._accountant).quoted
 
+
+FINDERS = {"auto": Round.pair, "rdp": Round.curve}
+"""The accountants that give an upper bound on everything they treat, and what they need of a round."""
 
 PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")

@@ -25,7 +25,7 @@ from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedE
 from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.plan import NO_SAMPLING, Plan, Round
-from hockeystick.sampling import NoSampling, Poisson
+from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -111,7 +111,7 @@ def adjacency_of(neighboring_relation: Any) -> Adjacency:
 
 
 def items(event: Any, relation: Any) -> Iterator[Item]:
-    """The rounds that an event consists of; each has a pair in every direction.
+    """The rounds that an event consists of; each has a Renyi curve, and most have a pair, in every direction.
 
     Raises:
         UnsupportedEventError: a part without a round, or with parameters outside its domain.
@@ -124,7 +124,7 @@ def items(event: Any, relation: Any) -> Iterator[Item]:
         for item in rule(event, relation):
             if isinstance(item, Round):
                 for direction in adjacency.directions:
-                    item.pair(direction)
+                    item.curve(direction)
             yield item
     except UnsupportedEventError:
         raise
@@ -237,6 +237,27 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
     item = _one_round(event, relation, [item for item in inner if isinstance(item, Round)])
     outer = getattr(item.sampling, "sample_rate", None)
     yield Round(item.mechanism, Poisson(rate if outer is None else _rounded_up(_exact(rate) * _exact(outer))))
+
+
+def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
+    """One round on a batch of fixed size; it has a Renyi curve and no pair."""
+    if relation is not NeighboringRelation.REPLACE_ONE:
+        raise UnsupportedEventError(f"neighboring_relation must be REPLACE_ONE; received {relation.name}", event)
+    size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))
+    inner = list(items(event.event, relation))
+    if not size or not inner:
+        return
+    for item in inner:
+        if isinstance(item, NonPrivate):
+            yield item
+            return
+        if len(inner) > 1 or item.count > 1 or not isinstance(item.sampling, NoSampling):
+            raise UnsupportedEventError(
+                "what is run on one batch must be one mechanism, unsampled; draw a batch for each, if that is what is "
+                "run",
+                event,
+            )
+        yield Round(item.mechanism, WithoutReplacement(int(size), int(records)))
 
 
 def _parts(event: Any) -> Iterator[Any]:
@@ -354,6 +375,7 @@ RULES: Mapping[type, Rule] = {
     events.ComposedDpEvent: _composed,
     events.SelfComposedDpEvent: _self_composed,
     events.PoissonSampledDpEvent: _poisson,
+    events.SampledWithoutReplacementDpEvent: _without_replacement,
     events.MixtureOfGaussiansDpEvent: _mixture,
     events.SingleEpochTreeAggregationDpEvent: _tree,
     events.TruncatedSubsampledGaussianDpEvent: _truncated,
@@ -363,7 +385,6 @@ RULES: Mapping[type, Rule] = {
 UNSUPPORTED: Mapping[type, str] = {
     events.UnsupportedDpEvent: "it says itself that it has no description",
     events.SampledWithReplacementDpEvent: "sampling with replacement has no proven pair here",
-    events.SampledWithoutReplacementDpEvent: "sampling without replacement has no proven pair here",
     events.RepeatAndSelectDpEvent: "repeating and selecting has no proven pair here",
     events.ZCDpEvent: "a zCDP guarantee alone has no pair; give the mechanism behind it",
 }

@@ -14,7 +14,7 @@ from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.rounding import next_down
 from hockeystick.plan import Plan, Round
-from hockeystick.sampling import NoSampling
+from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
 
 
 def to_event(plan: Plan) -> Any:
@@ -23,8 +23,8 @@ def to_event(plan: Plan) -> Any:
     The probability in randomised response is rounded to the side that costs more.
 
     Raises:
-        UnsupportedError: a black box, one direction of adding and removing alone, or randomised response that is
-            sampled or not under ``replace-one``: none of them has an event.
+        UnsupportedError: a black box, a sampling that they do not have, one direction of adding and removing alone, or
+            randomised response that is sampled or not under ``replace-one``: none of them has an event.
     """
     if plan.adjacency not in (Adjacency.ADD_OR_REMOVE, Adjacency.REPLACE_ONE):
         raise UnsupportedError(
@@ -56,8 +56,9 @@ def _event_of(item: Round) -> Any:
             f"mechanism {item.mechanism.name!r} has no event in dp_accounting; only "
             f"{', '.join(repr(known.name) for known in EVENTS)} have one"
         )
-    rate = getattr(item.sampling, "sample_rate", None)
-    return event if rate is None else events.PoissonSampledDpEvent(rate, event)
+    if type(item.sampling) not in SAMPLES:
+        raise UnsupportedError(f"sampling {item.sampling.name!r} has no event in dp_accounting")
+    return SAMPLES[type(item.sampling)](item.sampling, event)
 
 
 def _of_gaussian(mechanism: Gaussian) -> Any:
@@ -90,4 +91,12 @@ EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
     Gaussian: _of_gaussian,
     Laplace: _of_laplace,
     RandomizedResponse: _of_response,
+}
+
+SAMPLES: Mapping[type[Sampling], Callable[[Any, Any], Any]] = {
+    NoSampling: lambda sampling, event: event,
+    Poisson: lambda sampling, event: events.PoissonSampledDpEvent(sampling.sample_rate, event),
+    WithoutReplacement: lambda sampling, event: events.SampledWithoutReplacementDpEvent(
+        sampling.dataset_size, sampling.batch_size, event
+    ),
 }

@@ -1,23 +1,14 @@
-"""How much noise a training run needs: the one place where the integrations calibrate.
-
-The upper end of epsilon is certified, so a noise multiplier at which it does not exceed the target is safe, whatever
-the search does. That epsilon falls as the noise grows makes it also nearly the least.
-"""
+"""How much noise a training run needs: the one place where the integrations calibrate."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hockeystick import domains
+from hockeystick.calibration import calibrate
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms import Gaussian
 from hockeystick.plan import Plan, Round, target_delta
 from hockeystick.sampling import Poisson
-
-LEAST_NOISE, MOST_NOISE = 1e-2, 1e6
-TOLERANCE = 1e-6  # relative, of the noise multiplier
-
-TARGET_EPSILON = domains.POSITIVE.of("the target epsilon")
+from hockeystick.targets import Epsilon
 
 
 def least_noise_multiplier(
@@ -34,21 +25,20 @@ def least_noise_multiplier(
 
     Returns:
         A noise multiplier at which the certified upper end of epsilon is at most the target, and within one part in
-        a million of one at which it is above.
+        a million of the least.
 
     Raises:
-        InvalidInputError: a value outside its domain, or a target that no noise multiplier from 0.01 to 10^6 just
-            meets.
+        InvalidInputError: a value outside its domain, or a target that was spent before.
+        UnreachableError: a target that no noise multiplier meets.
+
+    >>> least_noise_multiplier(1.0, 1e-6, sample_rate=0.01, steps=10_000)  # doctest: +ELLIPSIS
+    4.3021...
     """
-    epsilon = TARGET_EPSILON.check(epsilon, "target_epsilon")
-    delta = target_delta(delta)
+    epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "target_epsilon")
+    target = Epsilon(epsilon, delta=target_delta(delta))
     sampling = Poisson(sample_rate)
     steps = domains.whole(steps, "steps", "number of steps still to run", least=1)
     before = spent if spent is not None else Plan([])
-
-    def upper(noise: float) -> float:
-        return (before + Round(Gaussian(noise), sampling, steps)).epsilon(delta).upper
-
     used = before.epsilon(delta).upper
     if used >= epsilon:
         raise InvalidInputError(
@@ -56,35 +46,5 @@ def least_noise_multiplier(
             f"{delta:g}; received {epsilon!r}",
             "target_epsilon",
         )
-    low, high = _bracket(upper, epsilon)
-    while high > low * (1 + TOLERANCE):
-        middle = (low * high) ** 0.5
-        if upper(middle) <= epsilon:
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-def _bracket(upper: Callable[[float], float], epsilon: float) -> tuple[float, float]:
-    """A noise multiplier that misses the target and one that meets it, a factor 2 apart."""
-    noise = 1.0
-    if upper(noise) <= epsilon:
-        while upper(noise / 2) <= epsilon:
-            noise /= 2
-            if noise < LEAST_NOISE:
-                raise InvalidInputError(
-                    f"target_epsilon must be one that noise_multiplier {noise:g} misses; received {epsilon!r}, which "
-                    "takes next to no noise: call make_private with a noise_multiplier of your choice",
-                    "target_epsilon",
-                )
-        return noise / 2, noise
-    while upper(2 * noise) > epsilon:
-        noise *= 2
-        if noise > MOST_NOISE:
-            raise InvalidInputError(
-                f"target_epsilon must be at least {upper(noise)!r}, which noise_multiplier {noise:g} reaches; "
-                f"received {epsilon!r}",
-                "target_epsilon",
-            )
-    return noise, 2 * noise
+    found = calibrate(lambda noise: before + Round(Gaussian(noise), sampling, steps), "noise-multiplier", target)
+    return found.value

@@ -28,7 +28,7 @@ def calibration_answer(found: Calibration) -> Answer:
     ends = f"{round_down(achieved.lower, SHOWN_DIGITS)} to {round_up(achieved.upper, SHOWN_DIGITS)}"
     lines = [("achieved", f"{target.name} {ends}{' at ' + others if others else ''}")]
     if found.beside is not None:
-        lines.append(("just beside", f"{found.parameter} = {found.beside[0]:.10g} does not meet it"))
+        lines.append(("just beside", f"{found.parameter} = {found.beside[0]:.8g} does not meet it"))
     else:
         lines.append(("note", "the target is met at the end of the parameter's range"))
     lines += [("adjacency", found.plan.adjacency.value), ("rounds", str(found.plan.steps))]

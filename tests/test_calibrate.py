@@ -1,0 +1,241 @@
+"""Calibration: the target is met at the answer and missed just beside it, for any parameter, target and plan."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+import hockeystick as hs
+from hockeystick import targets
+from hockeystick.calibration import TOLERANCE
+from hockeystick.cli import main
+from hockeystick.targets import Target
+
+SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+GAUSS = hs.Plan([hs.Round(hs.Gaussian(1.0), count=4)])
+LAPLACE = hs.Plan([hs.Round(hs.Laplace(3.0), count=10)])
+BOXES = hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-8), count=30)])
+
+
+def run(*args: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(arg) for arg in args])
+
+
+def check(plan: hs.Plan, parameter: str, target: Target, sharp: bool = True) -> hs.Calibration:
+    """What has to hold of every calibration."""
+    found = hs.calibrate(plan, parameter, target)
+    assert target.met(found.achieved)
+    assert target.met(target.measure(found.plan, None))
+    assert found.beside is not None
+    value, bound = found.beside
+    assert not target.met(bound)
+    if sharp:
+        assert target.missed(bound)
+    assert abs(value - found.value) <= 1.0001 * TOLERANCE * found.value
+    return found
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.floats(0.05, 20.0), st.floats(-12, -2), st.sampled_from([SGD, GAUSS, SGD + hs.Round(hs.Laplace(20.0))]))
+def test_noise_meets_epsilon_and_less_noise_does_not(epsilon: float, log_delta: float, plan: hs.Plan) -> None:
+    check(plan, "noise", targets.Epsilon(epsilon, 10**log_delta))
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.floats(0.3, 5.0), st.floats(-9, -4))
+def test_noise_where_only_the_grid_applies(epsilon: float, log_delta: float) -> None:
+    check(LAPLACE, "scale", targets.Epsilon(epsilon, 10**log_delta), sharp=False)
+    check(BOXES, "epsilon", targets.Epsilon(epsilon, 10**log_delta + 1e-6), sharp=False)
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.floats(0.01, 0.9))
+def test_noise_to_an_advantage_is_that_of_the_closed_form(advantage: float) -> None:
+    """One Gaussian of distance mu has the advantage 2 Phi(mu / 2) - 1."""
+    found = check(hs.Plan([hs.Round(hs.Gaussian(1.0))]), "noise-multiplier", targets.Advantage(advantage))
+    assert found.value == pytest.approx(1 / (2 * ndtri((1 + advantage) / 2)), rel=2e-6)
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.floats(0.05, 4.0), st.floats(-3, -0.5), st.floats(0.1, 0.9))
+def test_noise_to_error_rates_is_that_of_the_closed_form(mu: float, log_fpr: float, prior: float) -> None:
+    """All of what one Gaussian of distance mu has gives 1 / mu back."""
+    plan, fpr = hs.Plan([hs.Round(hs.Gaussian(1.0))]), 10**log_fpr
+    tpr = float(ndtr(ndtri(fpr) + mu))
+    for target in (targets.TruePositiveRate(tpr, fpr), targets.Reconstruction(tpr, fpr), targets.GaussianDP(mu)):
+        found = hs.calibrate(plan, "noise-multiplier", target)
+        assert target.met(found.achieved)
+        assert found.value == pytest.approx(1 / mu, rel=1e-3)
+        assert found.value >= (1 - 1e-9) / mu
+    log_odds = abs(math.log(prior / (1 - prior)))
+    delta = ndtr(-log_odds / mu + mu / 2) - math.exp(log_odds) * ndtr(-log_odds / mu - mu / 2)
+    risk = min(prior, 1 - prior) * (1 - delta)
+    if risk < min(prior, 1 - prior) * (1 - 1e-6):
+        found = check(plan, "noise-multiplier", targets.BayesRisk(risk, prior))
+        assert found.value == pytest.approx(1 / mu, rel=1e-4)
+
+
+def test_delta_at_epsilon_is_the_same_question() -> None:
+    one = check(SGD, "noise-multiplier", targets.Epsilon(1.0, 1e-6))
+    other = check(SGD, "noise-multiplier", targets.Delta(1e-6, 1.0))
+    assert one.value == pytest.approx(other.value, rel=3e-6)
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.floats(0.5, 4.0), st.sampled_from(["steps", "sample-rate", "noise-multiplier"]))
+def test_the_free_parameter_does_not_depend_on_where_the_plan_has_it(epsilon: float, name: str) -> None:
+    target = targets.Epsilon(epsilon, 1e-6)
+    values = [hs.calibrate(plan, name, target).value for plan in (SGD, hs.calibrate(SGD, name, target).plan)]
+    assert values[0] == pytest.approx(values[1], rel=3e-6)
+
+
+@settings(deadline=None, max_examples=8)
+@given(st.floats(0.6, 5.0), st.floats(0.7, 3.0))
+def test_whole_numbers_are_exact(epsilon: float, noise: float) -> None:
+    """The largest count that meets the target: one more does not."""
+    target = targets.Epsilon(epsilon, 1e-6)
+    plan = hs.dp_sgd(noise, batch_size=200, dataset_size=20_000, epochs=3)
+    for name in ("steps", "epochs", "batch-size"):
+        found = hs.calibrate(plan, name, target)
+        assert found.value == int(found.value)
+        assert target.met(found.achieved)
+        if found.beside is not None:
+            assert found.beside[0] == found.value + 1
+            assert target.missed(found.beside[1])
+
+
+def test_a_function_may_make_the_plan() -> None:
+    """Whatever depends on the parameter: here the steps do on the batch size."""
+
+    def made(batch: float) -> hs.Plan:
+        return hs.dp_sgd(1.0, batch_size=int(batch), dataset_size=20_000, epochs=5)
+
+    target = targets.Epsilon(1.5, 1e-6)
+    found = hs.calibrate(made, "batch-size", target, start=100)
+    assert target.met(made(found.value).epsilon(1e-6))
+    own = hs.Parameter("sigma", costs=False, least=0.1, most=100.0)
+    value = hs.calibrate(lambda sigma: hs.dp_sgd(sigma, 0.01, 1000), own, targets.Epsilon(1.0, 1e-6)).value
+    assert value == pytest.approx(hs.calibrate(SGD, "noise", targets.Epsilon(1.0, 1e-6)).value, rel=2e-6)
+
+
+def test_the_end_of_the_range_is_an_answer() -> None:
+    """A target that even the dearest value meets: that value, and nothing beside it."""
+    found = hs.calibrate(hs.dp_sgd(100.0, 0.01, 2), "sample-rate", targets.Epsilon(5.0, 1e-6))
+    assert (found.value, found.beside) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    ("plan", "name", "target"),
+    [
+        (SGD + hs.Round(hs.RandomizedResponse(2.0)), "noise", targets.Epsilon(1.0, 1e-6)),
+        (SGD + hs.Round(hs.Gaussian(1.0)), "sample-rate", targets.Epsilon(1.0, 1e-6)),
+        (BOXES, "epsilon", targets.Epsilon(1.0, 1e-8)),
+    ],
+)
+def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str, target: Target) -> None:
+    with pytest.raises(hs.UnreachableError, match=r"no .* meets epsilon 1.0: the nearest that is reached"):
+        hs.calibrate(plan, name, target)
+
+
+@pytest.mark.parametrize(
+    ("plan", "name", "message"),
+    [
+        (SGD, "noize", "parameter must be one of"),
+        (SGD, "scale", "no round of the plan has the key 'scale'"),
+        (SGD + hs.Round(hs.Gaussian(3.0)), "noise-multiplier", "different values of noise_multiplier"),
+        (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "one kind of round"),
+        (SGD, "epochs", "epochs needs batch_size"),
+        (BOXES, "noise", "no round whose noise"),
+    ],
+)
+def test_parameters_that_a_plan_does_not_have(plan: hs.Plan, name: str, message: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match=message):
+        hs.calibrate(plan, name, targets.Epsilon(1.0, 1e-6))
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        (targets.Epsilon, (-1.0, 1e-6)),
+        (targets.Epsilon, (1.0, 1.0)),
+        (targets.Delta, (0.0, 1.0)),
+        (targets.GaussianDP, (math.nan,)),
+        (targets.TruePositiveRate, (0.01, 0.1)),
+        (targets.BayesRisk, (0.4, 0.3)),
+        (targets.Reconstruction, (0.1, 0.1)),
+    ],
+)
+def test_targets_outside_their_domain(kind: type[Target], arguments: tuple[float, ...]) -> None:
+    with pytest.raises(hs.InvalidInputError):
+        kind(*arguments)
+
+
+def test_the_command_prints_what_the_library_says(tmp_path: Path) -> None:
+    SGD.save(tmp_path / "plan.toml")
+    arguments = ("calibrate", "noise-multiplier", tmp_path / "plan.toml", "--epsilon", "1", "--delta", "1e-6")
+    keys = json.loads(run(*arguments, "--json").stdout)
+    found = hs.calibrate(SGD, "noise-multiplier", targets.Epsilon(1.0, 1e-6))
+    assert keys["parameter"] == "noise-multiplier"
+    assert keys["value"] == found.value
+    assert keys["target"] == {"epsilon": 1.0, "delta": 1e-6}
+    assert keys["achieved"] == dict(found.achieved.ends)
+    assert run(*arguments).stdout.startswith("noise-multiplier = ")
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        (["--mu", "1"], "mu"),
+        (["--advantage", "0.2"], "advantage"),
+        (["--tpr", "0.1", "--fpr", "0.01"], "tpr"),
+        (["--risk", "0.4"], "risk"),
+        (["--success", "0.3", "--baseline", "0.1"], "success"),
+    ],
+)
+def test_the_command_has_every_target(options: list[str], key: str) -> None:
+    flags = ["--sample-rate", "0.01", "--steps", "5000"]
+    keys = json.loads(run("calibrate", "noise-multiplier", *flags, *options, "--json").stdout)
+    assert key in keys["target"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "give one target"),
+        (["--mu", "1", "--advantage", "0.1"], "give one target"),
+        (["--tpr", "0.1"], "--fpr is missing"),
+        (["--mu", "1", "--fpr", "0.1"], "--fpr does not go with --mu"),
+        (["--epsilon", "1"], "no delta"),
+        (["--epsilon", "-1", "--delta", "1e-6"], "--epsilon must be"),
+        (["--epsilon", "1", "--delta", "1e-6", "--tolerance", "0"], "--tolerance must be"),
+    ],
+)
+def test_the_command_refuses_in_one_line(options: list[str], message: str) -> None:
+    result = run("calibrate", "steps", "--noise-multiplier", "1", "--sample-rate", "0.01", *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.floats(1.0, 6.0), st.integers(0, 2000), st.floats(0.8, 2.0))
+def test_remaining_steps_fit_and_one_more_does_not(epsilon: float, before: int, noise: float) -> None:
+    accountant = hs.Accountant()
+    accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=before)
+    settings_: dict[str, Any] = {"noise_multiplier": noise, "sample_rate": 0.02}
+    more = accountant.remaining(**settings_, epsilon=epsilon, delta=1e-6)
+    if accountant.epsilon(1e-6).upper > epsilon:
+        assert more == 0
+        return
+    accountant.step(**settings_, count=more)
+    assert accountant.epsilon(1e-6).upper <= epsilon
+    accountant.step(**settings_)
+    assert accountant.epsilon(1e-6).lower > epsilon

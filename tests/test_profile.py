@@ -1,0 +1,298 @@
+"""Profiles: held against closed forms, brute force and single questions."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
+
+import hockeystick as hs
+from hockeystick.accountants.base import compositions
+from hockeystick.engines.contour.engine import ContourEngine
+
+Array = npt.NDArray[np.float64]
+
+SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+LAPLACE = hs.Plan([hs.Round(hs.Laplace(3.0), count=10)])
+BOXES = hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-7), count=30)])
+PLANS = {
+    "sgd": SGD,
+    "replace": hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=500, adjacency="replace-one"),
+    "laplace": LAPLACE,
+    "boxes": BOXES,
+    "mixed": SGD + hs.Round(hs.Laplace(10.0), count=3),
+    "one": hs.Plan([hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1))]),
+    "empty": hs.Plan([]),
+}
+
+
+def gaussian(mu: float) -> hs.Plan:
+    return hs.Plan([hs.Round(hs.Gaussian(1 / mu))])
+
+
+def within(band: hs.Band, truth: Array, slack: float = 1e-13) -> None:
+    assert (band.lower <= truth + slack * np.abs(truth)).all(), (band.lower - truth).max()
+    assert (truth <= band.upper + slack * np.abs(truth)).all(), (truth - band.upper).max()
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_many_points_agree_with_single_questions(name: str) -> None:
+    """Both are certified, so their intervals meet; the ends are in order, and delta falls."""
+    plan = PLANS[name]
+    profile = plan.profile()
+    at = np.concatenate([np.linspace(0.0, 4.0, 40), [0.0, 7.5]])
+    band = profile.log_delta(at)
+    assert (band.lower <= band.estimate).all()
+    assert (band.estimate <= band.upper).all()
+    for i in (0, 3, 11, 25, 41):
+        one = plan.log_delta(float(at[i]))
+        assert one.lower <= band.upper[i]
+        assert band.lower[i] <= one.upper
+        if band.upper[i] > -30:
+            assert band.gap[i] <= 2e-3
+    assert (band.lower[1:40] <= band.upper[:39]).all()
+
+
+def test_the_gaussian_profile_is_the_closed_form() -> None:
+    mu, at = 0.8, np.linspace(0.0, 5.0, 400)
+    truth = ndtr(-at / mu + mu / 2) - np.exp(at) * ndtr(-at / mu - mu / 2)
+    band = gaussian(mu).profile().delta(at)
+    within(band, truth, 1e-9)
+    assert (band.gap <= 2e-6 * band.upper).all()
+    assert band.safe == "upper"
+    assert (band.quoted == band.upper).all()
+
+
+@pytest.mark.parametrize("name", ["sgd", "laplace", "boxes", "replace"])
+def test_epsilon_is_the_inverse_of_delta(name: str) -> None:
+    plan = PLANS[name]
+    profile = plan.profile()
+    deltas = np.geomspace(1e-5, 0.05, 60).reshape(4, 15)
+    band = profile.epsilon(deltas)
+    assert band.upper.shape == (4, 15)
+    assert (profile.delta(band.upper).upper <= deltas * (1 + 1e-3)).all()
+    for place in ((0, 0), (1, 7), (3, 14)):
+        one = plan.epsilon(float(deltas[place]))
+        assert one.lower <= band.upper[place]
+        assert band.lower[place] <= one.upper
+    assert (band.gap <= 0.02 * band.upper + 1e-9).all()
+
+
+def test_epsilon_at_the_ends() -> None:
+    """0, mass at infinity, and deltas beyond that at epsilon 0."""
+    band = BOXES.profile().epsilon([0.0, 1e-7, 1e-5, 0.9])
+    assert band.upper[0] == band.upper[1] == math.inf
+    assert band.upper[3] == 0.0
+    assert 0 < band.lower[2] <= band.upper[2] < 3.0
+    pure = hs.Plan([hs.Round(hs.RandomizedResponse(0.5), count=3)]).profile().epsilon([0.0, 1e-3])
+    assert pure.lower[0] == pure.upper[0] == 1.5
+
+
+@settings(deadline=None, max_examples=12)
+@given(st.floats(0.05, 5.0))
+def test_the_trade_off_of_a_gaussian_is_the_closed_form(mu: float) -> None:
+    fpr = np.array([1e-6, 1e-3, 0.02, 0.2, 0.5, 0.8, 0.99, 0.9999])
+    profile = gaussian(mu).profile()
+    tpr, fnr = profile.tpr(fpr), profile.trade_off(fpr)
+    within(tpr, ndtr(ndtri(fpr) + mu), 1e-12)
+    within(fnr, ndtr(-ndtri(fpr) - mu), 1e-12)
+    assert fnr.safe == "lower"
+    assert (tpr.gap <= 2e-2 * np.minimum(tpr.upper, np.maximum(fnr.upper, 1e-9)) + 1e-12).all()
+
+
+def brute(plan: hs.Plan, fpr: Array) -> Array:
+    """The least false-negative rate of a product of black boxes, by the Neyman-Pearson lemma on all outcomes."""
+    laws = []
+    for item in plan.rounds:
+        pair = item.pair(plan.adjacency.directions[0])
+        atoms = pair.atoms
+        laws += [list(zip(np.exp(atoms.log_p), np.exp(atoms.log_q), strict=True))] * item.count
+    outcomes = [
+        (math.prod(p for p, _ in choice), math.prod(q for _, q in choice)) for choice in itertools.product(*laws)
+    ]
+    outcomes.sort(key=lambda item: item[0] / item[1] if item[1] else math.inf, reverse=True)
+    p, q = np.array(outcomes).T
+    fnr: Array = 1 - np.interp(fpr, np.append(0.0, np.cumsum(q)), np.append(0.0, np.cumsum(p)))
+    return fnr
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        hs.Plan([hs.Round(hs.RandomizedResponse(1.0))]),
+        hs.Plan([hs.Round(hs.RandomizedResponse(0.7), count=4)]),
+        hs.Plan([hs.Round(hs.ApproximateDP(0.5, 0.01), count=2), hs.Round(hs.RandomizedResponse(0.3))]),
+        hs.Plan([hs.Round(hs.RandomizedResponse(1.0), hs.Poisson(0.3), count=3)]),
+    ],
+)
+def test_the_trade_off_of_small_discrete_plans_is_that_of_brute_force(plan: hs.Plan) -> None:
+    fpr = np.array([0.001, 0.03, 0.1, 0.26, 0.27, 0.5, 0.77, 0.95])
+    truth = brute(plan, fpr)
+    # the worse of the two orderings: the inverse function is the other one's
+    grid = np.linspace(0, 1, 200_001)
+    inverse = np.interp(fpr, brute(plan, grid)[::-1], grid[::-1])
+    truth = np.minimum(truth, inverse)
+    band = plan.profile().trade_off(fpr)
+    assert (band.lower <= truth + 1e-9).all()
+    assert (truth <= band.upper + 1e-5).all()
+    assert (band.gap <= 2e-3).all()
+
+
+@pytest.mark.parametrize("name", ["sgd", "mixed", "laplace", "boxes"])
+def test_rates_hold_together(name: str) -> None:
+    """Rates in order, no better than advantage allows, and the bound at every epsilon."""
+    profile = PLANS[name].profile()
+    fpr = np.linspace(0, 1, 101)
+    tpr, fnr = profile.tpr(fpr), profile.trade_off(fpr)
+    assert (tpr.lower >= fpr).all()
+    assert np.allclose(tpr.upper + fnr.lower, 1.0, atol=3e-4)  # the second question has more nodes
+    advantage = profile.advantage()
+    assert (tpr.lower - fpr).max() <= advantage.upper * (1 + 1e-9)
+    assert (tpr.upper - fpr).max() == pytest.approx(advantage.upper, rel=2e-3)
+    assert (np.diff(tpr.upper) >= -1e-12).all()
+    for epsilon in (0.1, 0.5, 1.0):
+        delta = profile.delta(epsilon)
+        assert (tpr.lower <= delta.upper + math.exp(epsilon) * fpr + 1e-12).all()
+    assert np.allclose(profile.reconstruction(fpr).upper, tpr.upper, rtol=1e-3)
+
+
+@settings(deadline=None, max_examples=15)
+@given(st.floats(0.05, 4.0), st.floats(0.01, 0.99))
+def test_the_bayes_risk_of_a_gaussian_is_the_closed_form(mu: float, prior: float) -> None:
+    """The best threshold of the likelihood ratio."""
+    cut = math.log(prior / (1 - prior)) / mu + mu / 2
+    truth = prior * ndtr(-cut) + (1 - prior) * ndtr(cut - mu)
+    band = gaussian(mu).profile().bayes_risk(prior)
+    within(band, np.array(truth), 1e-11)
+    assert band.gap <= 1e-5
+
+
+@settings(deadline=None, max_examples=6)
+@given(st.floats(0.1, 4.0))
+def test_a_gaussian_is_fitted_by_itself(mu: float) -> None:
+    fit = hs.Plan([hs.Round(hs.Gaussian(2 / mu), count=4)]).profile().gdp()
+    assert fit.mu.lower <= mu * (1 + 1e-12)
+    assert mu <= fit.mu.upper * (1 + 1e-12)
+    assert fit.mu.relative_gap <= 1e-3
+    assert fit.regret.upper < 1e-3
+
+
+def test_mu_and_regret_of_randomised_response() -> None:
+    """f has one corner, at rates 1/(1+e): mu is that of a Gaussian through it, and regret lies on the axes' ends."""
+    fit = hs.Plan([hs.Round(hs.RandomizedResponse(1.0))]).profile().gdp()
+    rate = 1 / (1 + math.e)
+    assert fit.mu.upper == pytest.approx(-2 * ndtri(rate), rel=1e-6)
+    mu = fit.mu.upper
+    grid = np.linspace(0, 1, 20_001)
+    f = np.maximum.reduce([1 - math.e * grid, (1 - grid) / math.e, np.zeros_like(grid)])
+    v = grid - f
+    line = np.linspace(-0.9999, 0.9999, 2001)
+    ours = np.interp(line, v, grid)
+    x = np.linspace(-9, 9, 40_001)
+    its = np.interp(line, ndtr(x) - ndtr(-x - mu), ndtr(x))
+    assert fit.regret.lower <= (ours - its).max() + 1e-6
+    assert (ours - its).max() <= fit.regret.upper + 1e-6
+    assert fit.regret.gap < 1e-4
+
+
+def test_mu_is_enough_everywhere() -> None:
+    """The trade-off function is above that of the Gaussian with mu, at rates of which mu speaks."""
+    profile = SGD.profile()
+    fit = profile.gdp(1e-6)
+    x = np.linspace(-4.5, 4.5, 91)
+    fpr = ndtr(x)
+    fnr = profile.trade_off(fpr)
+    its = ndtr(-x - fit.mu.upper)
+    keep = its >= 1e-6
+    assert (fnr.upper[keep] >= its[keep] * (1 - 1e-9)).all()
+    # and at no distance kappa beyond the regret
+    kappa = fit.regret.upper
+    moved = profile.trade_off(np.minimum(fpr + kappa, 1.0))
+    assert (moved.lower - kappa <= ndtr(-x - fit.mu.upper) + 1e-9).all()
+
+
+def test_groups() -> None:
+    """Of unsampled Gaussians the group's trade-off is that of k times the distance; of one record nothing new."""
+    mu, k = 0.3, 3
+    group = gaussian(mu).profile().group(k)
+    fpr = np.array([1e-4, 0.01, 0.2, 0.7])
+    truth = ndtr(ndtri(fpr) + k * mu)
+    band = group.tpr(fpr)
+    assert (truth <= band.upper + 1e-12).all()
+    assert band.upper == pytest.approx(truth, rel=1e-3)
+    at = np.array([0.0, 1.0, 3.0])
+    exact = gaussian(k * mu).profile().delta(at)
+    assert (exact.lower <= group.delta(at).upper).all()
+    single = gaussian(mu).profile()
+    assert (single.group(1).delta(at).upper >= single.delta(at).lower).all()
+    pure = hs.Plan([hs.Round(hs.RandomizedResponse(0.5))]).profile().group(2).delta([1.0 + 1e-9])
+    assert pure.upper[0] < 1e-8
+
+
+def test_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, at = SGD.profile(), [0.5, 1.0, 2.0]
+    profile.to_csv(tmp_path / "out.csv", at)
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    band = profile.delta(at)
+    assert [float(row["delta_upper"]) for row in rows] == band.upper.tolist()
+    assert [float(row["epsilon"]) for row in rows] == at
+    profile.to_json(tmp_path / "out.json", at)
+    keys = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert keys["delta_lower"] == band.lower.tolist()
+    assert hs.Plan.from_dict(keys["plan"]) == SGD
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "out.json"]
+    with pytest.raises(hs.InvalidInputError, match="cannot be written"):
+        profile.to_csv(tmp_path / "missing" / "out.csv", at)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(hs.UnsupportedError, match="pandas"):
+        profile.to_frame(at)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda p: p.delta([-1.0, 0.5]), "epsilon must be"),
+        (lambda p: p.delta([math.nan]), "epsilon must be"),
+        (lambda p: p.epsilon([0.5, 1.0]), "delta must be"),
+        (lambda p: p.tpr(1.5), "fpr must be"),
+        (lambda p: p.bayes_risk(0.0), "prior must be"),
+        (lambda p: p.delta("a"), "epsilon must be a number"),
+        (lambda p: p.group(0), "size must be"),
+        (lambda p: p.gdp(0.7), "least_rate must be"),
+    ],
+)
+def test_bad_input(ask: object, message: str) -> None:
+    assert callable(ask)
+    with pytest.raises(hs.InvalidInputError, match=message):
+        ask(SGD.profile())
+
+
+def test_one_ordering_has_no_error_rates() -> None:
+    profile = hs.dp_sgd(1.0, 0.01, 100, adjacency="remove").profile()
+    assert profile.delta(1.0).upper > 0
+    for ask in (lambda: profile.tpr(0.1), lambda: profile.bayes_risk(), lambda: profile.gdp()):
+        with pytest.raises(hs.UnsupportedError, match="both orderings"):
+            ask()
+
+
+def test_a_section_is_the_contour_at_its_own_epsilon() -> None:
+    """At the epsilon it was laid for the many sums and the single one share their truth; far away they are wide."""
+    for _, composition in compositions(hs.dp_sgd(1.0, 0.01, 10_000)):
+        found, terms = ContourEngine(composition).at(5.0, 1e-8)
+        ends = terms.log_delta(np.array([5.0, 0.0, 5.0001, 40.0]))
+        assert ends.lower[0] <= found.upper
+        assert found.lower <= ends.upper[0]
+        assert ends.width[0] < 1e-7
+        assert (ends.lower <= ends.upper).all()
+        assert ends.upper[0] > ends.lower[2]
