@@ -235,3 +235,14 @@ def test_options_are_checked() -> None:
         with pytest.raises(hs.InvalidInputError, match=next(iter(options))):
             DP_SGD.epsilon(1e-5, accountant="fourier", **options)
     assert FourierAccountant(points=4096).points == 4096
+
+
+@pytest.mark.parametrize("rounds", [2048, 8192])
+def test_the_window_of_many_rounds_is_seen_to_hold_the_sum(rounds: int) -> None:
+    """The parameter of Chernoff's bound comes from a coarser law; its blocks must not move the mean of the sum."""
+    plan = hs.dp_sgd(0.8, 4e-3, rounds, adjacency="remove")
+    mesh = 0.2 / rounds
+    length = plan.epsilon(1e-10, accountant="rdp").quoted + 2
+    found = plan.epsilon(1e-7, accountant="fourier", length=length, points=round(2 * length / mesh))
+    assert isinstance(found, hs.Bound)
+    assert found.gap == pytest.approx(0.2, rel=0.05)

@@ -50,6 +50,8 @@ SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
 CLOSE = 1e-9  # relative, to which epsilon is found
+HALVINGS = 8  # of the parameter of Chernoff's bound
+LOG_ENOUGH = -100.0  # log of a mass outside that need not be bounded any better
 
 
 @dataclass(frozen=True)
@@ -247,18 +249,27 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> flo
     for law, count in rounds:
         block = max(len(law.mass) // 2048, 1)
         edges = np.arange(0, len(law.mass), block)
-        coarse.append(
-            (np.add.reduceat(law.mass, edges), law.losses(grid)[edges] + 0.5 * (block - 1) * grid.step, count)
-        )
+        mass = np.add.reduceat(law.mass, edges)
+        mean = np.add.reduceat(law.mass * law.losses(grid), edges) / np.where(mass > 0, mass, 1.0)
+        coarse.append((mass, mean, count))  # at the means: half a block off, times the rounds, is more than the window
 
     def about(t: float) -> float:
         with np.errstate(divide="ignore"):
             return sum(count * log_sum(np.log(mass) + sign * t * at) for mass, at, count in coarse) - t * grid.length
 
-    best = float(min(LADDER, key=about))
-    moment = sum(count * law.log_moment(grid, sign * best) for law, count in rounds)
-    care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * best * grid.length)
-    return math.exp(min(moment + care - best * grid.length, 0.0))
+    def bound(t: float) -> float:
+        moment = sum(count * law.log_moment(grid, sign * t) for law, count in rounds)
+        care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * t * grid.length)
+        return moment + care - t * grid.length
+
+    t = float(min(LADDER, key=about))
+    least = bound(t)
+    for _ in range(HALVINGS):  # the coarser law has less of a tail: what is best of it may be too much for the law
+        if least < LOG_ENOUGH:
+            break
+        t *= 0.5
+        least = min(least, bound(t))
+    return math.exp(min(least, 0.0))
 
 
 def _log(value: float) -> float:
