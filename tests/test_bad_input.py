@@ -27,7 +27,7 @@ def refusal(content: str | bytes, source: str = "plan.toml", syntax: str | None 
     return message.removeprefix(f"{source}: ")
 
 
-NOISE = "noise_multiplier must be a finite number greater than 0 (standard deviation"
+NOISE = "noise_multiplier must be a number from 1e-12 to 1e12 (standard deviation"
 RATE = "sample_rate must be a number greater than 0 and at most 1 (probability that a record enters a batch); received "
 COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); received "
 

@@ -180,7 +180,7 @@ def test_one_kind_of_plan_that_only_one_accountant_has(tmp_path: Path) -> None:
         (["compare", *FLAGS], "no delta: give --delta"),
         (["compare", *FLAGS, "--delta", "1e-5", "--epsilon", "1"], "give --delta, to compare epsilons, or --epsilon"),
         (["compare", *FLAGS, "--delta", "1"], "--delta must be a number, at least 0 and less than 1"),
-        (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a finite number, 0 or greater"),
+        (["compare", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e100"),
         (
             ["epsilon", *FLAGS, "--delta", "1e-5", "--option", "x=1"],
             "accountant 'auto' has no option 'x'; it takes none",

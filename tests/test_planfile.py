@@ -102,16 +102,17 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 15
 
 
-finite = st.floats(min_value=5e-324, allow_nan=False, allow_infinity=False)
+magnitudes = st.floats(min_value=1e-12, max_value=1e12)
+epsilons = st.floats(min_value=0, max_value=1e12)
 unit = st.floats(min_value=0, max_value=1, exclude_min=True)
 below_one = st.floats(min_value=0, max_value=1, exclude_max=True)
 zero_up = st.floats(min_value=0, allow_infinity=False, allow_nan=False)
 sizes = st.tuples(st.integers(1, 10**12), st.integers(1, 10**12)).map(sorted)
 mechanisms: st.SearchStrategy[Mechanism] = st.one_of(
-    st.builds(hs.Gaussian, finite),
-    st.builds(hs.Laplace, finite),
-    st.builds(hs.RandomizedResponse, zero_up),
-    st.builds(hs.ApproximateDP, zero_up, below_one),
+    st.builds(hs.Gaussian, magnitudes),
+    st.builds(hs.Laplace, magnitudes),
+    st.builds(hs.RandomizedResponse, epsilons),
+    st.builds(hs.ApproximateDP, epsilons, below_one),
 )
 samplings: st.SearchStrategy[Sampling] = st.one_of(
     st.just(hs.NoSampling()),
@@ -121,7 +122,9 @@ samplings: st.SearchStrategy[Sampling] = st.one_of(
 )
 rounds = st.one_of(
     st.builds(hs.Round, mechanisms, samplings, st.integers(0, 10**11)),
-    st.builds(hs.Round, st.builds(hs.Gaussian, finite, st.just(1.0)), st.just(hs.NoSampling()), st.integers(0, 10**11)),
+    st.builds(
+        hs.Round, st.builds(hs.Gaussian, magnitudes, st.just(1.0)), st.just(hs.NoSampling()), st.integers(0, 10**11)
+    ),
 )
 text = st.text(max_size=12)
 published = st.fixed_dictionaries({}, optional={"source": text, "epsilon": zero_up, "delta": zero_up, "note": text})

@@ -76,13 +76,17 @@ def _about(name: str) -> str:
     return "\n\n".join(part if part.startswith("    ") else _markdown(part) for part in paragraphs) + "\n"
 
 
+def _default(value: float | None) -> str:
+    return "chosen by the method" if value is None else exact(value)
+
+
 def _options(name: str) -> str:
     accountant = ACCOUNTANTS[name]
     domains = domains_of(type(accountant))
     if not domains:
         return ""
     rows = [
-        f"| `{item.name}` | {domains[item.name].accepted} | {exact(getattr(accountant, item.name))} "
+        f"| `{item.name}` | {domains[item.name].accepted} | {_default(getattr(accountant, item.name))} "
         f"| {domains[item.name].meaning} |\n"
         for item in fields(accountant)
         if item.name in domains

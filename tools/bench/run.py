@@ -23,6 +23,7 @@ from bench.files import write_text
 from bench.measure import Row, measure
 from bench.page import RESULTS, write_docs
 from bench.table import rows, summaries, times
+from bench.twins import compared
 from bench.workers import MEMORY_MIB, StartError, Worker
 
 WARM_UP = {
@@ -91,6 +92,7 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
             "routes": {route.label: route.claim for route, _ in routes},
             "cases": [_as_json(row) for row in found],
             "alone": alone,
+            "twins": compared(found, ours),
         }
     return results, problems
 

@@ -82,6 +82,8 @@ def markdown(results: Results) -> str:
         _own_summary(results),
         "## No answer, or a wrong one",
         _failures(results),
+        "## The same methods, here and there",
+        _twins(results),
         "## hockeystick alone",
         _alone(results),
         "## Every case",
@@ -202,6 +204,33 @@ def _failures(results: Results) -> str:
             said["closer than hockeystick at any gap tried"] = [f"`{case}`" for case in item.unmatched]
         body += [[item.label, text, ", ".join(cases)] for text, cases in said.items()]
     return _table(("accountant", "what it does", "where"), body)
+
+
+def _twins(results: Results) -> str:
+    head = [
+        *("peer", "accountant here", "both answer", "only the peer", "difference of the values: median, largest"),
+        *("ours less theirs", "difference of the estimates: median, largest"),
+    ]
+    body = []
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for item in results["twins"]:
+        groups.setdefault((item["label"], item["accountant"]), []).append(item)
+    for (label, accountant), items in groups.items():
+        both = [(item["ours"], item["theirs"]) for item in items if item["ours"]["value"] is not None]
+        line = [label, f"`{accountant}`", str(len(both)), str(len(items) - len(both))]
+        values = [(ours["value"] - theirs["value"]) / theirs["value"] for ours, theirs in both]
+        guesses = [
+            abs(ours["estimate"] - theirs["estimate"]) / theirs["estimate"]
+            for ours, theirs in both
+            if ours["estimate"] is not None and theirs["estimate"] is not None
+        ]
+        line += [_spread([abs(value) for value in values]), f"{min(values):+.1e} to {max(values):+.1e}" if both else ""]
+        body.append([*line, _spread(guesses)])
+    return _table(head, body)
+
+
+def _spread(differences: Sequence[float]) -> str:
+    return f"{_error(statistics.median(differences))}, {_error(max(differences))}" if differences else ""
 
 
 def _alone(results: Results) -> str:

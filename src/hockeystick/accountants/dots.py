@@ -23,7 +23,6 @@ masses, likewise: masses too large give a curve above, masses too small one belo
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -38,11 +37,13 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.curve import PrivacyCurve
 
 Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
 
 JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative: how near an atom has to be to count as on a lattice point
 SMALLEST = 1e-290  # value of a curve that is told from 0: far enough from where doubles lose digits
-MAX_PASSES = 300  # over the points; a few where the curve is not mere rounding
+PASSES = 4  # over all points at once, before they are looked at one by one
+MAX_REMOVED = 30_000  # one by one: a few seconds
 FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
 
 
@@ -102,7 +103,11 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     right_values = np.minimum.accumulate(delta + curve.delta_error(losses) + _misplaced(curve, losses, knots))
     error = _below_error(curve, losses) + _misplaced(curve, losses, knots)
     left_values = np.minimum.accumulate((np.maximum(below, 0.0) + error)[::-1])[::-1]
-    return _law(_Points(np.maximum(np.where(left, left_values, right_values), SMALLEST), left, knots), +1)
+    values = np.where(left, left_values, right_values)
+    # a point that is left out leaves a chord above the curve
+    return _law(
+        _Points(values, left, knots), +1, np.where(left, values >= SMALLEST, (values >= SMALLEST) | (values == 0))
+    )
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
@@ -145,7 +150,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     values[0] = min(ends[0][0], 0.0 if left[0] else -math.expm1(losses[0]))
     values[-1] = min(ends[1][-1], floor)
     values = np.where((values > 0) & (values < SMALLEST), 0.0, values)
-    return _law(_Points(values, left, knots), -1)
+    return _law(_Points(values, left, knots), -1, np.ones(knots.n, dtype=np.bool_))
 
 
 @dataclass(slots=True)
@@ -157,22 +162,19 @@ class _Points:
     knots: Knots
 
 
-def _law(points: _Points, sign: int) -> LatticeLaw:
+def _law(points: _Points, sign: int, used: npt.NDArray[np.bool_]) -> LatticeLaw:
     """The law of the lower convex hull, its masses rounded up (sign +1) or down."""
     knots = points.knots
     kept = _without_ends(points)
-    for passed in itertools.count():
-        if passed == MAX_PASSES:
-            raise NotApplicableError(
-                f"at a gap of {knots.gap:.1e} the curve of one round is mere rounding; set interval to a larger value"
-            )
-        mass, error = _jumps(points, kept)
-        bad = mass <= 0  # on or above the chord of its neighbours: no corner of the hull
-        if bad.all():
-            bad[-1] = False
-        if not bad.any() or len(kept) == 1:
+    kept = kept[used[kept]]
+    for _ in range(PASSES):
+        bad = _not_corners(points, kept)
+        if not bad.any():
             break
         kept = kept[~bad]
+    else:
+        kept = _one_by_one(points, kept)
+    mass, error = _jumps(points, kept)
     out = np.zeros(knots.n)
     out[kept] = np.maximum(mass + sign * error, 0.0)  # the jumps themselves are not negative
     last = kept[-1]
@@ -180,7 +182,42 @@ def _law(points: _Points, sign: int) -> LatticeLaw:
     return LatticeLaw(knots.first, knots.gap, out, infinite)
 
 
-def _without_ends(points: _Points) -> npt.NDArray[np.intp]:
+def _not_corners(points: _Points, kept: Index) -> npt.NDArray[np.bool_]:
+    """Which points lie on or above the chord of their neighbours; never all of them."""
+    bad: npt.NDArray[np.bool_] = _jumps(points, kept)[0] <= 0
+    if bad.all():
+        bad[-1] = False
+    return bad
+
+
+def _one_by_one(points: _Points, kept: Index) -> Index:
+    """The points that are corners, where taking one out makes its neighbour the next: each is looked at when due."""
+    before, after = list(range(-1, len(kept) - 1)), list(range(1, len(kept) + 1))
+    gone = np.zeros(len(kept), dtype=np.bool_)
+    due = np.flatnonzero(_not_corners(points, kept)).tolist()
+    removed = 0
+    while due:
+        i = due.pop()
+        low, high = before[i], after[i]
+        around = [j for j in (low, i, high) if 0 <= j < len(kept)]
+        if gone[i] or len(around) == 1 or _jumps(points, kept[around])[0][around.index(i)] > 0:
+            continue
+        gone[i] = True
+        removed += 1
+        if removed > MAX_REMOVED:
+            raise NotApplicableError(
+                f"at a gap of {points.knots.gap:.1e} one round is mere rounding; set interval to a larger value"
+            )
+        if low >= 0:
+            after[low] = high
+            due.append(low)
+        if high < len(kept):
+            before[high] = low
+            due.append(high)
+    return kept[~gone]
+
+
+def _without_ends(points: _Points) -> Index:
     """The knots without those that the hull leaves out next to its first and its last point, found at a glance.
 
     Of all lines from the last point, the one to the next corner has the largest slope; from the first, the least.
@@ -198,7 +235,7 @@ def _without_ends(points: _Points) -> npt.NDArray[np.intp]:
     return np.unique(np.concatenate([[0], np.arange(first, last + 1), [n - 1]]))
 
 
-def _jumps(points: _Points, kept: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
     """``alpha_i`` times the jump of the slope at each point kept, and a bound on its rounding error."""
     gap = points.knots.gap
     value, left = points.values[kept], points.left[kept]

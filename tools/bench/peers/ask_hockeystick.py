@@ -1,4 +1,4 @@
-"""This library, with its defaults; a question may ask for a ``gap``."""
+"""This library, with its defaults; a question may ask for a ``gap``, or for a published method by its name."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ def ask(question: worker.Question) -> worker.Answer:
     return shown(plan.delta(question["at"], gap=gap))
 
 
+def ask_method(question: worker.Question) -> worker.Answer:
+    """What one of the published methods says."""
+    plan = hs.Plan([round_of(release) for release in question["rounds"]])
+    ask = plan.epsilon if question["quantity"] == "epsilon" else plan.delta
+    found = ask(question["at"], accountant=question["accountant"], **question["options"])
+    return {"value": found.quoted, "estimate": found.ends.get("estimate")}
+
+
 def stepwise(question: worker.Question, gap: float | None) -> hs.Bound:
     """One step, one question, as a training loop would; the last answer."""
     release, accountant = worker.only_release(question), hs.Accountant()
@@ -45,4 +53,4 @@ def shown(bound: hs.Bound) -> worker.Answer:
 
 
 if __name__ == "__main__":
-    worker.serve("hockeystick", {"default": ask})
+    worker.serve("hockeystick", {"default": ask, "method": ask_method})
