@@ -41,6 +41,9 @@ ZOO = {
     "black box": hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-8), count=20)]),
     "mixed": hs.Plan([hs.Round(hs.Gaussian(5.0), count=3), hs.Round(hs.Laplace(5.0), count=4)]),
 }
+SAMPLE = [RECORDS[i * len(RECORDS) // 40] for i in range(40)]
+"""A fixed sample of the values computed elsewhere; ``make validate`` asks all of any file."""
+
 DELTAS = (1e-3, 1e-5, 1e-7)
 EPSILONS = (0.1, 1.0, 3.0)
 
@@ -153,7 +156,7 @@ def test_rounds_written_one_by_one_are_the_same_plan(name: str) -> None:
 def test_never_on_the_wrong_side_of_values_computed_elsewhere(name: str) -> None:
     if name in OWN:
         pytest.skip("tests/test_reference.py asks more")
-    answers = [(record, found) for record in RECORDS if (found := answer(record, name)) is not None]
+    answers = [(record, found) for record in SAMPLE if (found := answer(record, name)) is not None]
     assert answers
     for record, found in answers:
         assert not math.isnan(found.quoted), label(record)
