@@ -232,3 +232,11 @@ def test_a_lower_end_far_above_zero_is_found(rounds: int) -> None:
         assert found.lower <= truth.upper
         assert truth.lower <= found.upper
         assert found.gap < width
+
+
+def test_a_bulk_within_one_cell_is_not_rounded_up_to_its_end() -> None:
+    """Noise 0.5, rate 2e-5: nearly all of a round's loss lies between two knots, and its mean has to be kept."""
+    plan = hs.dp_sgd(0.5, 2e-5, 20_000, adjacency="remove")
+    found = plan.epsilon(1e-8, accountant="connect-the-dots")
+    assert found.quoted == pytest.approx(plan.epsilon(1e-8).upper, rel=1e-3)
+    assert found.quoted >= plan.epsilon(1e-8).lower

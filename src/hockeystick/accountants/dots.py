@@ -104,10 +104,13 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     error = _below_error(curve, losses) + _misplaced(curve, losses, knots)
     left_values = np.minimum.accumulate((np.maximum(below, 0.0) + error)[::-1])[::-1]
     values = np.where(left, left_values, right_values)
-    # a point that is left out leaves a chord above the curve
-    return _law(
-        _Points(values, left, knots), +1, np.where(left, values >= SMALLEST, (values >= SMALLEST) | (values == 0))
-    )
+    # A point that is left out leaves a chord above the curve. Of those left of 0 that are too small to be told from it
+    # the last one stays, lifted: a chord from the far left would carry all of a narrow bulk to the knot after it.
+    used = (values >= SMALLEST) | (~left & (values == 0))
+    small = np.flatnonzero(left & (values < SMALLEST))
+    values[small[-1:]] = SMALLEST
+    used[small[-1:]] = True
+    return _law(_Points(values, left, knots), +1, used)
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
