@@ -181,6 +181,16 @@ def test_command(kind: str, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"<?xml")
 
 
+def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[round]]\nmechanism = "laplace"\nscale = 10\ncount = 3\n')
+    names = ["--accountant", "rdp", "--accountant", "characteristic-function"]
+    more = [*names, "--to", "0.2", "--points", "3", "-o", str(tmp_path / "x.png")]
+    result = CliRunner().invoke(main, ["plot", "compare", str(plan), *more])
+    assert result.exit_code == 0
+    assert result.stderr == "not drawn: characteristic-function (no answer)\n"
+
+
 @pytest.mark.parametrize("name", ["figure.gif", "figure", "missing/figure.png"])
 def test_command_writes_nothing_where_it_cannot(name: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["plot", "curve", *FLAGS, "--points", "3", "-o", str(tmp_path / name)])

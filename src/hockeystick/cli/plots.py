@@ -150,5 +150,9 @@ def _draw(
     need_matplotlib()
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing") as say:
-        figure = drawn([panel(chosen, say)])
+        shown = panel(chosen, say)
+        figure = drawn([shown])
     save(figure, output)
+    for line in shown.lines:
+        if not line.answered:
+            click.echo(f"not drawn: {line.label}", err=True)

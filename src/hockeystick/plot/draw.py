@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hockeystick.plot.files import need_matplotlib
 from hockeystick.plot.panel import Bracket, Line, Panel
-from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, GREY, SETTINGS, Style, style_of
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, SETTINGS, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,6 @@ Array = npt.NDArray[np.float64]
 HEIGHT = 2.35  # of one panel's axes with their labels, in inches
 LEGEND_ROW = 0.155  # inches
 MARKS = 9  # on one line, about
-HAIR = 0.003  # of the height of the axes: a bracket narrower than this is drawn as a line
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
@@ -94,19 +93,6 @@ def _frame(axes: Axes, panel: Panel) -> None:
         axes.set_title(panel.title, pad=4)
     if panel.square:
         axes.set_aspect("equal", adjustable="box")
-    for height, word in panel.levels:
-        axes.axhline(height, color=GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1.5)
-        axes.annotate(
-            word,
-            (1.0, height),
-            xycoords=("axes fraction", "data"),
-            xytext=(-2, 2),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize=7,
-            color=GREY,
-        )
 
 
 def _line(axes: Axes, panel: Panel, line: Line, style: Style, position: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Scale = Literal["linear", "log"]
@@ -82,5 +82,3 @@ class Panel:
     title: str = ""
     square: bool = False
     marks: bool = True
-    levels: Sequence[tuple[float, str]] = field(default_factory=tuple)
-    """Horizontal lines with a word each, such as a target."""
