@@ -40,6 +40,7 @@ SUMMED = 1e-12  # relative: rounding of a sum of positive terms and of its few f
 UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
 LOG_TILTS = (-14.0, 12.0)
 STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
+SHARES_BELOW = 4.0 ** np.arange(-20, 0)  # of an upper end, by which a lower one is first looked for beneath it
 GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
 
 
@@ -317,13 +318,25 @@ def epsilon_above(total: LatticeSum, log_delta: float) -> float:
 
 
 def epsilon_below(total: LatticeSum, log_delta: float) -> float:
-    """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found."""
-    return crossing(total.lower, log_delta, total.reach)[0]
+    """An epsilon >= 0 at which the lower end of log delta is above the target; 0 if none is found.
+
+    Far below the epsilon of the tilt the factor ``e^(-t eps)`` makes what lies outside the window larger than delta:
+    where nothing is known at 0, the search starts from the upper end downwards.
+    """
+    if total.lower(0.0) > log_delta:
+        return crossing(total.lower, log_delta, total.reach)[0]
+    above = min(epsilon_above(total, log_delta), total.reach)
+    for share in SHARES_BELOW.tolist():
+        if total.lower(above * (1 - share)) > log_delta:
+            return crossing(total.lower, log_delta, total.reach, above * (1 - share))[0]
+    return 0.0
 
 
-def crossing(log_delta_at: Callable[[float], float], log_delta: float, top: float) -> tuple[float, float]:
+def crossing(
+    log_delta_at: Callable[[float], float], log_delta: float, top: float, low: float = 0.0
+) -> tuple[float, float]:
     """Neighbouring epsilons, the function above the target at the lower one (or it is 0), not above at the other."""
-    low, high = 0.0, top
+    high = top
     at_low, at_high = log_delta_at(low) - log_delta, log_delta_at(high) - log_delta
     if at_low <= 0:
         return 0.0, 0.0
