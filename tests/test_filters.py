@@ -131,3 +131,23 @@ def test_bad_input() -> None:
         filters.ApproximateDpFilter(1.0, 1e-6, slack=1e-5)
     with pytest.raises(hs.InvalidInputError):
         filters.GdpFilter(1.0).allows(3)  # type: ignore[arg-type]
+
+
+def test_budgets_at_the_ends_of_the_range() -> None:
+    """Tiny targets, and deltas whose inverse is no double."""
+    item = hs.Round(hs.RandomizedResponse(0.1))
+    odometer = filters.Odometer(delta=1e-6, expected=1e-20)
+    assert odometer.spent == 0
+    odometer = filters.Odometer(delta=2e-310, expected=40.0)
+    odometer.spend(item)
+    assert 0 < odometer.spent < math.inf
+    assert filters.ApproximateDpFilter(100.0, 2e-310).allows(item)
+    assert filters.RdpFilter.reaching(100.0, 1e-310).epsilon(1e-310) <= 100.0
+    with pytest.raises(hs.InvalidInputError, match="order"):
+        filters.RdpFilter.reaching(1.0, 1e-6, order="two")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6, 1e8, 1e10])
+def test_what_reaches_a_target_does_not_exceed_it(epsilon: float) -> None:
+    """The budget is that at the order as it is kept: 1 + t has lost digits of a small t."""
+    assert filters.RdpFilter.reaching(epsilon, 1e-6).epsilon(1e-6) <= epsilon

@@ -7,8 +7,10 @@ import itertools
 import json
 import math
 import sys
+from fractions import Fraction
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -19,6 +21,7 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from hockeystick.accountants.base import compositions
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.targets import GaussianDP
 
 Array = npt.NDArray[np.float64]
 
@@ -296,3 +299,68 @@ def test_a_section_is_the_contour_at_its_own_epsilon() -> None:
         assert ends.width[0] < 1e-7
         assert (ends.lower <= ends.upper).all()
         assert ends.upper[0] > ends.lower[2]
+
+
+def test_small_false_negative_rates_of_a_box_are_the_closed_form() -> None:
+    """f = max(1 - d - e^eps a, (1 - d - a) e^-eps, 0), near a = 1, where it is far below the rounding of 1."""
+    for epsilon, delta in ((0.01, 1e-8), (1.0, 1e-6), (2.0, 1e-3)):
+        fpr = 1 - delta * np.array([3.0, 1.5, 1.1, 1.01])
+        rest = [Fraction(1) - Fraction(repr(delta)) - Fraction(at) for at in fpr.tolist()]
+        truth = np.array([float(each) * math.exp(-epsilon) for each in rest])
+        band = hs.Plan([hs.Round(hs.ApproximateDP(epsilon, delta))]).profile().trade_off(fpr)
+        assert (band.lower <= truth * (1 + 1e-13)).all()
+        assert (truth * (1 - 1e-13) <= band.upper).all()
+
+
+def test_the_last_false_negative_rates_are_found() -> None:
+    fpr = np.array([1 - 1e-12, 1 - 2.0**-53])
+    band = gaussian(1.0).profile().trade_off(fpr)
+    truth = ndtr(ndtri(1 - fpr) - 1.0)
+    assert (band.lower <= truth * (1 + 1e-12)).all()
+    assert band.lower == pytest.approx(truth, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "plan", [gaussian(1e4), hs.Plan([hs.Round(hs.RandomizedResponse(1e4))])], ids=["gaussian", "randomised"]
+)
+def test_no_mu_is_enough_for_certainty(plan: hs.Plan) -> None:
+    """Not even a large one is claimed of a plan that hides nothing; 0 least of all."""
+    fit = plan.profile().gdp()
+    assert fit.mu.upper == math.inf
+    assert fit.mu.reason
+    assert 0 <= fit.regret.lower <= fit.regret.upper < 1e-9
+    found = hs.calibrate(gaussian(1e4), "noise", GaussianDP(1.0))
+    assert found.achieved.upper <= 1.0
+    assert found.value == pytest.approx(1e4, rel=1e-3)
+
+
+def test_groups_far_out() -> None:
+    """Where the exponentials leave the range of a double, and where delta does."""
+    at = np.array([100.0, 1000.0, 2000.0, 3000.0])
+    for mu in (1.0, 100.0):
+        profile, exact = gaussian(mu).profile(), gaussian(2 * mu).profile().delta(at)
+        band = profile.group(2).delta(at)
+        assert (exact.lower <= band.upper).all()
+        assert (profile.delta(at).lower <= band.upper).all()
+        assert (band.upper <= 1).all()
+        assert (profile.group(1).delta(at).upper <= profile.delta(at).upper * (1 + 1e-9) + 1e-323).all()
+    assert gaussian(1.0).profile().group(2).delta(3000.0).upper <= 5e-324
+    assert gaussian(1.0).profile().group(10**9).tpr(0.01).upper == 1.0
+
+
+def test_deltas_with_few_digits_are_rounded_outward() -> None:
+    """Below 1e-308 a double is a multiple of 5e-324."""
+    profile = gaussian(1.0).profile()
+    at = np.linspace(38.3, 38.9, 40)
+    delta, log = profile.delta(at), profile.log_delta(at)
+    for low, high, lower, upper in zip(delta.lower, delta.upper, log.lower, log.upper, strict=True):
+        with mpmath.workdps(30):
+            assert mpmath.mpf(float(low)) <= mpmath.exp(mpmath.mpf(float(lower)))
+            assert mpmath.exp(mpmath.mpf(float(upper))) <= mpmath.mpf(float(high))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-13])
+def test_hardly_any_loss(epsilon: float) -> None:
+    profile = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))]).profile()
+    assert profile.epsilon([0.0, 1e-15, 1e-6]).upper == pytest.approx([epsilon, epsilon, 0.0], abs=1e-13)
+    assert profile.gdp().mu.upper < 1e-6

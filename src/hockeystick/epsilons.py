@@ -21,6 +21,7 @@ Array = npt.NDArray[np.float64]
 TABLE = 65  # epsilons from which the search sets out
 STEPS = 4  # of the secant method
 WIDENINGS = 30  # of an end that is not on its side yet
+FLAT = 1e150  # what stands for minus infinity in the table
 FIRST_WIDENING = 1e-9  # of epsilon, besides what the interval of delta says
 
 
@@ -54,7 +55,7 @@ def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, n
     """Ends, and where an end was not found; log deltas increase, and epsilon is below ``farthest``."""
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
-    known = np.minimum.accumulate(np.maximum(known, -1e300))
+    known = np.minimum.accumulate(np.maximum(known, -FLAT))
     root = np.interp(-target, -known, table)
     slope = np.gradient(known, table)
     slopes = np.minimum(np.interp(root, table, slope), -1e-300)

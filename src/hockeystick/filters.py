@@ -36,6 +36,7 @@ from hockeystick.plan import Plan, Round
 from hockeystick.sampling import NoSampling
 
 SLACK = 1e-13  # relative: pays for the roundings of a few operations
+ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
 UNSOUND = (
     "a filter that composes the curves realised so far and stops where they cross the budget is not valid when later "
     "parameters depend on earlier results (arXiv 2602.06756, 2602.15815; Rogers et al. 2016, arXiv 1605.08294): "
@@ -121,8 +122,7 @@ class RdpFilter(PrivacyFilter):
 
     def __init__(self, order: float, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         super().__init__(adjacency)
-        above = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
-        self.order = above.check(order, "order")
+        self.order = ORDER.check(order, "order")
         self.budget = domains.POSITIVE.of("budget of the Renyi divergence").check(budget, "budget")
         self._spent = dict.fromkeys(self._adjacency.directions, 0.0)
 
@@ -137,7 +137,8 @@ class RdpFilter(PrivacyFilter):
         """
         epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
         delta = domains.TARGET_DELTA.check(delta, "delta")
-        t = 2 * math.log(1 / delta) / epsilon if order is None else order - 1
+        t = -2 * math.log(delta) / epsilon if order is None else ORDER.check(order, "order") - 1
+        t = (1 + t) - 1  # that of the order as a double
         budget = epsilon + (math.log(delta) - log_peak(t)) / t if t > 0 else -1.0
         if not budget > 0:
             raise InvalidInputError(
@@ -300,7 +301,7 @@ class ApproximateDpFilter(PrivacyFilter):
 
     def _spent(self, squares: Fraction) -> float:
         total = next_up(float(squares))
-        return (math.sqrt(2 * math.log(1 / self._slack) * total) + 0.5 * total) * (1 + SLACK) if squares else 0.0
+        return (math.sqrt(-2 * math.log(self._slack) * total) + 0.5 * total) * (1 + SLACK) if squares else 0.0
 
     def _add(self, item: Round) -> None:
         self._squares, self._deltas = self._sums(item)
@@ -349,8 +350,8 @@ class Odometer(ApproximateDpFilter):
     ) -> None:
         super().__init__(expected, delta, slack, adjacency)
         # the R at which sqrt(4 R log(1/delta')) + R is what is expected; there alpha - 1 = sqrt(log(1/delta') / R)
-        log = math.log(1 / self._slack)
-        root = math.sqrt(log + self._epsilon) - math.sqrt(log)
+        log = -math.log(self._slack)
+        root = self._epsilon / (math.sqrt(log + self._epsilon) + math.sqrt(log))
         self._tilt = math.sqrt(log) / root
 
     def _fits(self, item: Round) -> bool:
@@ -358,7 +359,7 @@ class Odometer(ApproximateDpFilter):
 
     def _spent(self, squares: Fraction) -> float:
         total = 0.5 * next_up(float(squares))
-        return ((1 + self._tilt) * total + math.log(1 / self._slack) / self._tilt) * (1 + SLACK) if squares else 0.0
+        return ((1 + self._tilt) * total - math.log(self._slack) / self._tilt) * (1 + SLACK) if squares else 0.0
 
     @property
     def spent(self) -> float:

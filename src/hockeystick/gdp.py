@@ -27,6 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.bounds import Bound
+from hockeystick.engines.interval import Ends
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.tradeoff import Nodes, TradeOff
 
 Array = npt.NDArray[np.float64]
@@ -40,6 +42,9 @@ RATE_GAP = 1e-6
 SPARE = 1e-12
 BISECTIONS = 70
 FARTHEST = 40.0  # normal quantiles
+CERTAIN = (
+    "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +76,8 @@ def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
     for each in trade_offs:
         lower, upper = _mu(each, least_rate)
         low, high = max(low, lower), max(high, upper)
-    return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high)
+    reason = None if math.isfinite(high) else CERTAIN
+    return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
 
 
 def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
@@ -83,7 +89,8 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
             upper = _mus(rate, reached) + SPARE
-            lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max())
+            seen = rate[rate > 0]  # at none but that of a test that is always right nothing is known from below
+            lower = float((_mus(seen, trade_off.known(seen, direction)[0].lower) - SPARE).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
             if width <= GAP * top or width > WORTHWHILE * before:
@@ -99,7 +106,8 @@ def _mus(rate: Array, reached: Array) -> Array:
     """mu of a Gaussian whose test reaches a true-positive rate at a false-positive rate."""
     from scipy.special import ndtri
 
-    out: Array = np.where(reached >= 1.0, math.inf, ndtri(np.minimum(reached, 1.0)) - ndtri(rate))
+    certain = (reached >= 1.0) | (rate <= 0.0)
+    out: Array = np.where(certain, math.inf, ndtri(np.minimum(reached, 1.0)) - ndtri(np.maximum(rate, TINY)))
     return np.maximum(out, 0.0)
 
 
@@ -124,9 +132,10 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
     height = np.minimum((u[lines] + b[lines] * corners) * (1 + SPARE), 1.0)
     # up to where the other rate is the least one: all lines are at least 1 - least_rate from there on
-    last = float(((1 - least_rate - u) / b).max())
+    most = math.nextafter(1 - least_rate, 2.0)
+    last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
     beyond = corners > last
-    corners, height = np.where(beyond, last, corners), np.where(beyond, 1 - least_rate, height)
+    corners, height = np.where(beyond, last, corners), np.where(beyond, most, height)
     return corners, height, lines
 
 
@@ -139,12 +148,24 @@ def _regret(trade_offs: Sequence[TradeOff], mu: float) -> Bound:
 
     rate = np.concatenate([[0.0], ndtr(np.linspace(-6.5, 6.5, PLACES)), [1.0]])
     each = [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs]
+    if math.isinf(mu):
+        return _regret_of_certainty(rate, each)
     high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in each) + SPARE, 0.0)
     fnr = each[0]
     for other in each[1:]:
         fnr = fnr.milder(other)
     low, middle = (_most(*_diagonal(rate, beta, mu)) for beta in (fnr.lower, fnr.estimate))
     low = min(max(low - SPARE, 0.0), high)
+    return Bound(low, min(max(middle, low), high), high)
+
+
+def _regret_of_certainty(rate: Array, each: Sequence[Ends]) -> Bound:
+    """Against G = 0: the rate at which f is the diagonal, between those at which it is certainly above and below."""
+    fnr = each[0]
+    for other in each[1:]:
+        fnr = fnr.milder(other)
+    low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
+    high = float(np.maximum(rate, fnr.upper).min())
     return Bound(low, min(max(middle, low), high), high)
 
 

@@ -25,7 +25,7 @@ from hockeystick.engines.interval import Ends
 from hockeystick.epsilons import epsilons
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.gdp import GaussianFit, fitted, tight_mu
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.plan import Plan
 from hockeystick.tradeoff import TradeOff
 
@@ -207,8 +207,10 @@ class Profile:
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
-        upper = np.where(log.upper > -math.inf, np.maximum(np.exp(log.upper) * (1 + SLIP), TINY), 0.0)
-        return Ends.of(np.exp(log.lower) * (1 - SLIP), np.exp(log.estimate), np.minimum(upper, 1.0))
+        # a step each way besides: where doubles lose digits SLIP is rounded away
+        upper = np.where(log.upper > -math.inf, np.nextafter(np.exp(log.upper) * (1 + SLIP), 2.0), 0.0)
+        lower = np.maximum(np.nextafter(np.exp(log.lower) * (1 - SLIP), -1.0), 0.0)
+        return Ends.of(lower, np.exp(log.estimate), np.minimum(upper, 1.0))
 
     def _epsilons(self, delta: Array) -> Ends:
         return epsilons(self._curve, self.plan, delta, self._gap)
@@ -285,11 +287,14 @@ class GroupProfile:
         single = self.profile.delta(epsilon)
         at = np.asarray(epsilon, dtype=np.float64)
         share = np.nextafter(at / self.size, -math.inf).clip(0.0)
-        each = self.profile.delta(share)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            weight = np.where(share > 0, np.expm1(at) / np.expm1(at / self.size), self.size)
-            upper = np.minimum(each.upper * weight * (1 + SLIP * (4 + at)), 1.0)
-        upper = np.maximum(np.where(each.upper == 0, 0.0, upper), single.upper if self.size == 1 else 0.0)
+        each = self.profile.log_delta(share).upper
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # (e^eps - 1) / (e^(eps/k) - 1), in logarithms: both may be beyond the range of a double
+            ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
+            log = each + np.where(share > 0, ratio, math.log(self.size))
+            log += SLIP * (4 + at + np.abs(each))
+        upper = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
+        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:
@@ -297,7 +302,9 @@ class GroupProfile:
         single = self.profile.tpr(fpr)
         upper = single.upper
         for _ in range(self.size - 1):
-            upper = self.profile.tpr(upper).upper
+            before, upper = upper, self.profile.tpr(upper).upper
+            if np.array_equal(before, upper):  # 1, as a rule: it stays there
+                break
         return Band(single.lower, upper, upper, "upper")
 
 

@@ -169,9 +169,9 @@ class TradeOff:
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))
             c, g = flat.vertices() if side < 0 else (flat.b, getattr(flat, end))
             one = _least(h, b, fpr)[0] * (1 + side * SLIP)
-            # (1 - g - alpha) / c, the largest: minus the least of (g - 1) / c + alpha / c
-            rest = -_least((g - 1) / c, 1 / c, fpr)[0]
-            two = rest * (1 - side * SLIP) - side * SLIP / c[-1]
+            # (1 - alpha - g) / c, the largest; 1 - alpha is exact from a half on, where the difference is small, and the
+            # roundings of a line are relative to its terms: to those of the line that is the largest, not the last
+            two = -_least(g * (1 + side * SLIP) / c, -(1 - side * SLIP) / c, 1 - fpr)[0]
             tpr.append(np.minimum(np.maximum(np.minimum(one, 1 - two + side * SLIP), fpr), 1.0))
             fnr.append(np.minimum(np.maximum(np.maximum(1 - one - side * SLIP, two), 0.0), 1 - fpr))
         return Ends.of(*tpr), Ends.of(fnr[2], fnr[1], fnr[0])

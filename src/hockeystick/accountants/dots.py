@@ -72,10 +72,13 @@ def loss_range(pair: DominatingPair, log_floor: float) -> tuple[float, float]:
 
 
 def commensurable_gap(pairs: list[DominatingPair], gap: float) -> float:
-    """The gap, or a little less, such that both atoms of the first pair that has two of them lie on its lattice."""
+    """The gap, or down to half of it, such that both atoms of the first pair that has two of them lie on its lattice.
+
+    Atoms nearer to each other than the gap are left between its points: the hulls are bounds wherever atoms lie.
+    """
     for pair in pairs:
         loss = pair.atoms.finite().loss
-        if len(loss) >= 2 and loss.max() > loss.min():
+        if len(loss) >= 2 and loss.max() - loss.min() >= gap:
             apart = float(loss.max() - loss.min())
             return apart / math.ceil(apart / gap)
     return gap

@@ -127,6 +127,7 @@ class FourierAccountant(Accountant):
                 f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
         reach = max(reach_of(composition, math.log(1 / wrapped)), 1.01 * epsilon)
+        reach = reach or 1.0  # any will do where no loss differs from 0
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
 
 

@@ -48,6 +48,7 @@ from hockeystick.pairs.renyi import renyi_log_delta
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
+LEAST_LOG_LOST = -700.0  # of what a domain leaves out
 USED = "delta_error leaves nothing of delta; set it below delta"
 
 
@@ -101,7 +102,12 @@ class PrvAccountant(BracketAccountant):
 
     def _rounded(self, composition: Composition, log_error: float) -> Rounding:
         gap = self.eps_error / deviation(1.0, composition.count, log_error - HOEFFDING)
-        log_lost = max(log_error - math.log(4 * composition.count), LEAST_LOG_ERROR) - 8.0
+        log_lost = log_error - math.log(4 * composition.count) - 8.0
+        if log_lost < LEAST_LOG_LOST:
+            raise NotApplicableError(
+                f"of delta_error, e^{log_error:.0f}, the domains may lose less than a double holds; ask for a larger "
+                "delta (or set delta_error to a larger value), or use accountant 'contour' or 'grid'"
+            )
         above, below, bias, lost = [], [], 0.0, 0.0
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)

@@ -30,6 +30,7 @@ LEAST = 1e-300  # counts for what underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
+LARGEST = 700.0  # exponent that a double can hold
 LEAST_TABLED = 1e-18
 SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
 DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
@@ -169,7 +170,7 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
     tables = [(count, cost(epsilon), delta) for (epsilon, delta), count in _tables(kinds, budget)]
 
     def taken(log_price: float) -> list[float]:
-        price = math.exp(log_price)
+        price = math.exp(min(log_price, LARGEST))
         return [float(delta[np.argmin(costs + price * delta)]) for _, costs, delta in tables]
 
     low, high = LOG_PRICES

@@ -34,6 +34,8 @@ CELLS = 8192
 LOG_TAIL = -800.0
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # above t, for the tail
 UNDERFLOW = 1e-323  # of a mass
+LARGEST = 700.0  # exponent that a double can hold
+FAR = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
 CARE = 1e-12  # relative: some dozens of roundings
 
 
@@ -92,15 +94,19 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
         centre,
         Interval(c + first.low - slack, c + first.high + slack),
         Interval(second.low - off * off * (1 + CARE), second.high),
-        (third ** (1 / 3) + off) ** 3 * (1 + CARE),
+        _cubed(third ** (1 / 3) + off) * (1 + CARE),
     )
+
+
+def _cubed(x: float) -> float:
+    return x * x * x  # infinite beyond the range of a double
 
 
 def _value(transform: Transform, t: float) -> Interval:
     values, errors = transform.line(t, 0.0, TOLERANCE).cumulants(1.0, 1)
     value, error = float(values[0].real), float(errors[0])
     if not math.isfinite(value + error):
-        raise NotApplicableError("K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'")
+        raise NotApplicableError(FAR)
     error = error * (1 + CARE) + UNIT_ROUNDOFF * abs(value)
     return Interval(value - error, value + error)
 
@@ -109,6 +115,8 @@ def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u
     found = _value(transform, t + u)
     care = 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(centre.high) + abs(c * u))
     low, high = found.low - centre.high - c * u - care, found.high - centre.low - c * u + care
+    if high > LARGEST:
+        raise NotApplicableError(FAR)
     return Interval(
         math.expm1(low) - 8 * UNIT_ROUNDOFF * abs(math.expm1(low)),
         math.expm1(high) + 8 * UNIT_ROUNDOFF * abs(math.expm1(high)),

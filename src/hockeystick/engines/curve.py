@@ -153,6 +153,7 @@ class Curve:
         if self._composition.count > 1 or len(at) > FEW:
             best = contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
+        best = contours.improved(best, at, floor)  # of few epsilons, those that the integral could not answer
         best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):

@@ -1,0 +1,76 @@
+"""Accountants where doubles end, losses are tiny or nothing is lost: an answer that holds, or the reason for none."""
+
+from __future__ import annotations
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.errors import NotApplicableError
+
+WEAK = hs.Round(hs.Gaussian(1.46), hs.Poisson(1e-3), count=5)
+SLIGHT = hs.Round(hs.RandomizedResponse(5e-7))
+
+
+@pytest.mark.parametrize("delta", [1e-280, 1e-290])
+def test_prv_at_the_smallest_deltas(delta: float) -> None:
+    plan = hs.Plan([hs.Round(hs.Gaussian(1.0))])
+    truth, found = plan.epsilon(delta), plan.epsilon(delta, accountant="prv")
+    assert found.lower <= truth.upper
+    assert truth.lower <= found.upper
+    assert found.upper - found.lower < 0.5
+
+
+def test_prv_says_when_delta_is_too_small() -> None:
+    with pytest.raises(NotApplicableError, match="larger delta"):
+        hs.Plan([WEAK, SLIGHT]).epsilon(1e-300, accountant="prv")
+
+
+def test_optimal_composition_at_the_smallest_deltas() -> None:
+    plan = hs.Plan([WEAK, SLIGHT], adjacency="remove")
+    assert plan.epsilon(1e-300).lower <= plan.epsilon(1e-300, accountant="optimal").upper
+
+
+@pytest.mark.parametrize("tiny", [1.7e-12, 2e-8, 4e-6])
+def test_atoms_nearer_than_the_lattice(tiny: float) -> None:
+    """A pair of almost equal losses does not make the lattice fine."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.0), count=3), hs.Round(hs.RandomizedResponse(tiny), count=2)])
+    truth = plan.delta(1.0, accountant="contour")
+    found = plan.delta(1.0, accountant="connect-the-dots")
+    assert found.lower <= truth.upper
+    assert truth.lower <= found.upper
+    assert found.relative_gap < 1e-2
+
+
+def test_no_loss_at_all_by_fourier_transform() -> None:
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(0.0), hs.Poisson(0.1), count=5)])
+    assert plan.epsilon(0.3, accountant="fourier").upper == 0
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta"),
+    [
+        (hs.Plan([hs.Round(hs.ApproximateDP(2.5897, 0.0), count=1000)]), 2.75e-45),
+        (hs.Plan([hs.Round(hs.Gaussian(21.6), hs.Poisson(0.0055), count=5)]), 4.15e-31),
+        (hs.Plan([hs.Round(hs.Gaussian(40.6), hs.Poisson(8.8e-4), count=5)]), 1e-3),
+    ],
+)
+def test_a_normal_law_beyond_its_range(plan: hs.Plan, delta: float) -> None:
+    try:
+        found = plan.epsilon(delta, accountant="saddle-point", order=0)
+    except NotApplicableError as error:
+        assert "raise delta" in str(error) or "use accountant" in str(error)
+        return
+    truth = plan.epsilon(delta)
+    assert truth.lower <= found.upper
+    assert found.lower <= truth.upper
+
+
+@pytest.mark.parametrize("delta", [1e-14, 1e-30, 1e-120])
+@pytest.mark.parametrize(("accountant", "width"), [("prv", 0.21), ("evolving", 0.21), ("connect-the-dots", 1e-6)])
+def test_small_deltas_have_both_ends(accountant: str, width: float, delta: float) -> None:
+    """Epsilons far below the tilt's are drowned by what lies outside the window: the search does not end there."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(10.0), count=100)])
+    truth, found = plan.epsilon(delta), plan.epsilon(delta, accountant=accountant)
+    assert found.lower <= truth.upper
+    assert truth.lower <= found.upper
+    assert found.upper - found.lower <= width
