@@ -169,8 +169,8 @@ class TradeOff:
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))
             c, g = flat.vertices() if side < 0 else (flat.b, getattr(flat, end))
             one = _least(h, b, fpr)[0] * (1 + side * SLIP)
-            # (1 - alpha - g) / c, the largest; 1 - alpha is exact from a half on, where the difference is small, and the
-            # roundings of a line are relative to its terms: to those of the line that is the largest, not the last
+            # (1 - alpha - g) / c, the largest; 1 - alpha is exact from a half on, where the difference is small. The
+            # roundings of a line are relative to its own terms
             two = -_least(g * (1 + side * SLIP) / c, -(1 - side * SLIP) / c, 1 - fpr)[0]
             tpr.append(np.minimum(np.maximum(np.minimum(one, 1 - two + side * SLIP), fpr), 1.0))
             fnr.append(np.minimum(np.maximum(np.maximum(1 - one - side * SLIP, two), 0.0), 1 - fpr))
