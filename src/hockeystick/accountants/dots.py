@@ -42,6 +42,7 @@ Index = npt.NDArray[np.intp]
 JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
 ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative: how near an atom has to be to count as on a lattice point
 SMALLEST = 1e-290  # value of a curve that is told from 0: far enough from where doubles lose digits
+LOST = 1e-300  # what a mass that is subtracted from a lower bound may be where doubles lose it
 PASSES = 4  # over all points at once, before they are looked at one by one
 MAX_REMOVED = 30_000  # one by one: a few seconds
 FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
@@ -131,13 +132,13 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
     def delta_line(at: Array) -> Array:
         """Of each cell's tangent, at its knot ``at``, rounded down."""
-        p, q = above[0] + infinite, _times_exp(above[1], at)
+        p, q = above[0] + infinite, _times_exp(above[1] + LOST, at)
         line: Array = p - q - size * (p + q)
         return line
 
     def rest_line(at: Array) -> Array:
         """The same for ``delta - (1 - alpha)``."""
-        p, q = below[0], _times_exp(below[1], at)
+        p, q = below[0] + LOST, _times_exp(below[1], at)
         line: Array = q - p - size * (p + q)
         return line
 
