@@ -55,8 +55,9 @@ class GaussianLocation:
         return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
 
     def outcome(self, loss: Array) -> Array:
-        """Inverse of the loss."""
-        return loss / self.mu + 0.5 * self.mu
+        """Inverse of the loss; infinite where it leaves the range of a double."""
+        with np.errstate(over="ignore"):
+            return loss / self.mu + 0.5 * self.mu
 
     def loss_error(self, x: Array) -> Array:
         """Roundings on numbers of size ``mu (|x| + mu/2)``: of mu (a folded mu has four), of x, and the operations."""
