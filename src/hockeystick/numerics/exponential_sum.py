@@ -36,6 +36,8 @@ TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
 CHUNK = 1 << 18  # evaluations at once, term by term
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FEW = 20_000  # evaluations up to which term by term is quicker
+MANY = 1_000_000  # evaluations from which term by term takes tens of milliseconds,
+PATIENCE = 200.0  # and a tolerance, which is a small share of what is asked, is stretched by this rather
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # transform
 
@@ -56,7 +58,7 @@ def moved_sum(
     evaluations = float(len(loss)) * count
     if evaluations > FEW and 2 * count <= LONGEST:
         values, error = by_transforms(loss, weight, step, count)
-        if float(error.max()) <= tolerance or evaluations > MOST:
+        if float(error.max()) <= tolerance * (PATIENCE if evaluations > MANY else 1.0) or evaluations > MOST:
             return values, error
     if evaluations > MOST:
         return None
