@@ -87,3 +87,11 @@ def test_masses_below_the_range_of_a_double_are_not_taken_for_none() -> None:
         beyond = np.maximum(law.losses - epsilon, 0.0)
         delta = float((law.mass * -np.expm1(-beyond)).sum()) + law.infinite
         assert delta <= math.exp(log_delta_ends(epsilon, pair.mu)[1])
+
+
+def test_a_normal_law_below_the_range_of_a_double() -> None:
+    """delta is 4.95e-700 there: positive, so its upper end is, too."""
+    found = hs.dp_sgd(0.8, 1e-3, 100, adjacency="add").delta(0.1, accountant="saddle-point", order=0)
+    assert isinstance(found, hs.Bound)
+    assert found.lower == 0
+    assert found.upper == 5e-324

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from hockeystick.accountants.directions import Ends
 from hockeystick.accountants.tilted import TiltedComposition
 from hockeystick.accountants.tilted_moments import moments_of, representable
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
@@ -67,8 +67,9 @@ class NormalForm:
         width = 2 * found.distance * peak + error
         slack = CARE + 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(found.low) + t * epsilon)
         upper = math.exp(min(found.high - t * epsilon + slack, 700.0)) * min(value + width, peak)
+        upper = next_up(upper, 2) if upper > 0 else TINY  # positive, though below the range of a double
         lower = math.exp(min(found.low - t * epsilon - slack, 700.0)) * max(value - width, 0.0)
-        lower, upper = min(lower, 1.0), min(upper, 1.0)
+        lower, upper = min(next_down(lower, 2), 1.0) if lower > 0 else 0.0, min(upper, 1.0)
         return Ends(lower, min(max(self.value(epsilon), lower), upper), upper)
 
     @cached_property
