@@ -89,7 +89,7 @@ test: .venv/.test
 	@echo 'lint-imports'
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@echo 'pytest'
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci
 
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'
