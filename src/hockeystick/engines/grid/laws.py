@@ -29,6 +29,7 @@ Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # of the grid of a lower bound that are tried
 MAX_STEP = 700.0  # exponent
+HEAVIEST = 1e280  # mass of a place: sums of as many as fit stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
 CARE = 128  # roundings of what passed through a knot
 
@@ -87,7 +88,7 @@ def spread(cells: Cells, mesh: Mesh) -> GridLaw:
     points = cells.points
     over = math.exp(min(mesh.t * mesh.h, 700.0)) * (1 + 1e-12)
     last = (cells.knots[-1:] + 1, _scaled(_scaled(beyond[-1:], step[-1]), over))
-    if not (np.isfinite(mass).all() and np.isfinite(last[1]).all()):
+    if not (mass.max() <= HEAVIEST and last[1].max(initial=0.0) <= HEAVIEST):  # NaN included
         raise NotApplicableError("the cells of a round are too wide for the tilt")
     inflate = 1 + 2 * points.mass_error + 8 * UNIT_ROUNDOFF
     return _on_grid(mesh, (cells.knots, mass), last, (points.knot, points.mass * inflate + UNDERFLOW))
