@@ -29,36 +29,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick import domains
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.accountants.round_guarantee import (
     LEAST,
     REFINEMENTS,
-    ROUGH,
     Kinds,
     epsilons,
-    guarantees,
     least_over_prices,
+    least_over_slack,
+    mutual_guarantees,
     split,
 )
-from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.plan import Plan
 
 Array = npt.NDArray[np.float64]
 
-LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
-SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
 DEEPEST = 600.0  # log(1/delta') up to which its exponential is formed
 CARE = 64 * UNIT_ROUNDOFF  # relative: the formulas below, every term of which is positive
-Subject = tuple[Direction, Kinds]
 
 
 @dataclass(frozen=True)
@@ -77,13 +74,13 @@ class AdvancedAccountant(Accountant):
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
         """The bound at the best split of delta."""
         self.refuse_gap(gap)
-        direction, found = worst(_subjects(plan), lambda kinds: self._epsilon(kinds, delta))
+        direction, found = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
         return epsilon_bound(self.name, direction, found)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""
         self.refuse_gap(gap)
-        direction, found = worst(_subjects(plan), lambda kinds: self._log_delta(kinds, epsilon))
+        direction, found = worst(mutual_guarantees(plan), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, found)
 
     def _epsilon(self, kinds: Kinds, delta: float) -> float:
@@ -97,7 +94,7 @@ class AdvancedAccountant(Accountant):
         if spent <= budget:
             best = min(self._composed(kinds, edges, 0.0), self._composed(kinds, edges, budget - spent))
         if budget > 0:
-            best = min(best, self._at(kinds, budget, 0.0), self._searched(kinds, budget))
+            best = min(best, self._at(kinds, budget, 0.0), least_over_slack(budget, partial(self._at, kinds, budget)))
         return best
 
     def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
@@ -132,21 +129,6 @@ class AdvancedAccountant(Accountant):
             slack = min(slack, math.sqrt(square) / (math.exp(depth) - math.e) * (1 + CARE) * (1 + depth * CARE))
         return min(slack * (1 + depth * CARE), 1.0)
 
-    def _searched(self, kinds: Kinds, budget: float) -> float:
-        """The least over the slack's share of delta."""
-        from scipy.optimize import minimize_scalar
-
-        def slack(log_odds: float) -> float:
-            return budget / (1 + math.exp(-float(log_odds)))
-
-        found = minimize_scalar(
-            lambda log_odds: min(self._at(kinds, budget, slack(log_odds), ROUGH), 1e300),
-            bounds=(-LOG_ODDS, LOG_ODDS),
-            method="bounded",
-            options={"xatol": SLACK_PRECISION},
-        )
-        return self._at(kinds, budget, slack(found.x))
-
     def _at(self, kinds: Kinds, budget: float, slack: float, refinements: int = REFINEMENTS) -> float:
         """The bound with that slack, the rest of the budget split between the rounds."""
         units = split(kinds, (budget - slack) * (1 - CARE), np.square if slack else np.abs)
@@ -179,8 +161,3 @@ class AdvancedAccountant(Accountant):
 
     def _units(self, delta: float) -> float:
         return (-math.log1p(-delta) if delta < 1 else math.inf) if self.sharper else delta
-
-
-def _subjects(plan: Plan) -> list[Subject]:
-    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
-    return [(direction, guarantees(plan.pairs(direction), mutual=True)) for direction, _ in compositions(plan)]

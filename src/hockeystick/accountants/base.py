@@ -16,6 +16,8 @@ from hockeystick.plan import Plan
 
 T = TypeVar("T")
 
+NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
+
 
 @dataclass(frozen=True)
 class Accountant(ABC):
@@ -72,7 +74,7 @@ def compositions(plan: Plan) -> list[tuple[Direction, Composition]]:
     Raises:
         UnsupportedError: a round for which no dominating pair is proven.
     """
-    return _distinct(plan, lambda direction: Composition(plan.pairs(direction)))
+    return distinct(plan, lambda direction: Composition(plan.pairs(direction)))
 
 
 def renyi_compositions(plan: Plan) -> list[tuple[Direction, RenyiComposition]]:
@@ -81,10 +83,11 @@ def renyi_compositions(plan: Plan) -> list[tuple[Direction, RenyiComposition]]:
     Raises:
         UnsupportedError: a round for which nothing is proven.
     """
-    return _distinct(plan, lambda direction: RenyiComposition(plan.curves(direction)))
+    return distinct(plan, lambda direction: RenyiComposition(plan.curves(direction)))
 
 
-def _distinct(plan: Plan, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+def distinct(plan: Plan, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+    """What is composed in each direction; one stands for both where they are equal."""
     out: list[tuple[Direction, T]] = []
     for direction in plan.adjacency.directions:
         composition = composed(direction)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.directions import known_epsilon
+from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
-
-NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 
 
 class Ends(NamedTuple):
@@ -53,20 +52,7 @@ class BracketAccountant(Accountant):
         """As for epsilon, in logarithms."""
         self.refuse_gap(gap)
         found = [(direction, self._log_delta(composition, epsilon)) for direction, composition in compositions(plan)]
-        log = self._bound(found)
-        lower, estimate, upper = (math.exp(min(end, 0.0)) for end in (log.lower, log.estimate, log.upper))
-        lower = next_down(lower, 2) if lower > 0 else 0.0
-        if log.upper > -math.inf:
-            upper = min(next_up(max(upper, TINY), 2) if upper > TINY else TINY, 1.0)
-        return DeltaBound(
-            min(lower, upper),
-            min(max(estimate, lower), upper),
-            upper,
-            accountant=self.name,
-            direction=log.direction,
-            reason=log.reason,
-            log_delta=log,
-        )
+        return delta_of(self._bound(found))
 
     def _bound(self, found: list[tuple[Direction, Ends]]) -> Bound:
         direction, worst = max(found, key=lambda item: item[1].upper)
@@ -78,16 +64,10 @@ class BracketAccountant(Accountant):
         return Bound(lower, estimate, worst.upper, accountant=self.name, direction=direction.value, reason=worst.reason)
 
     def _epsilon(self, composition: Composition, delta: float) -> Ends:
-        if not composition.rounds:
-            return Ends(0.0, 0.0)
-        least, most = composition.infinite_mass_ends
+        known = known_epsilon(composition, delta)
+        if known is not None:
+            return Ends(known.lower, known.upper, known.reason)
         largest = composition.largest_loss
-        if delta < least or (delta == 0 and (most > 0 or largest is None)):
-            return Ends(math.inf, math.inf, NO_EPSILON)
-        if delta == 0 and largest is not None:
-            return Ends(*largest)
-        if delta <= most:
-            return Ends(0.0, math.inf, "delta is within rounding of the mass at infinite loss")
         found = self.epsilon_ends(composition, delta)
         if largest is not None and found.upper > largest[1]:  # there delta is down to the mass at infinity
             return Ends(min(found.lower, largest[1]), largest[1])

@@ -15,10 +15,10 @@ from typing import ClassVar, Protocol, TypeVar
 
 from hockeystick import domains
 from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.interval import Engine, Interval
-from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.plan import Plan
@@ -90,20 +90,7 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
-    log_bound = Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited)
-    lower, estimate, upper = (math.exp(end) for end in ends)
-    lower = next_down(lower, 2) if lower > 0 else 0.0
-    if log.upper > -math.inf:
-        upper = min(next_up(max(upper, TINY), 2) if upper > TINY else TINY, 1.0)
-    return DeltaBound(
-        min(lower, upper),
-        min(max(estimate, lower), upper),
-        upper,
-        accountant=log.engine,
-        direction=worst.value,
-        reason=log.limited,
-        log_delta=log_bound,
-    )
+    return delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited))
 
 
 def checked_gap(gap: float) -> float:

@@ -11,13 +11,12 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hockeystick.accountants.base import compositions
+from hockeystick.accountants.base import NO_EPSILON, compositions
 from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
-NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
 
 
@@ -90,7 +89,7 @@ def bounded_delta(plan: Plan, epsilon: float, name: str, ask: Callable[[Composit
     )
 
 
-def _known_epsilon(composition: Composition, delta: float) -> Ends | None:
+def known_epsilon(composition: Composition, delta: float) -> Ends | None:
     """Epsilon where no method is needed."""
     if not composition.rounds:
         return Ends(0.0, 0.0, 0.0)
@@ -106,7 +105,7 @@ def _known_epsilon(composition: Composition, delta: float) -> Ends | None:
 
 
 def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition, float], float]) -> float:
-    known = _known_epsilon(composition, delta)
+    known = known_epsilon(composition, delta)
     if known is not None:
         return known.upper
     value = max(ask(composition, delta - composition.infinite_mass), 0.0)
@@ -131,7 +130,7 @@ def _beyond(composition: Composition, epsilon: float) -> bool:
 def _epsilon_ends(
     composition: Composition, delta: float, ask: Callable[[Composition, tuple[float, float]], Ends]
 ) -> Ends:
-    known = _known_epsilon(composition, delta)
+    known = known_epsilon(composition, delta)
     if known is not None:
         return known
     least, most = composition.infinite_mass_ends

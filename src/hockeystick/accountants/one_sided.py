@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from hockeystick.accountants.base import NO_EPSILON
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
-from hockeystick.numerics.rounding import TINY, next_up
+from hockeystick.numerics.rounding import exp_above, next_up
 
 T = TypeVar("T")
 
@@ -23,18 +24,21 @@ def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]
     return max(found, key=lambda item: item[1])
 
 
-def epsilon_bound(name: str, direction: Direction, epsilon: float, reason: str | None = None) -> UpperBound:
+def epsilon_bound(
+    name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
+) -> UpperBound:
     """Epsilon as a result; ``reason`` is kept whether or not it is infinite."""
     if math.isinf(epsilon) and reason is None:
-        reason = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
-    return UpperBound(epsilon, name, direction.value, reason=reason)
+        reason = NO_EPSILON
+    return UpperBound(epsilon, name, direction.value, order, reason)
 
 
-def delta_bound(name: str, direction: Direction, log_delta: float, reason: str | None = None) -> DeltaUpperBound:
+def delta_bound(
+    name: str, direction: Direction, log_delta: float, reason: str | None = None, order: float | None = None
+) -> DeltaUpperBound:
     """Delta as a result, from its logarithm, at most 0."""
-    upper = 0.0 if log_delta == -math.inf else min(next_up(max(math.exp(log_delta), TINY), 2), 1.0)
-    log = UpperBound(log_delta, name, direction.value, reason=reason)
-    return DeltaUpperBound(upper, name, direction.value, reason=reason, log_delta=log)
+    log = UpperBound(log_delta, name, direction.value, order, reason)
+    return DeltaUpperBound(min(exp_above(log_delta), 1.0), name, direction.value, order, reason, log_delta=log)
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -34,11 +35,11 @@ from hockeystick.accountants.base import Accountant, compositions
 from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.accountants.round_guarantee import (
     REFINEMENTS,
-    ROUGH,
     Kinds,
     epsilons,
-    guarantees,
     least_over_prices,
+    least_over_slack,
+    mutual_guarantees,
     split,
 )
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
@@ -51,7 +52,6 @@ from hockeystick.accountants.worst_case_law import (
     rounding_step,
     rounding_work,
 )
-from hockeystick.adjacency import Direction
 from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -59,7 +59,6 @@ from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 CARE = 64 * UNIT_ROUNDOFF
-LOG_ODDS, SLACK_PRECISION = 14.0, 1e-3  # of the share of delta' in delta: the range searched, and to what
 MAX_EXACT, MAX_WORK = 2_000_000, 2e9
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
@@ -87,7 +86,7 @@ class OptimalAccountant(Accountant):
             ends = self._exact_epsilon(composition, delta)
             reason = "delta is not above the probability with which the black boxes fail"
             return epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
-        direction, upper = worst(_subjects(plan), lambda kinds: self._epsilon(kinds, delta))
+        direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
         return epsilon_bound(self.name, direction, upper)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
@@ -97,7 +96,7 @@ class OptimalAccountant(Accountant):
         if all(_boxes(composition) is not None for _, composition in found):
             direction, composition = found[0]
             return delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
-        direction, upper = worst(_subjects(plan), lambda kinds: self._log_delta(kinds, epsilon))
+        direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, upper)
 
     def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:
@@ -177,20 +176,9 @@ class OptimalAccountant(Accountant):
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _searched(self, kinds: Kinds, budget: float) -> float:
-        from scipy.optimize import minimize_scalar
-
-        def slack(log_odds: float) -> float:
-            return budget / (1 + math.exp(-float(log_odds)))
-
         if exact_points([(0.0, count) for _, count in kinds]) > MAX_EXACT:
-            return self._at(kinds, budget, slack(0.0))
-        found = minimize_scalar(
-            lambda log_odds: min(self._at(kinds, budget, slack(log_odds), ROUGH), 1e300),
-            bounds=(-LOG_ODDS, LOG_ODDS),
-            method="bounded",
-            options={"xatol": SLACK_PRECISION},
-        )
-        return self._at(kinds, budget, slack(found.x))
+            return self._at(kinds, budget, 0.5 * budget)
+        return least_over_slack(budget, partial(self._at, kinds, budget))
 
     def _at(self, kinds: Kinds, budget: float, slack: float, refinements: int = REFINEMENTS) -> float:
         units = split(kinds, (budget - slack) * (1 - CARE), np.square)
@@ -229,8 +217,3 @@ def _boxes(composition: Composition) -> Boxes | None:
         if epsilon > 0:
             counts[epsilon] = counts.get(epsilon, 0) + count
     return list(counts.items())
-
-
-def _subjects(plan: Plan) -> list[tuple[Direction, Kinds]]:
-    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
-    return [(direction, guarantees(plan.pairs(direction), mutual=True)) for direction, _ in compositions(plan)]

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.base import Accountant, distinct
 from hockeystick.accountants.certified import checked_gap, worst_direction
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
@@ -104,13 +104,7 @@ def _bound(found: Interval, worst: Direction) -> Bound:
 
 def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
     """The directions to compose; one stands for both where they are mirror images."""
-    out: list[tuple[Direction, Direct]] = []
-    for direction in plan.adjacency.directions:
-        composition = Composition(plan.pairs(direction))
-        rounds = ExactRounds.of(plan, direction)
-        if all(rounds != other.rounds for _, other in out):
-            out.append((direction, Direct(rounds, composition)))
-    return out
+    return distinct(plan, lambda direction: Direct(ExactRounds.of(plan, direction), Composition(plan.pairs(direction))))
 
 
 def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Interval:

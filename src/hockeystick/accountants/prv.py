@@ -28,6 +28,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from hockeystick import domains
 from hockeystick.accountants.bracket import BracketAccountant, Ends
+from hockeystick.accountants.directions import NOTHING_BELOW
 from hockeystick.accountants.dots import loss_range
 from hockeystick.accountants.lattice import (
     MAX_POINTS,
@@ -87,7 +88,7 @@ class PrvAccountant(BracketAccountant):
         tilt = tilt_for_delta(rounds.above, high)
         upper = epsilon_above(self._sum(rounds.above, tilt), high) + rounds.distance
         lower = max(epsilon_below(self._sum(rounds.below, tilt), low) - rounds.distance, 0.0)
-        reason = "delta is within rounding of the mass at infinite loss" if math.isinf(upper) else None
+        reason = NOTHING_BELOW if math.isinf(upper) else None
         return Ends(lower, upper, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant, renyi_compositions
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.errors import NotApplicableError
-from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.numerics.rounding import next_down
 from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
 from hockeystick.plan import Plan
@@ -39,18 +40,13 @@ class RdpAccountant(Accountant):
         """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = _worst(plan, lambda composition: _epsilon(composition, delta))
-        reason = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
-        return UpperBound(
-            found.value, self.name, direction.value, found.order, reason if math.isinf(found.value) else None
-        )
+        return epsilon_bound(self.name, direction, found.value, order=found.order)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = _worst(plan, lambda composition: _log_delta(composition, epsilon))
-        upper = 0.0 if found.value == -math.inf else min(next_up(max(math.exp(found.value), TINY), 2), 1.0)
-        log = UpperBound(found.value, self.name, direction.value, found.order)
-        return DeltaUpperBound(upper, self.name, direction.value, found.order, log_delta=log)
+        return delta_bound(self.name, direction, found.value, order=found.order)
 
 
 def _worst(plan: Plan, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:

@@ -17,11 +17,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.accountants.base import compositions
+from hockeystick.adjacency import Direction
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.pairs.curve import PrivacyCurve
+from hockeystick.plan import Plan
 
 Array = npt.NDArray[np.float64]
 
@@ -30,6 +33,8 @@ LEAST = 1e-300  # counts for what underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
+LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
+SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
 LARGEST = 700.0  # exponent that a double can hold
 LEAST_TABLED = 1e-18
 SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
@@ -154,6 +159,11 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
     return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
 
 
+def mutual_guarantees(plan: Plan) -> list[tuple[Direction, Kinds]]:
+    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
+    return [(direction, guarantees(plan.pairs(direction), mutual=True)) for direction, _ in compositions(plan)]
+
+
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
     """One delta for each kind of round, ``sum count * delta <= budget``; ``None`` where there is none.
 
@@ -216,6 +226,22 @@ def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], 
             deltas = [float(kind.delta(np.array([e]))[0]) for e, (kind, _) in zip(scaled, kinds, strict=True)]
             found.append(value(scaled, deltas))
     return min(found)
+
+
+def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> float:
+    """The least ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
+    from scipy.optimize import minimize_scalar
+
+    def slack(log_odds: float) -> float:
+        return budget / (1 + math.exp(-float(log_odds)))
+
+    found = minimize_scalar(
+        lambda log_odds: min(bound(slack(log_odds), ROUGH), 1e300),
+        bounds=(-LOG_ODDS, LOG_ODDS),
+        method="bounded",
+        options={"xatol": SLACK_PRECISION},
+    )
+    return bound(slack(found.x), REFINEMENTS)
 
 
 def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:

@@ -6,7 +6,7 @@ import math
 
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.numerics.rounding import exp_above, exp_below
 
 
 def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
@@ -20,10 +20,19 @@ def delta_interval(name: str, direction: Direction, log_ends: tuple[float, float
     """Delta between two ends, given by their logarithms."""
     low, high = log_ends
     middle = 0.5 * (low + high) if low > -math.inf else high
-    log = Bound(low, middle, high, accountant=name, direction=direction.value)
-    lower, estimate, upper = (math.exp(end) for end in (low, middle, high))
-    lower = next_down(lower, 2) if lower > 0 else 0.0
-    if high > -math.inf:
-        upper = min(next_up(max(upper, TINY), 2) if upper > TINY else TINY, 1.0)
-    estimate = min(max(estimate, lower), upper)
-    return DeltaBound(lower, estimate, upper, accountant=name, direction=direction.value, log_delta=log)
+    return delta_of(Bound(low, middle, high, accountant=name, direction=direction.value))
+
+
+def delta_of(log_delta: Bound) -> DeltaBound:
+    """Delta from its logarithm, the ends rounded outward."""
+    upper = min(exp_above(log_delta.upper), 1.0)
+    lower = min(exp_below(log_delta.lower), upper)
+    return DeltaBound(
+        lower,
+        min(max(math.exp(log_delta.estimate), lower), upper),
+        upper,
+        accountant=log_delta.accountant,
+        direction=log_delta.direction,
+        reason=log_delta.reason,
+        log_delta=log_delta,
+    )

@@ -32,3 +32,17 @@ def next_down(x: float, steps: int = 1) -> float:
     for _ in range(steps):
         x = math.nextafter(x, -math.inf)
     return x
+
+
+def exp_above(x: float) -> float:
+    """A double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity."""
+    if x == -math.inf:
+        return 0.0
+    value = math.exp(x)
+    return next_up(max(value, TINY), 2) if value > TINY else TINY
+
+
+def exp_below(x: float) -> float:
+    """A double not above ``e^x``, and not below 0."""
+    value = math.exp(x)
+    return next_down(value, 2) if value > 0 else 0.0
