@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import log_ndtr
 
-from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import LOG_TINY, TINY, ULPS, UNIT_ROUNDOFF, exp_above, exp_below
 
 Array = npt.NDArray[np.float64]
 Ball = Any  # python-flint has no types
@@ -221,3 +221,15 @@ def test_the_unit_is_that_of_double_precision() -> None:
     assert np.finfo(np.float64).eps == 2 * UNIT_ROUNDOFF
     assert unit_in_last_place(1.0) == 2 * UNIT_ROUNDOFF
     assert unit_in_last_place(LEAST_NORMAL / 4) == 5e-324
+
+
+def test_exponentials_rounded_outward_keep_their_side() -> None:
+    """Also where they are rounded to the least double or to 0."""
+    random = np.random.default_rng(5)
+    arguments = [*random.uniform(-745.2, -744.0, POINTS), *random.uniform(-740.0, 0.0, POINTS), LOG_TINY, 0.0]
+    with flint.ctx.workprec(BITS):
+        for x in map(float, arguments):
+            truth = flint.arb(x).exp()
+            assert flint.arb(exp_below(x)) <= truth <= flint.arb(exp_above(x)), x
+    assert exp_above(-1000.0) == TINY
+    assert (exp_above(-math.inf), exp_below(-math.inf)) == (0.0, 0.0)

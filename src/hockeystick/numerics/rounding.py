@@ -19,6 +19,8 @@ with a slack of 1e-11."""
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""
 
+LOG_TINY = -744.4401  # e^this is below TINY: math.exp rounds what is up to half as much again to TINY, too
+
 
 def next_up(x: float, steps: int = 1) -> float:
     """``x`` moved ``steps`` doubles up."""
@@ -38,8 +40,7 @@ def exp_above(x: float) -> float:
     """A double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity."""
     if x == -math.inf:
         return 0.0
-    value = math.exp(x)
-    return next_up(max(value, TINY), 2) if value > TINY else TINY
+    return next_up(math.exp(x), 2) if x > LOG_TINY else TINY
 
 
 def exp_below(x: float) -> float:
