@@ -166,6 +166,28 @@ def test_envelope_is_nearly_as_low_as_the_truth(law: MixtureTransform, t: float)
     assert law.envelope(t, 100).log_bound(np.array([s]))[0] <= 0.85 * true
 
 
+@pytest.mark.parametrize("kind", list(Kind))
+@pytest.mark.parametrize(("mu", "rate", "t"), [(2.0, 2e-5, 3.2), (1.25, 1e-3, 4.2), (1.0, 0.01, 4.6)])
+def test_envelope_far_up_the_line(mu: float, rate: float, t: float, kind: Kind) -> None:
+    """Where the phase of a jump has turned many times; beside a trapezoid sum in doubles, ``log |m|`` being large."""
+    law = MixtureTransform(mu, rate, kind)
+    edges = np.array([0.5, 2.0, 8.0, 32.0]) / rate**0.5
+    bounds = law.envelope(t, 1000).log_bound(edges)
+    dx = 0.5 / (mu * float(edges[-1]))
+    x = np.arange(-12.0, 14.0 + 5 * mu, dx)
+    u = np.log1p(rate * np.expm1(mu * x - mu**2 / 2))
+    v = np.log1p(rate * np.expm1(-mu * x - mu**2 / 2))
+    ca, cb = kind.coefficients(t)
+    slope_u, slope_v = kind.slopes
+    weight = np.exp(-0.5 * x**2 + ca * u + cb * v)
+    loss = slope_u * u + slope_v * v
+    total = weight.sum()
+    for s, bound in zip(edges.tolist(), bounds.tolist(), strict=True):
+        true = math.log(abs((weight * np.exp(1j * s * loss)).sum()) / total)
+        assert true <= bound * (1 - 1e-9) + 1e-13
+        assert bound <= 0.75 * true
+
+
 def deviation(law: MixtureTransform, t: float) -> float:
     """Standard deviation of the tilted loss, by differences of log m."""
     h = mpf("1e-6")

@@ -27,6 +27,7 @@ FEW_PANELS = (16, 300)  # where there are many different rounds
 MANY_PAIRS = 12
 CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
+NEARLY = 0.02  # log of a tilt: from here on a root is found by interpolation
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
 
@@ -57,6 +58,7 @@ class Guide:
         self._starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         self._of = np.repeat(np.arange(len(laws)), sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
+        self._known: dict[float, Cumulants] = {}
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
@@ -71,22 +73,42 @@ class Guide:
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
             floor = max(1.3 * depth - 50.0, 2.5 * floor)
 
+    def _batches(self, tilts: Array) -> list[Array]:
+        batch = max(1, CHUNK // len(self._loss))
+        return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
+
+    def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
+        """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
+        exponent = self._log_mass + tilts[:, None] * self._loss
+        if len(self._starts) == 1:
+            top = exponent.max(axis=1, keepdims=True)
+            weight = np.exp(exponent - top)
+            return weight, weight.sum(axis=1, keepdims=True), top
+        top = np.maximum.reduceat(exponent, self._starts, axis=1)
+        weight = np.exp(exponent - top[:, self._of])
+        return weight, np.add.reduceat(weight, self._starts, axis=1), top
+
     def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
         """K, K', K'' of each distinct round, one round each; shape (tilts, rounds)."""
-        batch = max(1, CHUNK // len(self._loss))
-        if len(tilts) > batch:
-            parts = [self._moments(tilts[i : i + batch]) for i in range(0, len(tilts), batch)]
-            k0, k1, k2 = (np.concatenate(part) for part in zip(*parts, strict=True))
+        batches = self._batches(tilts)
+        if len(batches) > 1:
+            k0, k1, k2 = (np.concatenate(part) for part in zip(*map(self._moments, batches), strict=True))
             return k0, k1, k2
-        exponent = self._log_mass + tilts[:, None] * self._loss
-        top = np.maximum.reduceat(exponent, self._starts, axis=1)
-        single = len(self._starts) == 1
-        weight = np.exp(exponent - (top if single else top[:, self._of]))
-        total = np.add.reduceat(weight, self._starts, axis=1)
-        mean = np.add.reduceat(weight * self._loss, self._starts, axis=1) / total
-        centred = self._loss - (mean if single else mean[:, self._of])
-        variance = np.add.reduceat(weight * np.square(centred), self._starts, axis=1) / total
+        weight, total, top = self._weights(tilts)
+        if len(self._starts) == 1:
+            mean = (weight @ self._loss)[:, None] / total
+            variance = (weight * np.square(self._loss - mean)).sum(axis=1, keepdims=True) / total
+        else:
+            mean = np.add.reduceat(weight * self._loss, self._starts, axis=1) / total
+            centred = self._loss - mean[:, self._of]
+            variance = np.add.reduceat(weight * np.square(centred), self._starts, axis=1) / total
         return top + np.log(total), mean, variance
+
+    def values(self, tilts: Array) -> Array:
+        """K of the composition at many tilts."""
+        parts = [self._weights(part)[1:] for part in self._batches(tilts)]
+        out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
+        return out
 
     def pair_cumulants(self, t: float) -> list[Cumulants]:
         """Cumulants of each distinct round, one round each."""
@@ -108,8 +130,10 @@ class Guide:
 
     def cumulants(self, t: float) -> Cumulants:
         """Cumulants of the composition at tilt t."""
-        k0, k1, k2 = self.curves(np.array([t]))
-        return Cumulants(float(k0[0]), float(k1[0]), float(k2[0]))
+        if t not in self._known:
+            k0, k1, k2 = self.curves(np.array([t]))
+            self._known[t] = Cumulants(float(k0[0]), float(k1[0]), float(k2[0]))
+        return self._known[t]
 
     def saddle(self, epsilon: float) -> float:
         """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
@@ -122,11 +146,12 @@ class Guide:
         numbers cancel.
         """
         grid = np.linspace(*LOG_TILT_RANGE, 33)
-        for _ in range(4):
+        for points in (21, 1):
             tilts = np.exp(grid)
-            best = int(np.argmin((self.curves(tilts)[0] - log_delta + _log_peaks(tilts)) / tilts))
-            grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 9)
-        centre = float(grid[4])
+            best = int(np.argmin((self.values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
+            if points > 1:
+                grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], points)
+        centre = float(grid[best])
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.0, centre + 1.0)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
@@ -150,18 +175,21 @@ class Guide:
     def _root(self, increasing: Callable[[Array], Array], low: float, high: float) -> float:
         """The t where an increasing function changes sign, log t between low and high: many points at a time."""
         inner = int(min(max(30_000 // len(self._loss), 1), 24))
-        while high - low > 1e-3:
+        ends = math.nan, math.nan
+        while high - low > (NEARLY if inner > 1 else 1e-3) or (math.isnan(sum(ends)) and high - low > 1e-3):
             grid = np.linspace(low, high, inner + 2)
-            above = increasing(np.exp(grid[1:-1])) >= 0
-            first = int(np.argmax(above)) if above.any() else inner
-            low, high = float(grid[first]), float(grid[first + 1])
-        return math.exp(0.5 * (low + high))
+            found = [ends[0], *increasing(np.exp(grid[1:-1])).tolist(), ends[1]]
+            first = next((i for i in range(1, inner + 1) if found[i] >= 0), inner + 1)
+            low, high = float(grid[first - 1]), float(grid[first])
+            ends = found[first - 1], found[first]
+        share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
+        return math.exp(low + share * (high - low))
 
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
         """About the least tilt up to the saddle point with ``K(t) - t eps`` that low; 0 if there is none."""
 
         def lowered(t: Array) -> Array:
-            out: Array = log_bound - (self.curves(t)[0] - t * epsilon)
+            out: Array = log_bound - (self.values(t) - t * epsilon)
             return out
 
         if float(lowered(np.array([tilt]))[0]) < 0:
@@ -182,7 +210,7 @@ class Guide:
         scale = 1 / math.sqrt(base.k2) if base.k2 > 0 else 1.0
 
         thetas = scale * np.geomspace(0.02, 50.0, 26) * min(1.0, math.sqrt(-log_tail / 30))
-        distances = (self.curves(t + sign * thetas)[0] - base.k0 - log_tail) / thetas
+        distances = (self.values(t + sign * thetas) - base.k0 - log_tail) / thetas
         best = int(np.argmin(distances))
         return sign * float(distances[best]), float(thetas[best])
 

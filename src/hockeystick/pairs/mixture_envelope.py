@@ -7,9 +7,16 @@ everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, 
     psi = y^2/2 + ca log |g(x+iy) / g(x)| + cb log |g(-x-iy) / g(-x)| - s (arg g(x+iy) + arg g(-x+iy)) + log(1 + y'^2/2)
 
 (the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies
-beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), and ``R = r(x)`` (replace-one:
-``r(x) + r(-x)``, so that the slope of the loss is mu R), the choice is ``y = Y R^p``, p one of 0, 1/4, 1/2. Small y
-gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss; the best y would be s times the Stein kernel.
+beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), the loss has the slope mu r (replace-one:
+``mu (r(x) + r(-x))``). The shift is ``y = Y R^p``, where R is that slope **at another rate** q_*: its odds are those of
+q times ``max(1, ODDS mu s)``,
+
+    R = r_*(x) (replace-one: r_*(x) + r_*(-x)),      r_* = q_* e^l / (1 - q_* + q_* e^l) .
+
+Where ``s mu r`` is small psi is about ``y^2/2 - s mu r y``, and the shift has to follow the slope; where it is large,
+all of Y pays. r_* saturates in between. Small y gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss;
+the best y would be s times the Stein kernel. p is 1/2; a constant shift (p = 0) is tried too, where s wants more than
+the largest Y.
 
 **Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
 The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
@@ -18,7 +25,8 @@ The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in
     e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
 
 Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the
-argument of R is at most nu, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``. Then
+argument of R is at most nu, whatever its rate, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``.
+Then
 
 - Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since x - b and x + b leave ``e^(-b^2/2)`` behind;
 - ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor
@@ -28,8 +36,8 @@ argument of R is at most nu, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b
   where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at
   most 1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``:
   the arguments of g at heights Y + eta and Y - eta are then both >= 0;
-- ``1 + y'^2/2``: ``|R'| <= mu (|r(zeta)| + |r(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r(zeta)| + |r(-zeta)|) cos nu``,
-  so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
+- ``1 + y'^2/2``: ``|dR/dx| <= mu (|r_*(zeta)| + |r_*(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r_*(zeta)| + |r_*(-zeta)|)
+  cos nu``, so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
 
 The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
 2014, Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
@@ -51,10 +59,10 @@ Array = npt.NDArray[np.float64]
 
 STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
+POWER = 0.5  # p
+ODDS = 0.5  # of q_*, of those of q and mu s
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0
-POWERS = (0.5, 0.25, 0.0)  # in the order in which they are tried
-SHARES = (1.0, 0.5)  # of the largest shift, tried where it is reached
 MAX_NODES = 400_000
 CHUNK = 1 << 18
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -76,13 +84,16 @@ class MixtureEnvelope:
         self._eta = min(STRIP / mu, 4.0)
         highest = 2.0 if law.kind is Kind.REPLACE else 1.0
         self._spread = highest / math.cos(0.5 * mu * self._eta)
-        self._widest = {p: self._widest_shift(p) for p in POWERS}
-        self._far = min(FAR_SHIFT / mu, LARGEST_SHIFT) if law.kind is Kind.REMOVE else 0.0
-        tallest = self._tallest = max(self._far, *(self._widest[p] * self._spread**p for p in POWERS))
+        self._widest = self._widest_shift(POWER)
+        self._far, self._far_eta = self._widest_shift(0.0), self._eta
+        if law.kind is Kind.REMOVE:
+            self._far = min(FAR_SHIFT / mu, LARGEST_SHIFT)
+            self._far_eta = min(FAR_STRIP / mu, self._far)
+        tallest = self._tallest = max(self._far, self._widest * self._spread**POWER)
         depth = -math.log(self._slack) + 4.0
         growth = 0.5 * (self._eta**2 + tallest**2)
         growth += float(law.log_dip(self._eta + tallest, t)) if law.kind is not Kind.REMOVE else 0.0
-        growth += max((1 + t) * (mu * self._bend(p, self._widest[p])) ** 2 / 8 for p in POWERS)
+        growth += (1 + t) * (mu * self._bend(POWER, self._widest)) ** 2 / 8
         self._dx = 2 * math.pi * self._eta / (depth + growth)
         self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
         nodes = math.ceil((high - self._low) / self._dx) + 1
@@ -135,14 +146,18 @@ class MixtureEnvelope:
         else:
             self._falling = np.zeros_like(x)
 
-    def _shape(self, p: float) -> tuple[Array, Array]:
-        """``R^p`` and its derivative."""
-        slope = self._rising + self._falling
-        if p == 0:
-            return np.ones_like(slope), np.zeros_like(slope)
-        power = np.exp(p * np.log(np.maximum(slope, 1e-300)))
-        change = self._rising * (1 - self._rising) - self._falling * (1 - self._falling)
-        return power, p * self._law.mu * power * change / np.maximum(slope, 1e-300)
+    def _shapes(self, edges: Array) -> tuple[Array, Array]:
+        """``R^p`` and its derivative, one row for each edge."""
+        mu = self._law.mu
+        odds = np.maximum(1.0, ODDS * mu * edges)[:, None]
+        rising = self._rising * odds / (1 + self._rising * (odds - 1))
+        if self._law.kind is not Kind.REPLACE:
+            shape = np.sqrt(rising)
+            return shape, POWER * mu * shape * (1 - rising)
+        falling = self._falling * odds / (1 + self._falling * (odds - 1))
+        slope = np.maximum(rising + falling, 1e-300)
+        shape = np.sqrt(slope)
+        return shape, POWER * mu * shape * ((rising * (1 - rising) - falling * (1 - falling)) / slope)
 
     @property
     def cost(self) -> float:
@@ -154,44 +169,39 @@ class MixtureEnvelope:
         out = np.zeros(len(edges))
         if not self.usable:
             return out
-        ca, cb = self._law.kind.coefficients(self._t)
-        mu, rising, falling = self._law.mu, self._rising, self._falling
-        bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
-        for p in POWERS:
-            shape, change = self._shape(p)
-            # psi = Y^2 Q / 2 - s Y J to leading order
-            linear = mu * float((self._weight * (rising + falling) * shape).sum())
-            square = float((self._weight * (np.square(shape) * (1 - bends) + np.square(change))).sum())
-            best = edges * (linear / square) if square > 0 else np.full(len(edges), np.inf)
-            widest = self._widest[p]
-            for share in SHARES:
-                shifts = np.minimum(best, widest * share)
-                part = np.flatnonzero((share == 1.0) | (best > widest * share))
-                if len(part):
-                    out[part] = np.minimum(out[part], self._log_values(p, shifts[part], edges[part], self._eta))
-            if best[-1] <= widest:  # the best shift of nearly the best shape: the others would not gain
-                return np.minimum.accumulate(out)
-        if self._far:
-            far = np.full(len(edges), self._far)
-            out = np.minimum(out, self._log_values(0.0, far, edges, min(FAR_STRIP / mu, self._far)))
+        batch = max(1, CHUNK // len(self._weight))
+        for start in range(0, len(edges), batch):
+            out[start : start + batch] = self._log_batch(edges[start : start + batch])
         return np.minimum.accumulate(out)
 
-    def _log_values(self, p: float, shifts: Array, edges: Array, eta: float) -> Array:
-        """``log B(s) / m(t)`` for each shift and edge, rounded up."""
-        batch = max(1, CHUNK // max(len(self._weight), 1))
-        parts = [
-            self._log_batch(p, shifts[i : i + batch], edges[i : i + batch], eta) for i in range(0, len(edges), batch)
-        ]
-        return np.concatenate(parts)
+    def _log_batch(self, edges: Array) -> Array:
+        """The better of the two shifts at each edge."""
+        ca, cb = self._law.kind.coefficients(self._t)
+        mu, rising, falling = self._law.mu, self._rising, self._falling
+        shape, change = self._shapes(edges)
+        # psi = Y^2 Q / 2 - s Y J to leading order
+        linear = shape @ (self._weight * (rising + falling)) * mu
+        bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
+        square = np.square(shape) @ (self._weight * (1 - bends)) + np.square(change) @ self._weight
+        best = np.full(len(edges), np.inf)
+        np.divide(edges * linear, square, out=best, where=square > 0)
+        shifts = np.minimum(best, self._widest)[:, None]
+        remainder = self._step_remainder(POWER, float(shifts.max()), self._eta)
+        out = self._log_values(shifts * shape, shifts * change, edges, remainder)
+        far = np.flatnonzero(best > self._widest)
+        if len(far):
+            y = np.full((len(far), 1), self._far)
+            remainder = self._step_remainder(0.0, self._far, self._far_eta)
+            out[far] = np.minimum(out[far], self._log_values(y, np.zeros_like(y), edges[far], remainder))
+        return out
 
-    def _log_batch(self, p: float, shifts: Array, edges: Array, eta: float) -> Array:
+    def _log_values(self, y: Array, change: Array, edges: Array, remainder: float) -> Array:
+        """``log B(s) / m(t)`` with the shift y of derivative ``change``, one row for each edge, rounded up."""
         law = self._law
         ca, cb = law.kind.coefficients(self._t)
-        shape, change = self._shape(p)
-        y = shifts[:, None] * shape
         log_size, angle = _turned(self._rising, law.mu * y)
         fall = edges[:, None] * angle
-        rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(shifts[:, None] * change)) + ca * log_size
+        rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
         size = 0.5 * np.square(y) + np.abs(ca * log_size) + fall
         if cb:
             log_size, angle = _turned(self._falling, law.mu * y)
@@ -204,7 +214,7 @@ class MixtureEnvelope:
         error = np.abs(moved) * (self._care + len(self._weight) * UNIT_ROUNDOFF) + np.exp(psi) * np.expm1(
             np.minimum(doubt, 300.0)
         )
-        remainder = self._left_out + self._beyond + self._step_remainder(p, float(shifts.max()), eta)
+        remainder += self._left_out + self._beyond
         drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
         out: Array = np.log1p(np.minimum(drop, 0.0))
         return out

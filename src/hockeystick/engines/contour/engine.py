@@ -320,7 +320,7 @@ class _Contour:
         thetas = tilts[:, None] * EXTRA_TILTS
         tilted = tilts[:, None] + thetas
         with np.errstate(over="ignore"):
-            k_right = self._guide.curves(tilted.ravel())[0].reshape(tilted.shape)
+            k_right = self._guide.values(tilted.ravel()).reshape(tilted.shape)
         peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
         right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
         right = np.where(tilted < limit, right, np.inf)
