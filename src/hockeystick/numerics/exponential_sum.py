@@ -13,10 +13,13 @@ Two ways, the cheaper one that is exact enough:
   remainder of ``e^(i y)`` is at most ``|y|^R / R!``). The cell b = 0 needs no transform, and its term r = 0 is taken
   off by the -1: what hardly moves costs no accuracy.
 
+The series is cut where what is left is a hundredth of the tolerance, or after TERMS terms.
+
 Rounding of the second way: every entry of a transform errs by at most e times the 1-norm of its input
-(``numerics/fourier.py``); the coefficients err by 4r units, a moment by BLOCK, the number of blocks in its cell and
-4r units more (the 1-norm after r products is that of the moments or more). ``s |L|`` times a few units is added for
-the phases, which the rounding of D moves too.
+(``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by the additions that one
+of its BLOCK and the number of blocks in its cell, or FOLD for each layer of a sum (the 1-norm after r
+products is that of the moments or more). Terms are added up from the last, a few at a time, so that the term r meets
+at most r + 8 roundings. ``s |L|`` times a few units is added for the phases, which the rounding of D moves too.
 """
 
 from __future__ import annotations
@@ -33,9 +36,11 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 TERMS = 22  # of the series: (pi/2)^22 / 22! < 2e-17
-CHUNK = 1 << 18  # evaluations at once, term by term
+CHUNK = 1 << 18  # numbers at once
+ROWS = 8  # terms of the series at once, at most
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
-FEW = 20_000  # evaluations up to which term by term is quicker
+FOLD = 8  # terms that are added in each layer of a sum
+FEW = 12_000  # evaluations up to which term by term is quicker
 MANY = 1_000_000  # evaluations from which term by term takes tens of milliseconds,
 PATIENCE = 200.0  # and a tolerance, which is a small share of what is asked, is stretched by this rather
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
@@ -57,7 +62,7 @@ def moved_sum(
     """
     evaluations = float(len(loss)) * count
     if evaluations > FEW and 2 * count <= LONGEST:
-        values, error = by_transforms(loss, weight, step, count)
+        values, error = by_transforms(loss, weight, step, count, tolerance)
         if float(error.max()) <= tolerance * (PATIENCE if evaluations > MANY else 1.0) or evaluations > MOST:
             return values, error
     if evaluations > MOST:
@@ -93,7 +98,9 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
     )
 
 
-def by_transforms(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
+def by_transforms(
+    loss: Array, weight: Array, step: float, count: int, tolerance: float = 0.0
+) -> tuple[ComplexArray, Array]:
     """The second way."""
     from scipy.fft import rfft
 
@@ -101,38 +108,86 @@ def by_transforms(loss: Array, weight: Array, step: float, count: int) -> tuple[
     spacing = 2 * math.pi / (n * step)
     cell = np.rint(loss / spacing)
     offset = (loss - cell * spacing) * (2 / spacing)
-    at_zero = cell == 0
-    index = np.mod(cell, n).astype(np.int64)[~at_zero]
-    outer, inner = weight[~at_zero], weight[at_zero]
-    outer_offset, inner_offset = offset[~at_zero], offset[at_zero]
+    outside = cell != 0
+    moments = _CellMoments(np.mod(cell[outside], n).astype(np.int64), n)
+    outer, outer_offset = weight[outside], offset[outside]
+    inner, inner_offset = weight[~outside], offset[~outside]
+    rows = min(ROWS, max(1, CHUNK // max(n, len(loss))))
     arc = math.pi / n * np.arange(count, dtype=np.float64)
-    size = np.ones(count)  # arc^r / r!
+    size = np.ones((1, count))  # arc^r / r!
     values = np.full(count, -math.fsum(outer.tolist()), dtype=np.complex128)
-    # what falls into a cell is summed by blocks of neighbours, and those then
-    fresh = (
-        np.append(True, index[1:] != index[:-1]) | (np.arange(len(index)) % BLOCK == 0) if len(index) else at_zero[:0]
-    )
-    block = np.cumsum(fresh) - 1
-    blocks_cell = index[fresh]
-    deepest = BLOCK + int(np.bincount(blocks_cell).max()) if len(index) else 0
-    level = transform_error(n)
     error = np.zeros(count)
-    for r in range(TERMS):
-        norm = float(np.abs(outer).sum())
-        unit = level + UNIT_ROUNDOFF * (8 * r + deepest + 8)
-        if norm:
-            moments = np.bincount(blocks_cell, weights=np.bincount(block, weights=outer), minlength=n)
-            values += (1j**r) * size * np.conj(rfft(moments)[:count])
-        error += size * (unit * norm)
-        if r:
-            values += (1j**r) * size * blocked_sum(inner)
-            error += size * (UNIT_ROUNDOFF * (8 * r + BLOCK + 8) * float(np.abs(inner).sum()))
-        error += 2 * UNIT_ROUNDOFF * np.abs(values)
-        outer, inner = outer * outer_offset, inner * inner_offset
-        size = size * arc / (r + 1)
-    error += size * (1.01 * (float(np.abs(outer).sum()) + float(np.abs(inner).sum())))
+    level, done = transform_error(n) + UNIT_ROUNDOFF * moments.deepest, 0
+    while done < TERMS:
+        r = np.arange(done, min(done + rows, TERMS), dtype=np.float64)
+        size = np.multiply.accumulate(np.vstack([size[-1:], *(arc / k for k in r[1:].tolist())]))
+        outer_powers, outer = _powers(outer, outer_offset, len(r))
+        inner_powers, inner = _powers(inner, inner_offset, len(r))
+        inner_sums, layers = layered_sum(inner_powers)
+        if not done:
+            inner_sums[0] = 0.0  # the -1
+        units = UNIT_ROUNDOFF * (9 * r + 12)
+        outer_error = (level + units) * np.abs(outer_powers).sum(axis=1)
+        inner_error = (FOLD * layers * UNIT_ROUNDOFF + units) * np.abs(inner_powers).sum(axis=1) * (r > 0)
+        terms = inner_sums[:, None] + np.conj(rfft(moments(outer_powers))[:, :count])
+        terms = terms * ((1j**r)[:, None] * size)
+        for term in terms[-2::-1]:
+            terms[-1] += term
+        values += terms[-1]
+        error += (outer_error + inner_error) @ size
+        done += len(r)
+        size = size[-1:] * (arc / done)
+        left_out = 1.01 * (float(np.abs(outer).sum()) + float(np.abs(inner).sum()))
+        if float(size.max()) * left_out <= 0.01 * tolerance:
+            break
+    error += size[0] * left_out
     drift = float((weight * np.abs(loss)).sum())
-    return values, error + 16 * UNIT_ROUNDOFF * step * np.arange(count) * drift
+    return values, error * (1 + 1e-9) + 16 * UNIT_ROUNDOFF * step * np.arange(count) * drift
+
+
+class _CellMoments:
+    """Sums of rows of numbers over the cells of a grid: first blocks of neighbours in one cell, then cells."""
+
+    def __init__(self, index: npt.NDArray[np.int64], cells: int) -> None:
+        fresh = np.arange(len(index)) % BLOCK == 0
+        fresh[1:] = fresh[1:] | (index[1:] != index[:-1])
+        self._starts = np.flatnonzero(fresh)
+        self._cell, self._cells = index[fresh], cells
+        self.deepest: int = BLOCK + int(np.bincount(self._cell).max()) if len(index) else 0
+
+    def __call__(self, numbers: Array) -> Array:
+        rows = len(numbers)
+        if not len(self._starts):
+            return np.zeros((rows, self._cells))
+        blocks = np.add.reduceat(numbers, self._starts, axis=1)
+        places = (self._cell + self._cells * np.arange(rows)[:, None]).ravel()
+        moments = np.bincount(places, weights=blocks.ravel(), minlength=rows * self._cells).astype(
+            np.float64, copy=False
+        )
+        return moments.reshape(rows, self._cells)
+
+
+def _powers(weight: Array, factor: Array, rows: int) -> tuple[Array, Array]:
+    """``weight factor^r`` for r < rows, and the next one."""
+    out = np.empty((rows, len(weight)))
+    out[0] = weight
+    for r in range(1, rows):
+        np.multiply(out[r - 1], factor, out=out[r])
+    return out, out[-1] * factor
+
+
+def layered_sum(x: Array) -> tuple[Array, int]:
+    """Sums along the last axis: it is folded again and again; and the number of layers.
+
+    A term meets at most FOLD additions in each layer, whatever their order.
+    """
+    layers = 1
+    while x.shape[-1] > FOLD:
+        whole = x.shape[-1] // FOLD * FOLD
+        folded = x[..., :whole].reshape(*x.shape[:-1], FOLD, -1).sum(axis=-2)
+        x = np.concatenate([folded, x[..., whole:].sum(axis=-1, keepdims=True)], axis=-1)
+        layers += 1
+    return x.sum(axis=-1), layers
 
 
 def blocked_sum(x: Array) -> float:

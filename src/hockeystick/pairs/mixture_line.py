@@ -27,7 +27,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import exp_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, MixtureLaw, log_density
+from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +51,11 @@ class MixtureLine:
     def _step(self, s: float) -> tuple[float, float]:
         """The largest dx, and the strip, that keep the step remainder of m below ``tolerance m(t)``."""
         depth = math.log(16 / self._tolerance) + math.log1p(self.t + s)
-        a = STRIPS * min(WIDEST_STRIP * math.pi / self._law.mu, 2 * math.sqrt(2 * depth))
+        widest, deepest = WIDEST_STRIP * math.pi / self._law.mu, math.sqrt(2 * depth)
+        if self._law.kind is Kind.REMOVE:  # where a / (depth + a^2/2 + s mu a) is largest
+            width = min(widest, deepest)
+            return 2 * math.pi * width / (depth + 0.5 * width**2 + s * self._law.mu * width), width
+        a = STRIPS * min(widest, 2 * deepest)
         dx = 2 * math.pi * a / (depth + self._law.log_strip(a, self.t, s))
         best = int(np.argmax(dx))
         return float(dx[best]), float(a[best])

@@ -76,9 +76,10 @@ def mixed_loss(loss: Array, rate: float) -> Array:
     """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
     with np.errstate(over="ignore", divide="ignore"):
         excess = rate * np.expm1(np.minimum(loss, 500.0))
-        near = np.log1p(np.maximum(excess, -0.5))
-        far = np.logaddexp(math.log1p(-rate), math.log(rate) + loss)
-    mixed: Array = np.where((excess < -0.5) | (loss > 500.0), far, near)
+        mixed: Array = np.log1p(np.maximum(excess, -0.5))
+        beyond = (excess < -0.5) | (loss > 500.0)
+        if beyond.any():
+            mixed = np.where(beyond, np.logaddexp(math.log1p(-rate), math.log(rate) + loss), mixed)
     return mixed
 
 

@@ -55,6 +55,7 @@ Aim = tuple[Guide, tuple[float, float], float, float]
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
 GUIDES = 3  # that see deeper and deeper
+CLOSE = 0.03  # of the error of the sum: a root so near that it adds nothing to the width
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 
@@ -247,7 +248,7 @@ class _Contour:
         longest: int = MAX_POINTS,
     ) -> None:
         self._transforms, self._guide = transforms, guide
-        tolerance = max(tolerance, LEAST_TOLERANCE)
+        self._tolerance = tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = depth + math.log(tolerance) - 2.0  # log of what each remainder may be
         self.t, self._theta, self.period = self._line(*saddle, epsilon, depth, tolerance)
         self._k_right = upper(transforms, self.t + self._theta)
@@ -365,9 +366,11 @@ class _Contour:
         low, high, epsilon = 0.0, math.inf, guess
         best = (math.inf, guess, self.t)
         for i in range(100):
-            value, _, derivative = self._sums(epsilon)
+            value, error, derivative = self._sums(epsilon)
             known = value > 0 and derivative < 0
             gain = math.log(value) + self._k_top - self.t * epsilon - target if value > 0 else -math.inf
+            if known and abs(gain) <= CLOSE * max(error / value, self._tolerance):
+                return epsilon, -derivative / value
             low, high = (epsilon, high) if gain > 0 else (low, epsilon)
             slope = -derivative / value if known else math.nan
             if known:
