@@ -4,7 +4,7 @@ Table 1: epsilon at delta 1e-6 after 10,000 rounds at rate 0.01, noise 1 and 2, 
 half-width L of the window grow. Figures 1 and 2: rate 0.01, noise 1, 2 and 3, for add/remove and for substitution.
 Figure 3: up to 50,000 rounds.
 
-The published epsilons of the table are off in two ways (``koskela_table.py``): a sample taken before the edge of the
+The published epsilons of Table 1 are off in two ways (``koskela_table.py``): a sample taken before the edge of the
 loss, where its density is 0, and Newton's iteration, left as soon as the residual in delta was small, whatever that is
 in epsilon. The table follows the published procedure and takes each error apart:
 
