@@ -1,7 +1,7 @@
 """Published figures and tables again, from this library alone: ``hockeystick reproduce``.
 
-One file a paper. Each experiment asks the published methods and the certified bracket the same questions, writes all
-answers as CSV and draws its figure from them.
+One file a paper; ``koskela_table`` is how one of their tables was computed. Each experiment asks the published methods
+and the certified bracket the same questions, writes all answers as CSV and draws its figure from them.
 """
 
 from __future__ import annotations
