@@ -128,8 +128,16 @@ def worst_direction(
 
 
 def _stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
-    """Whether a Renyi bound shows that a direction has at most that log delta: orders from the other's tilt upwards."""
-    if best.tilt is None or composition.infinite_mass:
+    """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound does.
+
+    Orders are tried from the other direction's tilt upwards.
+    """
+    if composition.infinite_mass:
+        return False
+    largest = composition.largest_loss
+    if largest is not None and largest[1] <= epsilon:
+        return True
+    if best.tilt is None:
         return False
     before = math.inf
     for factor in TILTS_ABOVE:

@@ -11,6 +11,7 @@ P being ``2 pi / step`` and 1/s^2 decreasing; beyond the last edge the same with
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,28 @@ LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: about half a second
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Bounds on the terms from a height on.
+
+    Attributes:
+        edges: shape (m,), increasing heights, the first of them where the sum is cut.
+        bounds: shape (kinds, m), bounds on ``log |m(t + is)| / m(t)`` of one round of each kind from each edge on.
+    """
+
+    edges: Array
+    bounds: Array
+
+    @property
+    def reach(self) -> float:
+        """Where the sum is cut."""
+        return float(self.edges[0])
+
+    def log_tail(self, counts: Array, step: float) -> float:
+        """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""
+        return float(_log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
+
+
 def cut(
     transforms: list[tuple[Transform, int]],
     t: float,
@@ -35,14 +58,14 @@ def cut(
     depth: float,
     variance: float,
     most: int,
-) -> tuple[float, float]:
-    """Where to cut the sum, and the log of the bound on what is left out, both relative to ``e^(K(t) - t eps)``.
+) -> Cut:
+    """Where to cut the sum.
 
     Args:
         transforms: characteristic functions and counts.
         t: tilt.
         step: of the sum.
-        depth: log of what may be left out.
+        depth: log of what may be left out, relative to ``e^(K(t) - t eps)``.
         variance: about that of the tilted law.
         most: points allowed.
 
@@ -50,18 +73,20 @@ def cut(
         NotApplicableError: the bounds do not fall far enough within that many points, or it is too dear to find out.
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
+    counts = np.array([float(k) for _, k in envelopes])
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     most_looks = MAX_COST / (EDGES * sum(envelope.cost for envelope, _ in envelopes))
     for _ in range(max(1, int(most_looks))):
         edges = first * RATIO ** np.arange(EDGES, dtype=np.float64)
-        log_rho = sum((k * envelope.log_bound(edges) for envelope, k in envelopes), np.zeros(EDGES))
+        bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
+        log_rho = counts @ bounds
         tails = _log_tails(edges, log_rho, step)
         at = int(np.argmax(tails <= depth)) if tails[-1] <= depth else -1
         if edges[at] > most * step:
             raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
         if at >= 0:
-            return float(edges[at]), float(tails[at]) + SPARE
+            return Cut(edges[at:], bounds[:, at:])
         first = float(edges[-1]) * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1]))
     raise NotApplicableError("where the characteristic function falls off is too dear to find")
 

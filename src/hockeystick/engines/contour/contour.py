@@ -1,0 +1,158 @@
+"""The trapezoid rule on a path, for a list of counts: certified ends of log delta, and where it meets a target.
+
+What is proved is in ``engines/contour/engine.py``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.cut import SPARE
+from hockeystick.engines.contour.path import Path
+from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.interval import Interval
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.renyi import log_peak
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 60  # doubled each time, towards a certified end
+CLOSE = 0.03  # of the error of the sum: a root so near that it adds nothing to the width
+
+
+class Contour:
+    """The sum over a path for a composition.
+
+    Args:
+        path: where it is taken.
+        counts: of the kinds of rounds, in the order of the path's; they need not be those for which it was laid.
+
+    Raises:
+        NotApplicableError: nothing but rounding is left.
+    """
+
+    def __init__(self, path: Path, counts: list[int]) -> None:
+        self.path = path
+        times = np.array([float(count) for count in counts])
+        total = math.fsum(count * bound for count, bound in zip(counts, path.right.tolist(), strict=True))
+        self._k_right = total + SPARE * (1 + abs(total))
+        self._log_tail = path.beyond.log_tail(times, 2 * math.pi / path.period)
+        with np.errstate(over="ignore", invalid="ignore"):
+            k = times @ path.values
+            k_error: Array = times @ (path.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(path.values))
+        if not (np.isfinite(k).all() and np.isfinite(k_error).all()):
+            raise NotApplicableError("a characteristic function is out of reach")
+        self._k_error = k_error * (1 + SPARE)
+        self._k_top = float(k[0].real + self._k_error[0])
+        self._z = path.t + 1j * path.s
+        if float(k.real.max()) > self._k_top + 1.0:  # |m(t + is)| <= m(t)
+            raise NotApplicableError("a characteristic function is out of reach")
+        self._terms = np.exp(k - self._k_top) / (self._z * (1 + self._z))
+        self._terms[1:] *= 2
+        self._sizes = np.abs(self._terms)
+
+    @property
+    def terms(self) -> Terms:
+        """The sum as data, to be taken at other epsilons."""
+        path, right = self.path, (self.path.theta, self._k_right)
+        terms = self._terms.astype(np.complex128, copy=False)
+        return Terms(path.s, terms, self._k_error, self._k_top, path.t, path.period, right, self._log_tail)
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
+        # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
+        s = self.path.s
+        block = math.isqrt(len(s)) + 1
+        phases = np.multiply.outer(np.exp(-1j * epsilon * s[::block]), np.exp(-1j * epsilon * s[:block]))
+        values = self._terms * phases.ravel()[: len(s)]
+        # exponent: K's own error, eps s, and a few roundings; then the sum
+        error = self._k_error + UNIT_ROUNDOFF * (24 + 4 * abs(epsilon) * s + 4 * abs(self._k_top) + BLOCK)
+        scale = 1 / self.path.period
+        return (
+            blocked_sum(values.real) * scale,
+            float((self._sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
+            -float((values * self._z).real.sum()) * scale,
+        )
+
+    def log_delta(self, epsilon: float) -> Interval:
+        """Certified interval of log delta at an epsilon near the contour's own."""
+        value, error, _ = self._sums(epsilon)
+        scale = self._k_top - self.path.t * epsilon
+        slip = 4 * UNIT_ROUNDOFF * (abs(self._k_top) + self.path.t * abs(epsilon) + abs(scale))
+        tail = math.exp(min(self._log_tail, 700.0)) * (1 + SPARE)
+        theta, tilted = self.path.theta, self.path.t + self.path.theta
+        log_left = -_log_expm1(self.path.t * self.path.period)
+        log_right = self._k_right - tilted * epsilon + log_peak(tilted) - _log_expm1(theta * self.path.period)
+        alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
+        high, low = value + error + tail, value - error - tail - alias
+        upper = math.log(high) + scale + slip if high > 0 else math.inf
+        lower = math.log(low) + scale - slip if low > 0 else -math.inf
+        upper = min(upper, 0.0)
+        middle = math.log(value) + scale if value > 0 else lower
+        return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
+
+    def solve(self, target: float, guess: float) -> tuple[float, float]:
+        """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there: Newton, not certified."""
+        low, high, epsilon = 0.0, math.inf, guess
+        best = (math.inf, guess, self.path.t)
+        for i in range(100):
+            value, error, derivative = self._sums(epsilon)
+            known = value > 0 and derivative < 0
+            gain = math.log(value) + self._k_top - self.path.t * epsilon - target if value > 0 else -math.inf
+            if known and abs(gain) <= CLOSE * max(error / value, self.path.tolerance):
+                return epsilon, -derivative / value
+            low, high = (epsilon, high) if gain > 0 else (low, epsilon)
+            slope = -derivative / value if known else math.nan
+            if known:
+                best = min(best, (abs(gain), epsilon, slope))
+            step = min(max(gain / slope, -2.0 / slope), 2.0 / slope)
+            if abs(step) <= 1e-14 * epsilon or epsilon == high == 0.0:
+                return (epsilon, slope) if known else (epsilon, best[2])
+            updated = epsilon + step
+            if not low < updated < high:  # nor where it is not a number
+                if low == 0.0 and i % 2 == 0:
+                    updated = 0.0  # it may be 0
+                else:
+                    updated = 2 * low + 1e-300 if high == math.inf else 0.5 * (low + high)
+            if high - low <= 1e-14 * high < math.inf:
+                break
+            epsilon = updated
+        return best[1:]
+
+    def certified(self, target: tuple[float, float], root: float, slope: float) -> Interval:
+        """Ends at which the certified bounds of log delta are on the right side of the target."""
+        at_root = self.log_delta(root)
+        upper, found = root, at_root
+        step = max(at_root.upper - target[0], 0.0) / slope * 1.01 + 1e-15 * root
+        for _ in range(STEPS):
+            if found.upper <= target[0]:
+                break
+            upper, step = upper + step, 2 * step + math.ulp(upper)
+            if upper == math.inf:
+                break
+            found = self.log_delta(upper)
+        else:
+            upper = math.inf
+        lower, found = root, at_root
+        step = max(target[1] - at_root.lower, 0.0) / slope * 1.01 + 1e-15 * root
+        for _ in range(STEPS):
+            if found.lower > target[1]:
+                break
+            lower, step = lower - step, 2 * step + math.ulp(root)
+            if lower <= 0:
+                break
+            found = self.log_delta(lower)
+        else:
+            lower = 0.0
+        lower = max(lower, 0.0)
+        return Interval(lower, min(max(root, lower), upper), upper)
+
+
+def _log_expm1(x: float) -> float:
+    """``log(e^x - 1)``."""
+    return x + math.log(-math.expm1(-x))

@@ -1,0 +1,180 @@
+"""Where a contour is laid: tilt, period and reach that suit about one epsilon, and what a round of each kind has there.
+
+The bounds hold at any tilt, period and reach, so that a path that was laid for some counts and some epsilon serves
+others too; it is narrow near its own. Less tilt than the saddle point's gives a shorter period where the right tail is
+heavy, and lets rounding weigh more: ``e^(K(t) - t eps)`` is what every error is multiplied by. Where the moment
+generating function explodes at some t (rare samples far out), the tilt stays below that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.guide import Guide
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.renyi import log_peak
+from hockeystick.pairs.transform import Transform
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
+EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
+ROUNDINGS = 500.0  # of about which the cumulants suffer
+SUM_ROUNDINGS = 60.0  # and of which the sum does
+LITTLE_MORE = 1.05  # of the period that the guide had hoped for
+MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
+MAX_POINTS = 500_000  # of the contour
+LEAST_TOLERANCE = 1e-13
+
+
+class BlindError(NotApplicableError):
+    """The guide does not see what counts, and nobody has looked up to where it does."""
+
+
+class Aim(NamedTuple):
+    """Where a contour is to be laid.
+
+    Attributes:
+        guide: approximate cumulants.
+        saddle: saddle point of epsilon.
+        limit: the tilt up to which the guide may be believed; ``None`` if that is not known.
+        epsilon: where to look.
+        depth: about log delta there.
+    """
+
+    guide: Guide
+    saddle: float
+    limit: float | None
+    epsilon: float
+    depth: float
+
+
+class Path:
+    """Points ``t + i s_j`` of a vertical line, and what one round of each kind has there.
+
+    Args:
+        transforms: characteristic function and count of each distinct round.
+        aim: where it is to be laid.
+        tolerance: wanted relative size of the remainders together.
+        longest: most points.
+
+    Attributes:
+        t: tilt.
+        theta: extra tilt that bounds the aliases to the right.
+        period: ``2 pi`` over the distance of the points.
+        s: shape (n,), their heights, the first of them 0.
+        values: shape (kinds, n), K of one round of each kind.
+        errors: shape (kinds, n), bounds on the errors of K.
+        right: shape (kinds,), upper bounds on ``K(t + theta)``.
+        beyond: bounds on what the points leave out.
+
+    Raises:
+        NotApplicableError: it would be longer, or a remainder cannot be bounded.
+        BlindError: the limit is not known, and matters.
+    """
+
+    def __init__(
+        self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int = MAX_POINTS
+    ) -> None:
+        self.tolerance = tolerance = max(tolerance, LEAST_TOLERANCE)
+        wanted = aim.depth + math.log(tolerance) - 2.0  # log of what each remainder may be
+        self.t, self.theta, self.period, self.right = _placed(transforms, aim, wanted, tolerance)
+        if not 0 < self.period < math.inf:
+            raise NotApplicableError("a characteristic function is out of reach: no alias can be bounded")
+        cumulants = aim.guide.cumulants(self.t)
+        top = cumulants.k0 - self.t * aim.epsilon
+        step = 2 * math.pi / self.period
+        self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
+        count = math.ceil(self.beyond.reach / step) + 1
+        self.s = step * np.arange(count, dtype=np.float64)
+        # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
+        inner = max(0.05 * tolerance * math.exp(min(aim.depth - top + math.log1p(self.t), 0.0)), 1e-25)
+        rounds = sum(k for _, k in transforms)
+        lines = [transform.line(self.t, float(self.s[-1]), inner / rounds) for transform, _ in transforms]
+        evaluations = sum(line.cost(count) for line in lines)
+        if evaluations > MAX_EVALUATIONS:
+            raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
+        with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
+            parts = [line.cumulants(step, count) for line in lines]
+        self.values = np.array([values for values, _ in parts])
+        self.errors = np.array([errors for _, errors in parts])
+        if not (np.isfinite(self.values).all() and np.isfinite(self.errors).all()):
+            raise NotApplicableError("a characteristic function is out of reach")
+
+
+def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
+    """Certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none."""
+    slack = 1e-3 / sum(k for _, k in transforms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.array([transform.upper(t, slack) for transform, _ in transforms])
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def summed(transforms: list[tuple[Transform, int]], each: Array) -> float:
+    """A certified upper bound on K of the composition from those of its rounds."""
+    total = math.fsum(k * bound for (_, k), bound in zip(transforms, each.tolist(), strict=True))
+    return total + SPARE * (1 + abs(total))
+
+
+def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
+    """A certified upper bound on K(t) of the composition; ``inf`` where there is none."""
+    return summed(transforms, uppers(transforms, t))
+
+
+def _placed(
+    transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
+) -> tuple[float, float, float, Array]:
+    """Tilt, extra tilt, period, and the bounds on K that make the period long enough.
+
+    The guide may be blind to a hump far out that takes over at the extra tilt; then one with less of it is tried, as
+    long as the guide has hopes for it.
+    """
+    best = 0.0, 0.0, math.inf, np.array([])
+    limit = aim.limit or math.inf
+    while True:
+        t, theta, hoped = _shortest(aim, limit, wanted, tolerance)
+        if not hoped < best[2]:
+            return best
+        tilted = t + theta
+        right = uppers(transforms, tilted)
+        needed = (summed(transforms, right) - tilted * aim.epsilon + log_peak(tilted) - wanted + 1.0) / theta
+        if needed < best[2]:
+            best = t, theta, max(hoped, needed), right
+        if needed <= LITTLE_MORE * hoped:
+            return best
+        if aim.limit is None:
+            raise BlindError("the guide does not see far enough")
+        limit = tilted
+
+
+def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
+    """Tilt, extra tilt for the right alias, and period as the guide has it: the shortest period among a few tilts.
+
+    Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
+    """
+    guide, saddle, _, epsilon, depth = aim
+    tilts = np.array(TILTS) * saddle
+    k0, k1, _ = guide.curves(tilts)
+    base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
+    cumulant = np.abs(k0) + tilts * np.abs(k1)
+    noise = np.log(UNIT_ROUNDOFF * (SUM_ROUNDINGS + ROUNDINGS * cumulant)) + base - base[0]
+    weighs = max(float(k0[0]) - saddle * epsilon - math.log1p(saddle) - depth, 0.0)  # at the saddle point already
+    room = math.log(0.1 * tolerance) - weighs
+    tilts = tilts[noise <= max(room, float(noise.min()))]
+    thetas = tilts[:, None] * EXTRA_TILTS
+    tilted = tilts[:, None] + thetas
+    with np.errstate(over="ignore"):
+        k_right = guide.values(tilted.ravel()).reshape(tilted.shape)
+    peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
+    right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
+    right = np.where(tilted < limit, right, np.inf)
+    periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
+    i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
+    return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])
