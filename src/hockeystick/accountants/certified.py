@@ -134,9 +134,10 @@ def _stays_below(composition: Composition, best: Interval, epsilon: float, log_d
     """
     if composition.infinite_mass:
         return False
-    largest = composition.largest_loss
-    if largest is not None and largest[1] <= epsilon:
-        return True
+    if math.fsum(count * pair.loss_range[1] for pair, count in composition.rounds) <= epsilon:  # to a few roundings
+        largest = composition.largest_loss
+        if largest is not None and largest[1] <= epsilon:
+            return True
     if best.tilt is None:
         return False
     before = math.inf

@@ -20,6 +20,7 @@ also keeps to the range of a double.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21
+KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 
@@ -150,6 +152,7 @@ class MixtureLine:
         return safe_log_one_plus(values, absolute)
 
 
+@lru_cache(maxsize=KEPT_BOUNDS)
 def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)

@@ -42,7 +42,7 @@ def log_peak(t: float) -> float:
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
     """A certified upper bound on K(t) of the composition; quicker where it may lie ``slack`` above."""
     if slack:
-        share = slack / max(composition.count, 1)
+        share = slack / (1 << composition.count.bit_length())  # the same for counts nearby: bounds are kept
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
     else:
         parts = [count * pair.log_moment(t) for pair, count in composition.rounds]
