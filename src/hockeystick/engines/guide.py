@@ -27,7 +27,8 @@ FEW_PANELS = (16, 300)  # where there are many different rounds
 MANY_PAIRS = 12
 CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
-NEARLY = 0.02  # log of a tilt: from here on a root is found by interpolation
+NEARLY, SMOOTH = 0.02, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
+FINE = 1e-3  # log of a tilt
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
 
@@ -137,7 +138,7 @@ class Guide:
 
     def saddle(self, epsilon: float) -> float:
         """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
-        return self._root(lambda t: _epsilons(t, self.curves(t)[1]) - epsilon, *LOG_TILT_RANGE)
+        return self._root(lambda t: t * (_epsilons(t, self.curves(t)[1]) - epsilon), *LOG_TILT_RANGE)
 
     def tilt_for_delta(self, log_delta: float) -> float:
         """The tilt at which the leading saddle-point approximation of log delta takes a value.
@@ -172,13 +173,16 @@ class Guide:
         out: Array = k0 - t * _epsilons(t, k1) - np.log(t) - np.log1p(t) - 0.5 * np.log(2 * math.pi * curvature)
         return out
 
-    def _root(self, increasing: Callable[[Array], Array], low: float, high: float) -> float:
-        """The t where an increasing function changes sign, log t between low and high: many points at a time."""
+    def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
+        """The t where a function of log t, in units of log delta, turns positive: many points at a time.
+
+        In the end by interpolation, unless the function still jumps there: a mode far out takes over within a step.
+        """
         inner = int(min(max(30_000 // len(self._loss), 1), 24))
         ends = math.nan, math.nan
-        while high - low > (NEARLY if inner > 1 else 1e-3) or (math.isnan(sum(ends)) and high - low > 1e-3):
+        while high - low > FINE and not (high - low <= NEARLY and ends[1] - ends[0] <= SMOOTH):
             grid = np.linspace(low, high, inner + 2)
-            found = [ends[0], *increasing(np.exp(grid[1:-1])).tolist(), ends[1]]
+            found = [ends[0], *rising(np.exp(grid[1:-1])).tolist(), ends[1]]
             first = next((i for i in range(1, inner + 1) if found[i] >= 0), inner + 1)
             low, high = float(grid[first - 1]), float(grid[first])
             ends = found[first - 1], found[first]

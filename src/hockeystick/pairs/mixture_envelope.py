@@ -60,6 +60,8 @@ Array = npt.NDArray[np.float64]
 STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
 POWER = 0.5  # p
+GROWTHS = (1.0, 0.5, 0.0)  # powers of them that are tried, in turn where a shift is
+WASTE = 0.3  # of what it gains
 ODDS = 0.5  # of q_*, of those of q and mu s
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0
@@ -146,10 +148,10 @@ class MixtureEnvelope:
         else:
             self._falling = np.zeros_like(x)
 
-    def _shapes(self, edges: Array) -> tuple[Array, Array]:
-        """``R^p`` and its derivative, one row for each edge."""
+    def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
+        """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
         mu = self._law.mu
-        odds = np.maximum(1.0, ODDS * mu * edges)[:, None]
+        odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
         rising = self._rising * odds / (1 + self._rising * (odds - 1))
         if self._law.kind is not Kind.REPLACE:
             shape = np.sqrt(rising)
@@ -175,10 +177,26 @@ class MixtureEnvelope:
         return np.minimum.accumulate(out)
 
     def _log_batch(self, edges: Array) -> Array:
-        """The better of the two shifts at each edge."""
+        """The best of a few shifts at each edge."""
+        out, wide, wasteful = self._shifted(edges, GROWTHS[0])
+        for growth in GROWTHS[1:]:
+            again = np.flatnonzero(wasteful)
+            if len(again):
+                found, _, _ = self._shifted(edges[again], growth)
+                out[again] = np.minimum(out[again], found)
+        far = np.flatnonzero(wide)
+        if len(far):
+            y = np.full((len(far), 1), self._far)
+            remainder = self._step_remainder(0.0, self._far, self._far_eta)
+            found, _ = self._log_values(y, np.zeros_like(y), edges[far], remainder)
+            out[far] = np.minimum(out[far], found)
+        return out
+
+    def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The bound from ``y = Y R^p``; whether more than the largest Y was wanted, and whether the bulk costs much."""
         ca, cb = self._law.kind.coefficients(self._t)
         mu, rising, falling = self._law.mu, self._rising, self._falling
-        shape, change = self._shapes(edges)
+        shape, change = self._shapes(edges, growth)
         # psi = Y^2 Q / 2 - s Y J to leading order
         linear = shape @ (self._weight * (rising + falling)) * mu
         bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
@@ -187,16 +205,16 @@ class MixtureEnvelope:
         np.divide(edges * linear, square, out=best, where=square > 0)
         shifts = np.minimum(best, self._widest)[:, None]
         remainder = self._step_remainder(POWER, float(shifts.max()), self._eta)
-        out = self._log_values(shifts * shape, shifts * change, edges, remainder)
-        far = np.flatnonzero(best > self._widest)
-        if len(far):
-            y = np.full((len(far), 1), self._far)
-            remainder = self._step_remainder(0.0, self._far, self._far_eta)
-            out[far] = np.minimum(out[far], self._log_values(y, np.zeros_like(y), edges[far], remainder))
-        return out
+        out, wasteful = self._log_values(shifts * shape, shifts * change, edges, remainder)
+        return out, best > self._widest, wasteful
 
-    def _log_values(self, y: Array, change: Array, edges: Array, remainder: float) -> Array:
-        """``log B(s) / m(t)`` with the shift y of derivative ``change``, one row for each edge, rounded up."""
+    def _log_values(
+        self, y: Array, change: Array, edges: Array, remainder: float
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """``log B(s) / m(t)`` with the shift y of derivative ``change``, one row for each edge, rounded up.
+
+        And whether a good part of what it gains is lost where psi is positive.
+        """
         law = self._law
         ca, cb = law.kind.coefficients(self._t)
         log_size, angle = _turned(self._rising, law.mu * y)
@@ -216,8 +234,8 @@ class MixtureEnvelope:
         )
         remainder += self._left_out + self._beyond
         drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
-        out: Array = np.log1p(np.minimum(drop, 0.0))
-        return out
+        gained, lost = moved @ self._weight, np.maximum(moved, 0.0) @ self._weight
+        return np.log1p(np.minimum(drop, 0.0)), lost > WASTE * (lost - gained)
 
     def _step_remainder(self, p: float, shift: float, eta: float) -> float:
         """Bound on the errors of both trapezoid sums, relative to their m(t)."""

@@ -25,6 +25,8 @@ SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 START = 0.9  # of where a normal law would end
 RATIO = 2**0.15  # of edges next to each other
 EDGES = 5  # looked at together
+STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)
+FARTHEST = 3.0  # leap
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: about half a second
 
@@ -77,27 +79,35 @@ def cut(
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     most_looks = MAX_COST / (EDGES * sum(envelope.cost for envelope, _ in envelopes))
+    edges, seen = first * STEPS, 0.0
     for _ in range(max(1, int(most_looks))):
-        edges = first * RATIO ** np.arange(EDGES, dtype=np.float64)
         bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
         log_rho = counts @ bounds
         tails = _log_tails(edges, log_rho, step)
-        at = int(np.argmax(tails <= depth)) if tails[-1] <= depth else -1
-        if edges[at] > most * step:
-            raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
-        if at >= 0:
-            return Cut(edges[at:], bounds[:, at:])
-        first = float(edges[-1]) * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1]))
-    raise NotApplicableError("where the characteristic function falls off is too dear to find")
+        if tails[-1] <= depth:
+            at = int(np.argmax(tails <= depth))
+            if at or edges[0] <= RATIO**2 * seen or not seen:
+                if edges[at] > most * step:
+                    break
+                return Cut(edges[at:], bounds[:, at:])
+            edges = seen * (edges[0] / seen) ** (np.arange(1, EDGES + 1) / EDGES)  # it was a leap too far
+        elif edges[-1] > most * step:
+            break
+        else:
+            seen = float(edges[-1])
+            edges = seen * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1])) * STEPS
+    else:
+        raise NotApplicableError("where the characteristic function falls off is too dear to find")
+    raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:
     """How far on to look next: log rho is taken for minus a power of the edge, which that of a jump law nearly is."""
     if not 0 > log_rho[-2] > log_rho[-1]:
-        return 1.0
+        return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
     leap: float = LEAP * float(depth / log_rho[-1]) ** min(1 / power, 3.0)
-    return max(leap, 1.0)
+    return min(max(leap, RATIO), FARTHEST)
 
 
 def _log_tails(edges: Array, log_rho: Array, step: float) -> Array:

@@ -43,7 +43,7 @@ GUIDES = 3  # that see deeper and deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
-DIGITS = 4  # binary ones of the counts for which a first path is laid
+DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
 KEPT_PATHS, KEPT_KINDS = 16, 8  # first paths that are kept, and the most kinds of rounds on one of them
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
@@ -128,10 +128,12 @@ class ContourEngine:
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         path, tilt, guess, coarse = self._first(target, gap)
-        aim, sharpness, slope, best = None, SHARPNESS, tilt, None
+        aim, sharpness, slope, best, astray = None, SHARPNESS, tilt, None, False
         for attempt in range(ATTEMPTS):
             if attempt:
-                aim = aim or _aim(self.composition, self._transforms, target)
+                if aim is None:
+                    aim = _aim(self.composition, self._transforms, target)
+                    guess = aim.epsilon if astray else guess
                 tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess)
                 path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
@@ -141,7 +143,8 @@ class ContourEngine:
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
-            if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
+            astray = not found.upper - found.lower <= HOPELESS * found.upper
+            if attempt and astray:
                 break
             if coarse and not attempt:
                 sharpness = 0.3
@@ -152,7 +155,8 @@ class ContourEngine:
         return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt)
 
     def _first(self, target: float, gap: float) -> FirstPath:
-        rounds = tuple((pair, _rough(count)) for pair, count in self.composition.rounds)
+        digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
+        rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
         laid = _first_path if len(rounds) <= KEPT_KINDS else _first_path.__wrapped__
         return laid(rounds, target, gap)
 
@@ -204,9 +208,9 @@ def _tolerance(gap: float, epsilon: float, slope: float) -> float:
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 
-def _rough(count: int) -> int:
-    """The count with all but its first binary digits 0."""
-    rest = max(count.bit_length() - DIGITS, 0)
+def _rough(count: int, digits: int) -> int:
+    """The count with all but its first binary digits 0: log delta is moved by that share of itself at most, or so."""
+    rest = max(count.bit_length() - digits, 0)
     return count >> rest << rest
 
 

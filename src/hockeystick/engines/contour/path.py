@@ -24,7 +24,7 @@ from hockeystick.pairs.transform import Transform
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point: heavier right tails want less tilt and a shorter period
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
@@ -47,6 +47,7 @@ class Aim(NamedTuple):
         limit: the tilt up to which the guide may be believed; ``None`` if that is not known.
         epsilon: where to look.
         depth: about log delta there.
+        tilts: that are tried, of the saddle point: heavier right tails want less tilt and a shorter period.
     """
 
     guide: Guide
@@ -54,6 +55,7 @@ class Aim(NamedTuple):
     limit: float | None
     epsilon: float
     depth: float
+    tilts: tuple[float, ...] = TILTS
 
 
 class Path:
@@ -83,7 +85,18 @@ class Path:
     def __init__(
         self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int = MAX_POINTS
     ) -> None:
-        self.tolerance = tolerance = max(tolerance, LEAST_TOLERANCE)
+        try:
+            self._lay(transforms, aim, max(tolerance, LEAST_TOLERANCE), longest)
+        except BlindError:
+            raise
+        except NotApplicableError:
+            if longest < MAX_POINTS or len(aim.tilts) == 1:
+                raise
+            # with less tilt the sum may lose sight of rare jumps, and fall off far later
+            self._lay(transforms, aim._replace(tilts=TILTS[:1]), max(tolerance, LEAST_TOLERANCE), longest)
+
+    def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int) -> None:
+        self.tolerance = tolerance
         wanted = aim.depth + math.log(tolerance) - 2.0  # log of what each remainder may be
         self.t, self.theta, self.period, self.right = _placed(transforms, aim, wanted, tolerance)
         if not 0 < self.period < math.inf:
@@ -159,8 +172,8 @@ def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[
 
     Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
     """
-    guide, saddle, _, epsilon, depth = aim
-    tilts = np.array(TILTS) * saddle
+    guide, saddle, _, epsilon, depth, tried = aim
+    tilts = np.array(tried) * saddle
     k0, k1, _ = guide.curves(tilts)
     base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
     cumulant = np.abs(k0) + tilts * np.abs(k1)
