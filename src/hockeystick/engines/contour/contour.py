@@ -104,7 +104,7 @@ class Contour:
             value, error, derivative = self._sums(epsilon)
             known = value > 0 and derivative < 0
             gain = math.log(value) + self._k_top - self.path.t * epsilon - target if value > 0 else -math.inf
-            if known and abs(gain) <= CLOSE * max(error / value, self.path.tolerance):
+            if known and abs(gain) <= CLOSE * max(min(error / value, 1e-3), self.path.tolerance):
                 return epsilon, -derivative / value
             low, high = (epsilon, high) if gain > 0 else (low, epsilon)
             slope = -derivative / value if known else math.nan

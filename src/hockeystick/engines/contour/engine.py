@@ -133,7 +133,7 @@ class ContourEngine:
             if attempt:
                 if aim is None:
                     aim = _aim(self.composition, self._transforms, target)
-                    guess = aim.epsilon if astray else guess
+                    guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
                 tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess)
                 path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
@@ -143,9 +143,9 @@ class ContourEngine:
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
-            astray = not found.upper - found.lower <= HOPELESS * found.upper
-            if attempt and astray:
+            if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
                 break
+            astray = not found.upper - root <= HOPELESS * found.upper
             if coarse and not attempt:
                 sharpness = 0.3
             elif abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
