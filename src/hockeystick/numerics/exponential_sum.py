@@ -41,8 +41,7 @@ ROWS = 8  # terms of the series at once, at most
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms that are added in each layer of a sum
 FEW = 12_000  # evaluations up to which term by term is quicker
-MANY = 1_000_000  # evaluations from which term by term takes tens of milliseconds,
-PATIENCE = 200.0  # and a tolerance, which is a small share of what is asked, is stretched by this rather
+PATIENCE = 20_000  # evaluations for which a tolerance, which is a small share of what is asked, is stretched by itself
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # transform
 
@@ -63,7 +62,7 @@ def moved_sum(
     evaluations = float(len(loss)) * count
     if evaluations > FEW and 2 * count <= LONGEST:
         values, error = by_transforms(loss, weight, step, count, tolerance)
-        if float(error.max()) <= tolerance * (PATIENCE if evaluations > MANY else 1.0) or evaluations > MOST:
+        if float(error.max()) <= tolerance * max(evaluations / PATIENCE, 1.0) or evaluations > MOST:
             return values, error
     if evaluations > MOST:
         return None

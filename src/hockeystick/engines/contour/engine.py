@@ -38,6 +38,7 @@ from hockeystick.pairs.transform import Transform
 
 DEFAULT_GAP = 1e-6
 COARSE = 0.05  # gap from which on any upper bound may be of use
+LONG = 20_000  # points, of which not many sums are tried
 SHORT = 3000  # points of a sum whose place is only guessed
 GUIDES = 3  # that see deeper and deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
@@ -143,12 +144,13 @@ class ContourEngine:
             best = found if best is None or found.upper - found.lower < best.upper - best.lower else best
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
-            if attempt and not found.upper - found.lower <= HOPELESS * found.upper:
+            placed = abs(root - guess) * slope < 0.3  # it is not the place that was wrong
+            if attempt and not found.upper - found.lower <= HOPELESS * found.upper and (placed or len(path.s) > LONG):
                 break
             astray = not found.upper - root <= HOPELESS * found.upper
             if coarse and not attempt:
                 sharpness = 0.3
-            elif abs(root - guess) * slope < 0.3:  # it is not the place that was wrong
+            elif placed:
                 sharpness *= 0.05
             guess = root
         assert best is not None
