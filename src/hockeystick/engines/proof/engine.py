@@ -26,6 +26,7 @@ LEAST_TOLERANCE = 1e-30
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
 ATTEMPTS = 6
 SMALLER_TILTS = 12
+ROUGHLY = 0.1  # how well log delta is wanted before it is proved
 TOO_WIDE = "the remainders keep it from the asked gap"
 
 
@@ -168,7 +169,9 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
-        tilt = tilt if self._atoms else self._believed(guide, tilt)
+        if not self._atoms:
+            tilt = self._believed(guide, tilt)
+            depth = self._depth(at, depth)
         for attempt in range(ATTEMPTS):
             way: AtomSum | BallContour
             if self._atoms:
@@ -184,6 +187,14 @@ class ProofEngine:
                 deeper = depth - 20.0  # the truth may be far below the bound
             depth = deeper - 0.1 if math.isfinite(deeper) else depth - 20.0
         return found
+
+    def _depth(self, epsilon: float, depth: float) -> float:
+        """The floating-point contour's log delta, or where it does not apply what the saddle point says."""
+        try:
+            found = ContourEngine(self._composition).at(epsilon, ROUGHLY)[0].estimate
+        except NotApplicableError:
+            return depth
+        return found - ROUGHLY if math.isfinite(found) else depth
 
     def _delta(self, ends: Enclosure, gap: float, name: str) -> ProvedDelta:
         narrow = ends.upper - ends.lower <= arb(gap) * ends.upper
