@@ -25,6 +25,7 @@ from hockeystick.engines.proof.decay import Decay
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
+from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.pairs.renyi import log_peak
@@ -51,6 +52,9 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
     totals = [acb(1)] * count
     for item, power in rounds.sampled.items():
         values = MixtureBalls(item).values(t, step, count, log_tolerance)
+        totals = [total * value**power for total, value in zip(totals, values, strict=True)]
+    for one, power in rounds.sampled_laplace.items():
+        values = SampledLaplaceBalls(one).values(t, step, count, log_tolerance)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
     others: list[tuple[BlackBox | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
     for closed, power in others:

@@ -58,7 +58,7 @@ class ProofEngine:
 
     def __init__(self, rounds: ExactRounds, composition: Composition) -> None:
         self._rounds, self._composition = rounds, composition
-        kinds = sum(map(bool, (rounds.mu_squared, rounds.sampled, rounds.boxes, rounds.laplace)))
+        kinds = rounds.kinds
         single = list(rounds.sampled.values()) == [1]
         self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
         self._atoms = kinds == 1 and bool(rounds.boxes)
