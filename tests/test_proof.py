@@ -240,7 +240,7 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
     ("plan", "reason"),
     [
         (Plan([Round(Laplace(1.0), Poisson(0.1), 2)]), "too few rounds"),
-        (Plan([2 * Round(Laplace(1.0))]), "too few rounds for a proof"),
+        (Plan([Round(Laplace(1.0)), Round(Laplace(2.0))]), "too few rounds for a proof"),
         (dp_sgd(0.5, 0.0001, 2), "no proof for this plan: "),
         (
             Plan([Round(RandomizedResponse(0.1 + 0.01 * math.sqrt(n)), count=50) for n in range(6)]),

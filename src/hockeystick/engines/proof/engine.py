@@ -58,10 +58,8 @@ class ProofEngine:
 
     def __init__(self, rounds: ExactRounds, composition: Composition) -> None:
         self._rounds, self._composition = rounds, composition
-        kinds = rounds.kinds
-        single = list(rounds.sampled.values()) == [1]
-        self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
-        self._atoms = kinds == 1 and bool(rounds.boxes)
+        self._closed = ClosedForm.applies(rounds)
+        self._atoms = rounds.kinds == 1 and bool(rounds.boxes)
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.

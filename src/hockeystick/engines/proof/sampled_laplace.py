@@ -50,7 +50,7 @@ LOSS_OF_TAIL = 0.2  # of the smooth part, that the tail is to have lost where it
 SLACK = 0.02  # of m(t), by which values may change between the points; less where that is too much
 FINER = 4.0
 LEAST_SLACK = 1e-4
-FALL = 100.0  # log of what all rounds together should have lost for good
+FALL = 50.0  # log of what all rounds together should have lost for good
 MAX_POINTS = 20_000
 LOWER_ENDS = 24  # l0 that are tried
 
