@@ -10,7 +10,8 @@ so that ``S - aliases = delta``, where the aliases are at least 0 and at most
     peak(x) = x^x / (1+x)^(1+x) ,
 
 since delta <= 1 to the left and ``delta(x) <= e^(K(y) - y x) peak(y)`` for every y > 0. The sum is cut at a reach; the
-rest is bounded in ``decay.py``. Tilt, extra tilt and step come from approximations: any choice is sound.
+rest is bounded in ``decay.py``, or the jumps are taken apart (``jumps.py``). Tilt, extra tilt and step come from
+approximations: any choice is sound.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from operator import mul
 from flint import acb, arb
 
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.proof.decay import Decay
+from hockeystick.engines.proof.decay import Cut, Decay
 from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.jumps import Apart
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
@@ -36,6 +38,8 @@ MAX_AMPLIFICATION = 40.0  # log of how much more the modulus may weigh at less t
 DEARER = 30.0  # by so much it takes a line e times as long to be worth it: more depth is more nodes, points and bits
 MAX_POINTS = 400_000
 GUARD_BITS = 44
+LONG = 2000  # points from which on a shorter line is looked for
+SHORTER = 0.5  # what it has to be of the longer one
 MIN_EPSILON = 1e-12  # below which 0 is tried
 
 
@@ -100,6 +104,7 @@ class BallContour:
         self, rounds: ExactRounds, guide: Guide, saddle: float, epsilon: float, depth: float, tolerance: float
     ) -> None:
         self._rounds, self._guide = rounds, guide
+        self._apart: Apart | None = None
         wanted = depth + math.log(tolerance) - 2.0
         self.t, self.theta, period = self._line(saddle, epsilon, wanted)
         if not (math.isfinite(period) and period > 0):
@@ -107,7 +112,7 @@ class BallContour:
         self.step = 2 * math.pi / (period * 1.02)
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
-        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step, MAX_POINTS)
+        cut = self._cut(epsilon, wanted, top, cumulants.k2)
         count = math.ceil(cut.reach / self.step) + 1
         number = rounds.number
         log_inner = wanted - max(top, depth) - math.log(number) - 3.0  # relative remainder of one round's m
@@ -118,6 +123,21 @@ class BallContour:
             self._terms = self._sum_terms(log_inner)
             tilted = moments(self._rounds, self.t + self.theta, 1.0, 1, log_inner)[0].real
             self._right = upper(tilted)
+
+    def _cut(self, epsilon: float, wanted: float, top: float, variance: float) -> Cut:
+        """Where the line ends: by the decay of all characteristic functions, or much earlier with jumps taken apart."""
+        try:
+            cut = Decay(self._rounds, self.t, wanted - top, variance).cut(self.step, MAX_POINTS)
+        except NotApplicableError as error:
+            cut, refusal = Cut(math.inf, arb.pos_inf()), error
+        if cut.reach > LONG * self.step:
+            self._apart = Apart.of(self._rounds, self.t, epsilon, wanted)
+        if self._apart and self._apart.reach < min(SHORTER * cut.reach, MAX_POINTS * self.step):
+            return Cut(self._apart.reach, self._apart.rest(self.step))
+        self._apart = None
+        if math.isinf(cut.reach):
+            raise refusal
+        return cut
 
     def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
         """Tilt, extra tilt and period: a short period among a few tilts."""
@@ -152,8 +172,11 @@ class BallContour:
 
     def _sum_terms(self, log_tolerance: float) -> list[ComplexBall]:
         """``(ds / 2 pi) e^K / (z (1 + z))``, twice for j > 0, where the conjugates are added."""
-        values = moments(self._rounds, self.t, self.step, len(self._points), log_tolerance)
-        self._size = upper(values[0].real)
+        if self._apart:
+            values, self._size = self._apart.values(self.step, len(self._points), log_tolerance)
+        else:
+            values = moments(self._rounds, self.t, self.step, len(self._points), log_tolerance)
+            self._size = upper(values[0].real)
         twice = arb(self.step) / arb.pi()
         terms = [value * twice / (z * (1 + z)) for value, z in zip(values, self._points, strict=True)]
         return [terms[0] / 2, *terms[1:]]
@@ -170,7 +193,8 @@ class BallContour:
         with precision(self.bits):
             total = self._sum(epsilon)
             rest = self._rest * self._size * (-arb(self.t) * epsilon).exp()
-            return Enclosure((total - rest - self._aliases(epsilon)).lower(), upper(total + rest))
+            more = self._apart.core(epsilon) if self._apart else arb(0)
+            return Enclosure((total - rest - self._aliases(epsilon)).lower(), upper(total + rest + more))
 
     def _aliases(self, epsilon: Ball) -> Ball:
         t, theta = arb(self.t), arb(self.theta)

@@ -23,7 +23,8 @@ Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imag
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb
@@ -38,6 +39,13 @@ from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spr
 MAX_NODES = 400_000  # of a line
 MANY_NODES = 300  # above which better nodes are looked for
 STRIPS = 80  # half-widths that are tried
+
+
+class Core(NamedTuple):
+    """A law's core: outcomes x are in it with the probability ``Phi((centre - x) / width)``."""
+
+    centre: float
+    width: float
 
 
 class MixtureBalls:
@@ -75,12 +83,15 @@ class MixtureBalls:
         """L = u, -u or u - v."""
         return -u if self.item.direction is Direction.ADD else u - v
 
-    def grid(self, t: float, reach: float, log_tolerance: float) -> Grid:
-        """Nodes whose remainders relative to m(t) should stay below a tolerance for ``|s| <= reach``; any are sound."""
+    def grid(self, t: float, reach: float, log_tolerance: float, width: float = math.inf) -> Grid:
+        """Nodes whose remainders relative to m(t) should stay below a tolerance for ``|s| <= reach``; any are sound.
+
+        Those of a core of this width, too.
+        """
         mu, q = float(self.item.mu), float(self.item.rate)
         depth = 3.0 - log_tolerance
         h = np.linspace(0.02, 1.0, STRIPS) * min(0.97 * math.pi / mu, 2 * math.sqrt(2 * depth))
-        strip = 0.5 * np.square(h) + self.turns * reach * mu * h
+        strip = 0.5 * np.square(h) * (1 + width**-2) + self.turns * reach * mu * h
         if self.falls:
             dip = -t * np.log(np.cos(0.5 * mu * h))
             cap = self._dip_cap(t)[1] if not self.rises else math.inf
@@ -160,18 +171,34 @@ class MixtureBalls:
         Raises:
             NotApplicableError: it would take too long.
         """
-        grid = self.grid(t, step * (count - 1), log_tolerance)
+        return next(self._parts(t, step, count, log_tolerance, None))
+
+    def apart(
+        self, t: float, step: float, count: int, log_tolerance: float, core: Core
+    ) -> tuple[list[ComplexBall], list[ComplexBall]]:
+        """m as :meth:`values` gives it, and C, what of it is in the core (``jumps.py``; for remove)."""
+        whole, inner = self._parts(t, step, count, log_tolerance, core)
+        return whole, inner
+
+    def _parts(
+        self, t: float, step: float, count: int, log_tolerance: float, core: Core | None
+    ) -> Iterator[list[ComplexBall]]:
+        """m, and C where there is a core."""
+        grid = self.grid(t, step * (count - 1), log_tolerance, core.width if core else math.inf)
         if grid.count > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
         sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)
         outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
         errors = self._step_errors(t, grid, step, count, sums[0].real + outside)
-        out = []
-        for j, (value, error) in enumerate(zip(sums, errors, strict=True)):
-            around = spread(error + outside)
-            out.append(acb(value.real + around, value.imag + around if j else 0))
-        return out
+        yield _around(sums, errors, outside)
+        if core:
+            centre, width = (arb(part) for part in core)
+            nodes = (arb(grid.low) + arb(grid.dx) * n for n in range(grid.count))
+            inner = [weight * normal_tail((x - centre) / width) for weight, x in zip(weights, nodes, strict=True)]
+            sums = weighted_phases(inner, losses, arb(step), count, 6.0 - log_tolerance)
+            growth = (arb(grid.strip) ** 2 / (2 * width * width)).exp()
+            yield _around(sums, [growth * error for error in errors], outside)
 
     def _step_errors(self, t: float, grid: Grid, step: float, count: int, total: Ball) -> list[Ball]:
         """Bounds on the errors of the infinite sums; ``total`` is the sum at t and what is outside.
@@ -198,3 +225,12 @@ class MixtureBalls:
             weights.append(scale * (a * u + b * v - x * x / 2).exp())
             losses.append(self.loss(u, v))
         return weights, losses
+
+
+def _around(sums: list[ComplexBall], errors: list[Ball], outside: Ball) -> list[ComplexBall]:
+    """The sums with their remainders; entry 0 is real."""
+    out = []
+    for j, (value, error) in enumerate(zip(sums, errors, strict=True)):
+        around = spread(error + outside)
+        out.append(acb(value.real + around, value.imag + around if j else 0))
+    return out
