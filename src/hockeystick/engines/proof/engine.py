@@ -23,6 +23,8 @@ from hockeystick.pairs import Composition
 
 DEFAULT_GAP = 1e-6
 LEAST_TOLERANCE = 1e-30
+NARROW = 0.5
+STEP = 0.1  # in log delta
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
 ATTEMPTS = 6
 SMALLER_TILTS = 12
@@ -118,8 +120,9 @@ class ProofEngine:
         guide = Guide(self._composition, log_target - 50.0)
         guess = self._guess(guide, log_target, gap)
         tilt = self._believed(guide, guide.saddle(guess))
+        steep = self._steepness(guide, log_target, gap, guess, tilt)
         for attempt in range(ATTEMPTS):
-            tolerance = max(min(0.1 * gap * guess * tilt, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
+            tolerance = max(min(0.1 * gap * guess * steep, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
             contour = BallContour(self._rounds, guide, tilt, guess, log_target, tolerance)
             root, slope = contour.solve(target.lower, guess)
             ends = epsilon_around(contour, target, root, slope)
@@ -127,7 +130,15 @@ class ProofEngine:
             if found.limited is None or root == guess == 0.0 or attempt == ATTEMPTS - 1:
                 break
             guess, tilt = root, self._believed(guide, guide.saddle(root))
+            steep = tilt
         return found
+
+    def _steepness(self, guide: Guide, log_target: float, gap: float, guess: float, tilt: float) -> float:
+        """About ``-d log delta / d eps``: the tilt, or where epsilon is far below its inverse a difference quotient."""
+        if not guess * tilt < NARROW:
+            return tilt
+        apart = guess - self._guess(guide, log_target + STEP, gap)
+        return max(tilt, 0.5 * STEP / apart) if apart > 0.01 * guess else tilt
 
     def _believed(self, guide: Guide, tilt: float) -> float:
         """The tilt, or where the guide misses most of K(t) there (rare samples far out) about the largest it sees."""
