@@ -239,7 +239,8 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
-        (Plan([Round(Laplace(1.0), Poisson(0.1), 2)]), "too few rounds"),
+        (Plan([Round(Laplace(1.0), Poisson(0.01), 2)]), "too few rounds"),
+        (Plan([Round(Laplace(0.6), Poisson(0.08), 2)], adjacency="add"), "too few rounds"),
         (Plan([Round(Laplace(1.0)), Round(Laplace(2.0))]), "too few rounds for a proof"),
         (dp_sgd(0.5, 0.0001, 2), "no proof for this plan: "),
         (

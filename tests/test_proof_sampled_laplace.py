@@ -12,7 +12,7 @@ import pytest
 from flint import acb, arb
 
 import oracle
-from hockeystick import Direction, Plan
+from hockeystick import Direction, Plan, UnsupportedError
 from hockeystick.engines.proof import sampled_laplace
 from hockeystick.engines.proof.rounds import SampledLaplace
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls, SampledLaplaceDecay
@@ -183,3 +183,10 @@ def test_the_largest_loss(adjacency: str) -> None:
     assert found.relative_gap < 1e-14
     assert plan.delta(1.001 * found.upper, proof=True).upper == 0.0
     assert plan.delta(0.9 * found.lower, proof=True).upper > 0
+
+
+def test_a_tilt_out_of_range_is_refused() -> None:
+    """Two rounds close to the largest loss: a refusal, and no arithmetic on what is not a number."""
+    entry = {"mechanism": "laplace", "scale": 0.598, "sampling": "poisson", "sample_rate": 0.0785, "count": 2}
+    with pytest.raises(UnsupportedError, match="no proof for this plan"):
+        Plan.from_dict({"adjacency": "add", "round": [entry]}).epsilon(1.44e-19, proof=True)

@@ -161,6 +161,8 @@ class SampledLaplaceBalls:
         log_moment = float(max(self.atoms(t)).log().mid())
         needed = (size.max(axis=0) + math.log(2 * theta) - log_moment + depth) / (2 * np.log(rho))
         best = int(np.argmin(needed))
+        if not math.isfinite(needed[best]):
+            raise NotApplicableError("the tilt is too large for a proof")
         points = max(math.ceil(float(needed[best])), 1)
         if not points * number <= MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too little noise")
@@ -249,6 +251,8 @@ class SampledLaplaceDecay:
     def _sample(self, slack: float) -> None:
         """Values up to where the tail takes over, if they are not too many."""
         step = float((2 * slack * self._moment / self._lambda).mid())
+        if not (math.isfinite(step) and step > 0):
+            return
         enough = self._low + self._high + (1 - LOSS_OF_TAIL) * self._smooth
         count = 2
         while self._tail(arb(step) * count) > enough and count <= MAX_POINTS:
