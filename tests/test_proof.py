@@ -30,6 +30,7 @@ from hockeystick import (
     dp_sgd,
 )
 from hockeystick.cli import main
+from hockeystick.engines.proof.contour import BallContour
 from oracle.real import to_fraction
 
 GAP = Fraction(1, 10**6)  # the default
@@ -134,6 +135,27 @@ def test_delta_against_the_oracle(rounds: list[dict[str, Any]], adjacency: str, 
     assert math.exp(log.lower) == pytest.approx(found.lower, rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "truth"), [(0.1, "3.609321967691593910966555e-6"), (20.0, "3.644712963480053922568341e-45")]
+)
+def test_one_line_is_enough_for_delta(monkeypatch: pytest.MonkeyPatch, epsilon: float, truth: str) -> None:
+    """Rare jumps: the depth is known before anything is proved, and the line is short of 50,000 points."""
+    lines: list[int] = []
+    build = BallContour.__init__
+
+    def counted(self: BallContour, *args: Any) -> None:
+        build(self, *args)
+        lines.append(len(self._terms))
+
+    monkeypatch.setattr(BallContour, "__init__", counted)
+    plan = {"adjacency": "remove", "round": [sampled(0.5, 2e-5, 1000)]}
+    found = Plan.from_dict(plan).delta(epsilon, proof=True)
+    assert Fraction(found.lower) <= Fraction(Decimal(truth)) <= Fraction(found.upper)
+    assert found.log_delta.upper - found.log_delta.lower < 1e-6
+    assert len(lines) == 1
+    assert lines[0] < 50_000
+
+
 @pytest.mark.parametrize("adjacency", ["add", "remove"])
 @pytest.mark.parametrize("failure", [0.0, 1e-3])
 def test_sampled_black_boxes_against_the_oracle(adjacency: str, failure: float) -> None:
@@ -217,8 +239,9 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
 @pytest.mark.parametrize(
     ("plan", "reason"),
     [
-        (Plan([Round(Laplace(1.0), Poisson(0.1), 100)]), "Poisson-sampled Laplace"),
-        (Plan([2 * Round(Laplace(1.0))]), "too few rounds for a proof"),
+        (Plan([Round(Laplace(1.0), Poisson(0.01), 2)]), "too few rounds"),
+        (Plan([Round(Laplace(0.6), Poisson(0.08), 2)], adjacency="add"), "too few rounds"),
+        (Plan([Round(Laplace(1.0)), Round(Laplace(2.0))]), "too few rounds for a proof"),
         (dp_sgd(0.5, 0.0001, 2), "no proof for this plan: "),
         (
             Plan([Round(RandomizedResponse(0.1 + 0.01 * math.sqrt(n)), count=50) for n in range(6)]),

@@ -219,6 +219,53 @@ def test_a_place_far_from_its_cell_has_no_bound() -> None:
         assert not float(found[1].real.rad()) < 10
 
 
+@pytest.mark.parametrize("depth", [4.0, 40.0])
+def test_close_neighbours_are_merged(depth: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moments of close places: the sums hold the truth, and cover what the terms that are left out would have added."""
+    with precision(100):
+        weights = [ball(Fraction(1 + n % 7, 1200)) for n in range(300)]
+        losses = [ball(Fraction(n * n, 30_000_000)) - 2 for n in range(150)] + [
+            ball(Fraction(n, 9)) for n in range(150)
+        ]
+        merged: list[bool] = []
+        merge = ball_sums._merged
+
+        def watched(*args: Any) -> Any:
+            merged.append(True)
+            return merge(*args)
+
+        monkeypatch.setattr(ball_sums, "_merged", watched)
+        found = gridded_sums(weights, losses, arb(1) / 3, 200, depth)
+        exact = phase_sums(weights, [loss / 3 for loss in losses], 200)
+        assert merged
+        size = float(sum(weights, arb(0)))
+        for a, b in zip(found, exact, strict=True):
+            assert a.overlaps(b)
+            assert float(a.real.rad()) < 30 * math.exp(-depth) * size
+        monkeypatch.setattr(ball_sums, "MANY", 10**9)
+        single = gridded_sums(weights, losses, arb(1) / 3, 200, depth)
+        assert all(a.overlaps(b) for a, b in zip(found, single, strict=True))
+
+
+@pytest.mark.parametrize("depth", [3.0, 20.0, 60.0])
+def test_moments_with_their_remainder(depth: float) -> None:
+    """``sum share e^(d k / r^2)``: the error is covered, and of the size of what was asked; far places are refused."""
+    with precision(150):
+        shares = [ball(Fraction(1 + n % 3, 10)) for n in range(20)]
+        distances = [ball(Fraction(30 + n, 1000)) for n in range(20)]
+        inverse, half = arb("0.2"), 25
+        found = ball_sums._merged(shares, distances, 0.03125, inverse, half, depth)
+        assert found is not None
+        total = sum(shares, arb(0))
+        for k, value in zip(range(-half, half + 1), found, strict=True):
+            exact = sum((share * (d * k * inverse).exp() for share, d in zip(shares, distances, strict=True)), arb(0))
+            assert value.contains(exact.mid())
+            assert value.rad() < 2 * math.exp(-depth) * total
+            if abs(k) == half:
+                assert abs(value.mid() - exact) > 1e-7 * math.exp(-depth) * total
+        assert ball_sums._merged(shares, distances, -0.4, inverse, half, depth) is None
+
+
 def test_short_sums_are_products_of_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways give the same numbers."""
     with precision(100):

@@ -13,20 +13,24 @@ whose term m = 0 is the phase times ``F(s) = (sigma sqrt(2 pi) / D) e^(-sigma^2 
   sigma^2 N (N - 2s) / 2``;
 - the Gaussian is cut w steps from a point b_0; with ``|L - b_0 D| <= c D``, c < 1, what is left out is at most
   ``2 e^(-(w + 1 - c)^2 D^2 / (2 sigma^2)) / (1 - e^(-(w + 1 - c) D^2 / sigma^2))``.
+
+Neighbours in the sum whose places are close together are merged into a few moments before they are spread.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, groupby, repeat
 from operator import add, mul
 
-from flint import acb, arb
+from flint import acb, arb, arb_poly
 
 from hockeystick.numerics.balls import Ball, ComplexBall, phase_sums, spread, upper
 
 FEW = 100_000  # products, and SHORT points, up to which the product of matrices is quicker
 SHORT = 100
+PARTS = 8  # of a cell
+MANY = 12  # places in a part from which on they are merged into moments
 
 
 def weighted_phases(weights: list[Ball], losses: list[Ball], step: Ball, count: int, depth: float) -> list[ComplexBall]:
@@ -44,7 +48,7 @@ def gridded_sums(weights: list[Ball], losses: list[Ball], step: Ball, count: int
     spacing = 2 * arb.pi() / (step * n)
     ratio = arb(math.sqrt(2 * depth / (1 - 2 * (count - 1) / n)) / (2 * math.pi))  # sigma / D: exact, a choice
     half = math.ceil(float(ratio) * math.sqrt(2 * depth) + 0.5)
-    cells, farthest = _spread_out(weights, [loss / spacing for loss in losses], ratio, half, n)
+    cells, farthest = _spread_out(weights, [loss / spacing for loss in losses], ratio, half, n, depth)
     transform = acb.dft(cells)  # of e^(-2 pi i j b / n): the conjugate, the cells being real
     near = half + 1 - farthest
     left_out = arb.pos_inf()
@@ -64,7 +68,7 @@ def gridded_sums(weights: list[Ball], losses: list[Ball], step: Ball, count: int
 
 
 def _spread_out(
-    weights: list[Ball], places: list[Ball], ratio: Ball, half: int, n: int
+    weights: list[Ball], places: list[Ball], ratio: Ball, half: int, n: int, depth: float
 ) -> tuple[list[ComplexBall], Ball]:
     """The grid, wrapped to n cells, and the largest distance of a place from the cell it is spread around.
 
@@ -74,18 +78,59 @@ def _spread_out(
     inverse = 1 / (ratio * ratio)
     table = [(-(inverse * (k * k)) / 2).exp() for k in range(half + 1)]
     farthest = arb(0)
-    for weight, place in zip(weights, places, strict=True):
-        centre = round(float(place.mid()))
-        d = place - centre
-        farthest = farthest.max(upper(abs(d)))
-        share = weight * (-(d * d * inverse) / 2).exp()
-        growth = (d * inverse).exp()
+    for (centre, part), run in groupby(zip(weights, places, strict=True), key=_neighbourhood):
+        members = list(run)
+        distances = [place - centre for _, place in members]
+        for d in distances:
+            farthest = farthest.max(upper(abs(d)))
+        shares = [weight * (-(d * d * inverse) / 2).exp() for (weight, _), d in zip(members, distances, strict=True)]
         at = centre % n + half
-        above = slice(at, at + half + 1)
-        cells[above] = map(add, cells[above], map(mul, table, accumulate(repeat(growth, half), mul, initial=share)))
-        below = slice(at - 1, at - half - 1 if at > half else None, -1)
-        falling = accumulate(repeat(1 / growth, half - 1), mul, initial=share / growth)
-        cells[below] = map(add, cells[below], map(mul, table[1:], falling))
+        above, below = slice(at, at + half + 1), slice(at - 1, at - half - 1 if at > half else None, -1)
+        merged = _merged(shares, distances, (part + 0.5) / PARTS, inverse, half, depth) if len(shares) >= MANY else None
+        if merged:
+            cells[above] = map(add, cells[above], map(mul, table, merged[half:]))
+            cells[below] = map(add, cells[below], map(mul, table[1:], merged[half - 1 :: -1]))
+            continue
+        for d, share in zip(distances, shares, strict=True):
+            growth = (d * inverse).exp()
+            cells[above] = map(add, cells[above], map(mul, table, accumulate(repeat(growth, half), mul, initial=share)))
+            falling = accumulate(repeat(1 / growth, half - 1), mul, initial=share / growth)
+            cells[below] = map(add, cells[below], map(mul, table[1:], falling))
     for i in chain(range(half), range(n + half, n + 2 * half)):
         cells[half + (i - half) % n] += cells[i]
     return [acb(cell) for cell in cells[half : n + half]], upper(farthest)
+
+
+def _neighbourhood(one: tuple[Ball, Ball]) -> tuple[int, int]:
+    """The cell that a place is nearest to, and which part of it."""
+    place = float(one[1].mid())
+    centre = round(place)
+    return centre, math.floor((place - centre) * PARTS)
+
+
+def _merged(
+    shares: list[Ball], distances: list[Ball], middle: float, inverse: Ball, half: int, depth: float
+) -> list[Ball] | None:
+    """``sum share e^(d k / r^2)`` for k from -half to half, by moments about the middle; None if they do not converge.
+
+    With ``x = (d - middle) k / r^2`` and ``|x| <= X < 1``, p terms of ``e^x`` leave out at most ``X^p / p! / (1 - X)``.
+    """
+    offsets = [d - middle for d in distances]
+    size = arb(0)
+    for offset in offsets:
+        size = size.max(upper(abs(offset)))
+    size = upper(size * half * inverse)
+    if not size < 1:
+        return None
+    order, left_out = 0, sum(shares, arb(0)) / (1 - size)
+    smallest = left_out * math.exp(-depth)
+    moments, powers_, factorial = [], shares, 1
+    while order < 2 or not left_out < smallest:
+        moments.append(sum(powers_, arb(0)) / factorial)
+        powers_ = list(map(mul, powers_, offsets))
+        order += 1
+        factorial *= order
+        left_out *= size / order
+    series, around = arb_poly(moments), spread(left_out)
+    growth = (inverse * middle).exp()
+    return [(series(inverse * k) + around) * growth**k for k in range(-half, half + 1)]

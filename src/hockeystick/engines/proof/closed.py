@@ -1,4 +1,4 @@
-"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, and one sampled Gaussian round.
+"""Compositions whose delta(eps) has a closed form: unsampled Gaussians, one sampled Gaussian round, few Laplace rounds.
 
 Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
@@ -9,7 +9,8 @@ Phi is the standard normal distribution, q the rate, x0 the outcome at which the
 - add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -
   Phi(x0 - mu)]``;
 - replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/substitution.py``): ``(1 - q) (1 -
-  e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``.
+  e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``;
+- equal unsampled Laplace rounds: ``laplace_sum.py``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from flint import arb
 
 from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.laplace_sum import MOST_ROUNDS, LaplaceSum
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
@@ -33,7 +35,7 @@ class ClosedForm:
     """delta(eps) by its formula, with as many bits as it takes.
 
     Args:
-        rounds: unsampled Gaussians alone, or one sampled Gaussian round.
+        rounds: what :meth:`applies` to.
     """
 
     name = "closed form"
@@ -42,9 +44,20 @@ class ClosedForm:
         self._formula: Callable[[Ball], Ball]
         if rounds.mu_squared:
             self._formula = lambda epsilon: gaussian(ball(rounds.mu_squared).sqrt(), epsilon)
+        elif rounds.laplace:
+            ((noise, count),) = rounds.laplace.items()
+            self._formula = LaplaceSum(noise, count).delta
         else:
             ((item, _),) = rounds.sampled.items()
             self._formula = lambda epsilon: sampled(item, epsilon)
+
+    @staticmethod
+    def applies(rounds: ExactRounds) -> bool:
+        """Whether the rounds are unsampled Gaussians alone, one sampled Gaussian, or few equal Laplace rounds."""
+        if rounds.kinds != 1:
+            return False
+        few = len(rounds.laplace) == 1 and max(rounds.laplace.values()) <= MOST_ROUNDS
+        return bool(rounds.mu_squared) or list(rounds.sampled.values()) == [1] or few
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """Ends that agree to 64 bits.

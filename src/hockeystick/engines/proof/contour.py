@@ -10,29 +10,36 @@ so that ``S - aliases = delta``, where the aliases are at least 0 and at most
     peak(x) = x^x / (1+x)^(1+x) ,
 
 since delta <= 1 to the left and ``delta(x) <= e^(K(y) - y x) peak(y)`` for every y > 0. The sum is cut at a reach; the
-rest is bounded in ``decay.py``. Tilt, extra tilt and step come from approximations: any choice is sound.
+rest is bounded in ``decay.py``, or the jumps are taken apart (``jumps.py``). Tilt, extra tilt and step come from
+approximations: any choice is sound.
 """
 
 from __future__ import annotations
 
 import math
+from operator import mul
 
 from flint import acb, arb
 
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.proof.decay import Decay
+from hockeystick.engines.proof.decay import Cut, Decay
 from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.jumps import Apart
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
+from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.pairs.renyi import log_peak
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # of the saddle point
+TILTS = (1.0, 0.92, 0.85, 0.78, 0.7, 0.62, 0.55, 0.47, 0.4)  # of the saddle point
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias
-MAX_AMPLIFICATION = 12.0  # log of how much more the modulus may weigh at less tilt
+MAX_AMPLIFICATION = 40.0  # log of how much more the modulus may weigh at less tilt
+DEARER = 30.0  # by so much it takes a line e times as long to be worth it: more depth is more nodes, points and bits
 MAX_POINTS = 400_000
 GUARD_BITS = 44
+LONG = 2000  # points from which on a shorter line is looked for
+SHORTER = 0.5  # what it has to be of the longer one
 MIN_EPSILON = 1e-12  # below which 0 is tried
 
 
@@ -49,6 +56,9 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
     totals = [acb(1)] * count
     for item, power in rounds.sampled.items():
         values = MixtureBalls(item).values(t, step, count, log_tolerance)
+        totals = [total * value**power for total, value in zip(totals, values, strict=True)]
+    for one, power in rounds.sampled_laplace.items():
+        values = SampledLaplaceBalls(one).values(t, step, count, log_tolerance)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
     others: list[tuple[BlackBox | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
     for closed, power in others:
@@ -94,6 +104,7 @@ class BallContour:
         self, rounds: ExactRounds, guide: Guide, saddle: float, epsilon: float, depth: float, tolerance: float
     ) -> None:
         self._rounds, self._guide = rounds, guide
+        self._apart: Apart | None = None
         wanted = depth + math.log(tolerance) - 2.0
         self.t, self.theta, period = self._line(saddle, epsilon, wanted)
         if not (math.isfinite(period) and period > 0):
@@ -101,20 +112,35 @@ class BallContour:
         self.step = 2 * math.pi / (period * 1.02)
         cumulants = guide.cumulants(self.t)
         top = cumulants.k0 - self.t * epsilon
-        cut = Decay(rounds, self.t, wanted - top, cumulants.k2).cut(self.step, MAX_POINTS)
+        cut = self._cut(epsilon, wanted, top, cumulants.k2)
         count = math.ceil(cut.reach / self.step) + 1
         number = rounds.number
         log_inner = wanted - max(top, depth) - math.log(number) - 3.0  # relative remainder of one round's m
         self.bits = GUARD_BITS + math.ceil(-log_inner / math.log(2)) + number.bit_length()
         with precision(self.bits):
             self._rest = cut.rest
-            self._terms = self._sum_terms(count, log_inner)
-            self._slopes = [term * self._at(j) for j, term in enumerate(self._terms)]
+            self._points = [acb(arb(self.t), arb(self.step) * j) for j in range(count)]
+            self._terms = self._sum_terms(log_inner)
             tilted = moments(self._rounds, self.t + self.theta, 1.0, 1, log_inner)[0].real
             self._right = upper(tilted)
 
+    def _cut(self, epsilon: float, wanted: float, top: float, variance: float) -> Cut:
+        """Where the line ends: by the decay of all characteristic functions, or much earlier with jumps taken apart."""
+        try:
+            cut = Decay(self._rounds, self.t, wanted - top, variance).cut(self.step, MAX_POINTS)
+        except NotApplicableError as error:
+            cut, refusal = Cut(math.inf, arb.pos_inf()), error
+        if cut.reach > LONG * self.step:
+            self._apart = Apart.of(self._rounds, self.t, epsilon, wanted)
+        if self._apart and self._apart.reach < min(SHORTER * cut.reach, MAX_POINTS * self.step):
+            return Cut(self._apart.reach, self._apart.rest(self.step))
+        self._apart = None
+        if math.isinf(cut.reach):
+            raise refusal
+        return cut
+
     def _line(self, saddle: float, epsilon: float, wanted: float) -> tuple[float, float, float]:
-        """Tilt, extra tilt and period: the shortest period among a few tilts."""
+        """Tilt, extra tilt and period: a short period among a few tilts."""
         best, least = (math.inf, 0.0), math.inf
         for factor in TILTS:
             t = factor * saddle
@@ -125,8 +151,12 @@ class BallContour:
             left = (1.0 - wanted) / t
             for theta in EXTRA_TILTS:
                 k_right = self._guide.cumulants((1 + theta) * t).k0
-                best = min(best, (max(left, _right(t, theta * t, k_right, epsilon, wanted)), t))
+                period = max(left, _right(t, theta * t, k_right, epsilon, wanted))
+                if math.isfinite(period):
+                    best = min(best, (math.log(period) + (base - least) / DEARER, t))
         t = best[1]
+        if not t:
+            raise NotApplicableError("the aliases of the contour cannot be bounded")
         # the guide's K may be too small where it does not reach: the extra tilt is chosen by values
         number = self._rounds.number
         shortest = (math.inf, 0.0)
@@ -140,26 +170,22 @@ class BallContour:
                     shortest = min(shortest, (_right(t, theta * t, float(k_right.mid()), epsilon, wanted), theta * t))
         return t, shortest[1], max((1.0 - wanted) / t, shortest[0])
 
-    def _at(self, j: int) -> ComplexBall:
-        """The j-th point of the line."""
-        return acb(arb(self.t), arb(self.step) * j)
-
-    def _sum_terms(self, count: int, log_tolerance: float) -> list[ComplexBall]:
+    def _sum_terms(self, log_tolerance: float) -> list[ComplexBall]:
         """``(ds / 2 pi) e^K / (z (1 + z))``, twice for j > 0, where the conjugates are added."""
-        values = moments(self._rounds, self.t, self.step, count, log_tolerance)
-        self._size = upper(values[0].real)
-        share = arb(self.step) / (2 * arb.pi())
-        terms = []
-        for j, value in enumerate(values):
-            z = self._at(j)
-            terms.append(value / (z * (1 + z)) * (share if j == 0 else 2 * share))
-        return terms
+        if self._apart:
+            values, self._size = self._apart.values(self.step, len(self._points), log_tolerance)
+        else:
+            values = moments(self._rounds, self.t, self.step, len(self._points), log_tolerance)
+            self._size = upper(values[0].real)
+        twice = arb(self.step) / arb.pi()
+        terms = [value * twice / (z * (1 + z)) for value, z in zip(values, self._points, strict=True)]
+        return [terms[0] / 2, *terms[1:]]
 
     def _sum(self, epsilon: Ball, weighted: bool = False) -> Ball:
         """The cut sum S, or ``-dS / d eps``."""
         turns = powers(acb(0, -epsilon * arb(self.step)).exp(), len(self._terms))
-        terms = self._slopes if weighted else self._terms
-        total = sum((term * turn for term, turn in zip(terms, turns, strict=True)), acb(0))
+        terms = map(mul, self._terms, self._points) if weighted else self._terms
+        total = sum(map(mul, terms, turns), acb(0))
         return total.real * (-arb(self.t) * epsilon).exp()
 
     def delta(self, epsilon: Ball) -> Enclosure:
@@ -167,7 +193,8 @@ class BallContour:
         with precision(self.bits):
             total = self._sum(epsilon)
             rest = self._rest * self._size * (-arb(self.t) * epsilon).exp()
-            return Enclosure((total - rest - self._aliases(epsilon)).lower(), upper(total + rest))
+            more = self._apart.core(epsilon) if self._apart else arb(0)
+            return Enclosure((total - rest - self._aliases(epsilon)).lower(), upper(total + rest + more))
 
     def _aliases(self, epsilon: Ball) -> Ball:
         t, theta = arb(self.t), arb(self.theta)

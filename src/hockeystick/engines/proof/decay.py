@@ -1,9 +1,9 @@
 """Where the sum on the contour may be cut, and a bound on what is left out.
 
 Every kind of round has an upper bound on ``|m(t + is)| / m(t)`` that holds from s on: sampled Gaussians that of
-``envelope.py``, Laplace noise that of ``laplace.py``, unsampled Gaussians ``e^(-mu^2 s^2 / 2)``, and black boxes 1.
-With rho the product of all of them to their powers, what the sum of step ds leaves out beyond S is at most (``|z (1 +
-z)| >= s^2``, which is increasing)
+``envelope.py``, Laplace noise that of ``laplace.py`` or ``sampled_laplace.py``, unsampled Gaussians ``e^(-mu^2 s^2 /
+2)``, and black boxes 1. With rho the product of all of them to their powers, what the sum of step ds leaves out beyond
+S is at most (``|z (1 + z)| >= s^2``, which is increasing)
 
     e^(K(t) - t eps) rho(S) / pi (ds / S^2 + 1 / S) .
 """
@@ -19,6 +19,7 @@ from hockeystick.engines.proof.envelope import EnvelopeBalls
 from hockeystick.engines.proof.laplace import LaplaceDecay
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
+from hockeystick.engines.proof.sampled_laplace import SampledLaplaceDecay
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, precision, upper
 
@@ -51,7 +52,7 @@ class Decay:
     """
 
     def __init__(self, rounds: ExactRounds, t: float, depth: float, variance: float) -> None:
-        if not (rounds.sampled or rounds.mu_squared or rounds.laplace):
+        if not (rounds.sampled or rounds.mu_squared or rounds.laplace or rounds.sampled_laplace):
             raise NotApplicableError("no round has a characteristic function that falls off")
         self._depth = min(depth, -1.0)
         self._first = START * math.sqrt(-2 * self._depth / max(variance, 1e-300))
@@ -59,7 +60,11 @@ class Decay:
         with precision(self._bits):
             self._mu_squared = ball(rounds.mu_squared)
             self._sampled = [EnvelopeBalls(MixtureBalls(item), t, count) for item, count in rounds.sampled.items()]
-            self._laplace = [(LaplaceDecay(noise, t), count) for noise, count in rounds.laplace.items()]
+            self._laplace: list[tuple[LaplaceDecay | SampledLaplaceDecay, int]] = [
+                (LaplaceDecay(noise, t), count) for noise, count in rounds.laplace.items()
+            ]
+            for item, count in rounds.sampled_laplace.items():
+                self._laplace.append((SampledLaplaceDecay(item, t, count), count))
 
     def _known(self, s: float) -> Ball:
         """Log of the bounds that take no search."""

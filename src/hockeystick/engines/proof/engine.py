@@ -23,9 +23,12 @@ from hockeystick.pairs import Composition
 
 DEFAULT_GAP = 1e-6
 LEAST_TOLERANCE = 1e-30
+NARROW = 0.5
+STEP = 0.1  # in log delta
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
 ATTEMPTS = 6
 SMALLER_TILTS = 12
+ROUGHLY = 0.1  # how well log delta is wanted before it is proved
 TOO_WIDE = "the remainders keep it from the asked gap"
 
 
@@ -57,10 +60,8 @@ class ProofEngine:
 
     def __init__(self, rounds: ExactRounds, composition: Composition) -> None:
         self._rounds, self._composition = rounds, composition
-        kinds = sum(map(bool, (rounds.mu_squared, rounds.sampled, rounds.boxes, rounds.laplace)))
-        single = list(rounds.sampled.values()) == [1]
-        self._closed = kinds == 1 and (bool(rounds.mu_squared) or single)
-        self._atoms = kinds == 1 and bool(rounds.boxes)
+        self._closed = ClosedForm.applies(rounds)
+        self._atoms = rounds.kinds == 1 and bool(rounds.boxes)
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
@@ -119,8 +120,9 @@ class ProofEngine:
         guide = Guide(self._composition, log_target - 50.0)
         guess = self._guess(guide, log_target, gap)
         tilt = self._believed(guide, guide.saddle(guess))
+        steep = self._steepness(guide, log_target, gap, guess, tilt)
         for attempt in range(ATTEMPTS):
-            tolerance = max(min(0.1 * gap * guess * tilt, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
+            tolerance = max(min(0.1 * gap * guess * steep, 1e-2), LEAST_TOLERANCE) if guess > 0 else 1e-4
             contour = BallContour(self._rounds, guide, tilt, guess, log_target, tolerance)
             root, slope = contour.solve(target.lower, guess)
             ends = epsilon_around(contour, target, root, slope)
@@ -128,7 +130,15 @@ class ProofEngine:
             if found.limited is None or root == guess == 0.0 or attempt == ATTEMPTS - 1:
                 break
             guess, tilt = root, self._believed(guide, guide.saddle(root))
+            steep = tilt
         return found
+
+    def _steepness(self, guide: Guide, log_target: float, gap: float, guess: float, tilt: float) -> float:
+        """About ``-d log delta / d eps``: the tilt, or where epsilon is far below its inverse a difference quotient."""
+        if not guess * tilt < NARROW:
+            return tilt
+        apart = guess - self._guess(guide, log_target + STEP, gap)
+        return max(tilt, 0.5 * STEP / apart) if apart > 0.01 * guess else tilt
 
     def _believed(self, guide: Guide, tilt: float) -> float:
         """The tilt, or where the guide misses most of K(t) there (rare samples far out) about the largest it sees."""
@@ -168,7 +178,9 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
-        tilt = tilt if self._atoms else self._believed(guide, tilt)
+        if not self._atoms:
+            tilt = self._believed(guide, tilt)
+            depth = self._depth(at, depth)
         for attempt in range(ATTEMPTS):
             way: AtomSum | BallContour
             if self._atoms:
@@ -184,6 +196,14 @@ class ProofEngine:
                 deeper = depth - 20.0  # the truth may be far below the bound
             depth = deeper - 0.1 if math.isfinite(deeper) else depth - 20.0
         return found
+
+    def _depth(self, epsilon: float, depth: float) -> float:
+        """The floating-point contour's log delta, or where it does not apply what the saddle point says."""
+        try:
+            found = ContourEngine(self._composition).at(epsilon, ROUGHLY)[0].estimate
+        except NotApplicableError:
+            return depth
+        return found - ROUGHLY if math.isfinite(found) else depth
 
     def _delta(self, ends: Enclosure, gap: float, name: str) -> ProvedDelta:
         narrow = ends.upper - ends.lower <= arb(gap) * ends.upper

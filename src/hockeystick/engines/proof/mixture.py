@@ -14,42 +14,38 @@ Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imag
   every x, g being increasing: the last factor may be replaced by ``[g(x) / (1 - q)]^t / Phi(x)``.
 - range: the nodes left out weigh at most the integrals of decreasing bounds of the modulus. Below ``low <= 0``, g <= 1
   and ``g(-x)^(-t), g^(-t) <= (1-q)^(-t)``: at most ``r Phi(low)``, r = 1 for remove and ``(1-q)^(-t)`` otherwise. Above
-  ``high >= 0``: for add Phi(-high); else, as ``(A + B)^(1+t) <= 2^t (A^(1+t) + B^(1+t))``, at most ``2^t r [Phi(-high)
-  + q^(1+t) e^(t (1+t) mu^2/2) Phi((1+t) mu - high)]``, decreasing from (1+t) mu on.
+  ``high`` for add: ``-log(phi g^(-t))`` is convex, as u is, with the slope ``l = high + t u'(high)``; for l > 0 at most
+  ``phi(high) g(high)^(-t) / l``, and ``g(high)^(-t) Phi(-high)``, g being increasing. Above ``high >= 0`` otherwise, as
+  ``(A + B)^(1+t) <= 2^t (A^(1+t) + B^(1+t))``, at most ``2^t r [Phi(-high) + q^(1+t) e^(t (1+t) mu^2/2) Phi((1+t) mu -
+  high)]``, decreasing from (1+t) mu on.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from flint import acb, arb
 
 from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.rounds import SampledGaussian
+from hockeystick.engines.proof.strip import AddedStrip, Grid
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
 
 MAX_NODES = 400_000  # of a line
+MANY_NODES = 300  # above which better nodes are looked for
 STRIPS = 80  # half-widths that are tried
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Where the trapezoid rule has its nodes: ``low + dx n`` up to ``high``; ``strip`` is h."""
+class Core(NamedTuple):
+    """A law's core: outcomes x are in it with the probability ``Phi((centre - x) / width)``."""
 
-    low: float
-    high: float
-    dx: float
-    strip: float
-
-    @property
-    def count(self) -> int:
-        """Number of nodes."""
-        return math.ceil((self.high - self.low) / self.dx) + 1
+    centre: float
+    width: float
 
 
 class MixtureBalls:
@@ -87,12 +83,15 @@ class MixtureBalls:
         """L = u, -u or u - v."""
         return -u if self.item.direction is Direction.ADD else u - v
 
-    def grid(self, t: float, reach: float, log_tolerance: float) -> Grid:
-        """Nodes whose remainders relative to m(t) should stay below a tolerance for ``|s| <= reach``; any are sound."""
+    def grid(self, t: float, reach: float, log_tolerance: float, width: float = math.inf) -> Grid:
+        """Nodes whose remainders relative to m(t) should stay below a tolerance for ``|s| <= reach``; any are sound.
+
+        Those of a core of this width, too.
+        """
         mu, q = float(self.item.mu), float(self.item.rate)
         depth = 3.0 - log_tolerance
         h = np.linspace(0.02, 1.0, STRIPS) * min(0.97 * math.pi / mu, 2 * math.sqrt(2 * depth))
-        strip = 0.5 * np.square(h) + self.turns * reach * mu * h
+        strip = 0.5 * np.square(h) * (1 + width**-2) + self.turns * reach * mu * h
         if self.falls:
             dip = -t * np.log(np.cos(0.5 * mu * h))
             cap = self._dip_cap(t)[1] if not self.rises else math.inf
@@ -106,7 +105,10 @@ class MixtureBalls:
             lifted = t * math.log(2) + ratio + (1 + t) * math.log(q) + 0.5 * t * (1 + t) * mu * mu
             high = math.sqrt(2 * (depth + t * math.log(2) + ratio))
             high = max(high, (1 + t) * mu + math.sqrt(2 * max(depth + lifted, 0.0)))
-        return Grid(low, high, float(dx[best]), float(h[best]))
+        grid = Grid(low, high, float(dx[best]), float(h[best]))
+        if self.rises or grid.count <= MANY_NODES:
+            return grid
+        return min(grid, AddedStrip(self.item, t).grid(reach, depth), key=lambda one: one.count)
 
     def step_remainder(self, t: float, grid: Grid) -> tuple[Ball, Ball]:
         """``(c0, c1)``: the infinite sum at t + is errs by at most ``c0 e^(c1 |s|) m(t)``."""
@@ -141,17 +143,27 @@ class MixtureBalls:
         """Bound on the modulus of what lies below ``low`` and above ``high``, for all s; infinite if none is known."""
         mu, q = ball(self.item.mu), ball(self.item.rate)
         at = arb(t)
-        if not (low <= 0 and high >= 0 and t >= 0):
+        if not (low <= 0 and t >= 0 and (high >= 0 or not self.rises)):
             return arb.pos_inf()
         ratio = (-at * (1 - q).log()).exp() if self.falls else arb(1)
         below = ratio * normal_tail(-low)
         if not self.rises:
-            return upper(below + normal_tail(high))
+            return upper(below + self._added_above(at, high))
         centre = (1 + at) * mu
         if not centre <= high:
             return arb.pos_inf()
         lifted = ((1 + at) * q.log() + at * (1 + at) * mu * mu / 2).exp() * normal_tail(high - centre)
         return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(high) + lifted))
+
+    def _added_above(self, t: Ball, high: Ball) -> Ball:
+        """What lies above ``high`` for add."""
+        mu, q = ball(self.item.mu), ball(self.item.rate)
+        odds = q / (1 - q) * (mu * high - mu * mu / 2).exp()
+        falls = high + t * mu * odds / (1 + odds)
+        if not falls > 0:
+            return arb.pos_inf()
+        density = (-high * high / 2).exp() / (2 * arb.pi()).sqrt()
+        return ((1 - q) * (1 + odds)) ** -t * normal_tail(high).min(density / falls)
 
     def values(self, t: float, step: float, count: int, log_tolerance: float) -> list[ComplexBall]:
         """``m(t + i j step)`` for j < count, remainders included: entry 0 is real.
@@ -159,22 +171,48 @@ class MixtureBalls:
         Raises:
             NotApplicableError: it would take too long.
         """
-        grid = self.grid(t, step * (count - 1), log_tolerance)
+        return next(self._parts(t, step, count, log_tolerance, None))
+
+    def apart(
+        self, t: float, step: float, count: int, log_tolerance: float, core: Core
+    ) -> tuple[list[ComplexBall], list[ComplexBall]]:
+        """m as :meth:`values` gives it, and C, what of it is in the core (``jumps.py``; for remove)."""
+        whole, inner = self._parts(t, step, count, log_tolerance, core)
+        return whole, inner
+
+    def _parts(
+        self, t: float, step: float, count: int, log_tolerance: float, core: Core | None
+    ) -> Iterator[list[ComplexBall]]:
+        """m, and C where there is a core."""
+        grid = self.grid(t, step * (count - 1), log_tolerance, core.width if core else math.inf)
         if grid.count > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
         sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)
-        c0, c1 = self.step_remainder(t, grid)
         outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
+        errors = self._step_errors(t, grid, step, count, sums[0].real + outside)
+        yield _around(sums, errors, outside)
+        if core:
+            centre, width = (arb(part) for part in core)
+            nodes = (arb(grid.low) + arb(grid.dx) * n for n in range(grid.count))
+            inner = [weight * normal_tail((x - centre) / width) for weight, x in zip(weights, nodes, strict=True)]
+            sums = weighted_phases(inner, losses, arb(step), count, 6.0 - log_tolerance)
+            growth = (arb(grid.strip) ** 2 / (2 * width * width)).exp()
+            yield _around(sums, [growth * error for error in errors], outside)
+
+    def _step_errors(self, t: float, grid: Grid, step: float, count: int, total: Ball) -> list[Ball]:
+        """Bounds on the errors of the infinite sums; ``total`` is the sum at t and what is outside.
+
+        Raises:
+            NotApplicableError: there are none.
+        """
+        if grid.top is not None:
+            return [AddedStrip(self.item, t).remainder(grid, step * (count - 1))] * count
+        c0, c1 = self.step_remainder(t, grid)
         if not c0 < 1:
             raise NotApplicableError("the step of the quadrature is too wide")
-        size = upper((sums[0].real + outside) / (1 - c0))  # m(t) (1 - c0) <= sum + what is outside
-        out = []
-        for j, value in enumerate(sums):
-            error = c0 * (c1 * arb(step) * j).exp() * size + outside
-            around = spread(error)
-            out.append(acb(value.real + around, value.imag + around if j else 0))
-        return out
+        size = upper(total / (1 - c0))  # m(t) (1 - c0) <= sum + what is outside
+        return [c0 * (c1 * arb(step) * j).exp() * size for j in range(count)]
 
     def _nodes(self, t: float, grid: Grid) -> tuple[list[Ball], list[Ball]]:
         """``dx phi e^(a u + b v)`` and L at the nodes."""
@@ -187,3 +225,12 @@ class MixtureBalls:
             weights.append(scale * (a * u + b * v - x * x / 2).exp())
             losses.append(self.loss(u, v))
         return weights, losses
+
+
+def _around(sums: list[ComplexBall], errors: list[Ball], outside: Ball) -> list[ComplexBall]:
+    """The sums with their remainders; entry 0 is real."""
+    out = []
+    for j, (value, error) in enumerate(zip(sums, errors, strict=True)):
+        around = spread(error + outside)
+        out.append(acb(value.real + around, value.imag + around if j else 0))
+    return out

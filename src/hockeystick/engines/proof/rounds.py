@@ -97,6 +97,22 @@ class LaplaceNoise:
         return out
 
 
+@dataclass(frozen=True, slots=True)
+class SampledLaplace:
+    """Poisson-sampled Laplace noise at theta = distance / scale and 0 < rate < 1, a record removed or added."""
+
+    theta: Fraction
+    rate: Fraction
+    direction: Direction
+
+    def supremum(self) -> Ball:
+        """The largest loss: ``log(1 - q + q e^theta)``, or ``-log(1 - q + q e^-theta)`` where it is added."""
+        q, theta = ball(self.rate), ball(self.theta)
+        if self.direction is Direction.ADD:
+            return -(1 - q + q * (-theta).exp()).log()
+        return (1 - q + q * theta.exp()).log()
+
+
 @dataclass
 class ExactRounds:
     """The distinct rounds of one direction, with counts; unsampled Gaussians are one, as mu^2 adds up.
@@ -109,6 +125,7 @@ class ExactRounds:
     sampled: dict[SampledGaussian, int] = field(default_factory=dict)
     boxes: dict[BlackBox, int] = field(default_factory=dict)
     laplace: dict[LaplaceNoise, int] = field(default_factory=dict)
+    sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, direction: Direction) -> ExactRounds:
@@ -135,7 +152,17 @@ class ExactRounds:
     @property
     def empty(self) -> bool:
         """Whether there is no round at all."""
-        return not (self.mu_squared or self.sampled or self.boxes or self.laplace)
+        return not (self.mu_squared or any(self._kinds))
+
+    @property
+    def _kinds(self) -> tuple[dict[Any, int], ...]:
+        """All rounds but unsampled Gaussians."""
+        return self.sampled, self.boxes, self.laplace, self.sampled_laplace
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds of rounds there are."""
+        return bool(self.mu_squared) + sum(map(bool, self._kinds))
 
     def finite_mass(self) -> Ball:
         """``P(no round has infinite loss)``."""
@@ -147,7 +174,7 @@ class ExactRounds:
     @property
     def number(self) -> int:
         """How many rounds there are, an unsampled Gaussian added."""
-        return 1 + sum(sum(kind.values()) for kind in (self.sampled, self.boxes, self.laplace))
+        return 1 + sum(sum(kind.values()) for kind in self._kinds)
 
     @property
     def exact_infinite_mass(self) -> Fraction | None:
@@ -165,7 +192,7 @@ class ExactRounds:
     @property
     def rational_supremum(self) -> Fraction | None:
         """The largest finite loss, where it is a rational number."""
-        if not self.bounded or self.sampled or any(box.rate != 1 for box in self.boxes):
+        if not self.bounded or self.sampled or self.sampled_laplace or any(box.rate != 1 for box in self.boxes):
             return None
         boxes = sum((count * box.epsilon for box, count in self.boxes.items()), Fraction(0))
         return boxes + sum((count * item.theta for item, count in self.laplace.items()), Fraction(0))
@@ -183,6 +210,8 @@ class ExactRounds:
             out += count * top
         for noise, count in self.laplace.items():
             out += count * ball(noise.theta)
+        for sampled, count in self.sampled_laplace.items():
+            out += count * sampled.supremum()
         return out
 
 
@@ -200,7 +229,9 @@ def _gaussian(rounds: ExactRounds, mechanism: Gaussian, rate: Fraction, directio
 
 def _laplace(rounds: ExactRounds, mechanism: Laplace, rate: Fraction, direction: Direction, count: int) -> None:
     if rate != 1:
-        raise UnsupportedError("no proof is implemented for Poisson-sampled Laplace noise; ask without proof")
+        theta = 1 / written(mechanism.scale)
+        _add(rounds.sampled_laplace, SampledLaplace(theta, rate, direction), count)
+        return
     distance = written(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
     _add(rounds.laplace, LaplaceNoise(distance / written(mechanism.scale)), count)
 
