@@ -25,6 +25,7 @@ from hockeystick.plan import Plan
 
 T = TypeVar("T")
 
+SPARE = 1e-12  # relative: pays for the roundings of a short sum
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
@@ -134,10 +135,9 @@ def _stays_below(composition: Composition, best: Interval, epsilon: float, log_d
     """
     if composition.infinite_mass:
         return False
-    if math.fsum(count * pair.loss_range[1] for pair, count in composition.rounds) <= epsilon:  # to a few roundings
-        largest = composition.largest_loss
-        if largest is not None and largest[1] <= epsilon:
-            return True
+    largest = math.fsum(count * (pair.loss_range[1] + pair.supremum_error) for pair, count in composition.rounds)
+    if largest * (1 + SPARE) <= epsilon:
+        return True
     if best.tilt is None:
         return False
     before = math.inf
