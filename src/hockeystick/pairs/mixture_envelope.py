@@ -224,14 +224,14 @@ class MixtureEnvelope:
         """
         law = self._law
         ca, cb = law.kind.coefficients(self._t)
-        log_size, angle = _turned(self._rising, law.mu * y)
+        log_size, angle, bend = _turned(self._rising, law.mu * y)
         fall = edges[:, None] * angle
         rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
-        size = 0.5 * np.square(y) + abs(ca) * _bends(self._rising, law.mu * y) + fall
+        size = 0.5 * np.square(y) + abs(ca) * bend + fall
         if cb:
-            log_size, angle = _turned(self._falling, law.mu * y)
+            log_size, angle, bend = _turned(self._falling, law.mu * y)
             rest = rest + cb * log_size
-            size = size + abs(cb) * _bends(self._falling, law.mu * y) + edges[:, None] * angle
+            size = size + abs(cb) * bend + edges[:, None] * angle
             fall = fall + edges[:, None] * angle
         psi = np.minimum(rest - fall, 300.0)
         moved = np.expm1(psi)
@@ -253,19 +253,13 @@ class MixtureEnvelope:
         return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
 
 
-def _turned(r: Array, angle: Array) -> tuple[Array, Array]:
-    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi)."""
-    half = np.sin(0.5 * angle)
-    log_size = 0.5 * np.log1p(-4 * r * (1 - r) * np.square(half))
-    return log_size, np.arctan2(r * np.sin(angle), 1 - 2 * r * np.square(half))
+def _turned(r: Array, angle: Array) -> tuple[Array, Array, Array]:
+    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi); and how the log bends.
 
-
-def _bends(r: Array, angle: Array) -> Array:
-    """What a relative error of r, or of the angle, moves the log of :func:`_turned` by; not below that log's size.
-
-    With ``h = sin^2(angle/2)``: ``d log / d log r = -2 r (1 - 2r) h / (1 - 4 r (1-r) h)``. Near r = 1 it is far more
-    than the log, as 1 - r cancels.
+    That is what a relative error of r moves the log by, and not below its size. With ``h = sin^2(angle/2)``:
+    ``d log / d log r = -2 r (1 - 2r) h / (1 - 4 r (1-r) h)``. Near r = 1 it is far more than the log, as 1 - r cancels.
     """
-    half = np.square(np.sin(0.5 * angle))
-    out: Array = 2 * r * half / (1 - 4 * r * (1 - r) * half)
-    return out
+    height = np.square(np.sin(0.5 * angle))
+    twice = 2 * r * height
+    lost = 2 * (1 - r) * twice
+    return 0.5 * np.log1p(-lost), np.arctan2(r * np.sin(angle), 1 - twice), twice / (1 - lost)
