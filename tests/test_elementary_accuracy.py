@@ -231,5 +231,6 @@ def test_exponentials_rounded_outward_keep_their_side() -> None:
         for x in map(float, arguments):
             truth = flint.arb(x).exp()
             assert flint.arb(exp_below(x)) <= truth <= flint.arb(exp_above(x)), x
+            assert exp_below(x) >= 0, x
     assert exp_above(-1000.0) == TINY
     assert (exp_above(-math.inf), exp_below(-math.inf)) == (0.0, 0.0)

@@ -12,7 +12,8 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.laplace_transform import LaplaceTransform
-from hockeystick.pairs.mixture_law import log_tail
+from hockeystick.pairs.mixture_envelope import _turned
+from hockeystick.pairs.mixture_law import log_density, log_tail
 from hockeystick.pairs.mixture_line import MixtureLine
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, Transform
@@ -186,6 +187,34 @@ def test_envelope_far_up_the_line(mu: float, rate: float, t: float, kind: Kind) 
         true = math.log(abs((weight * np.exp(1j * s * loss)).sum()) / total)
         assert true <= bound * (1 - 1e-9) + 1e-13
         assert bound <= 0.75 * true
+
+
+@pytest.mark.parametrize(("mu", "rate", "t"), [(1.0, 0.01, 1000.0), (3.0, 1e-6, 3e4), (1.0, 0.3, 1000.0)])
+def test_envelope_charges_the_nodes_it_passes_over(mu: float, rate: float, t: float) -> None:
+    """Where g^-t is next to nothing |g|^-t off the line may be far more: not less than the sum, nor of no use."""
+    law = MixtureTransform(mu, rate, Kind.ADD)
+    envelope = law.envelope(t, 1000)
+    low, high = law.range_for(t, 0.0, 1e-20)
+    x = np.arange(low, high, envelope._dx)
+    u = np.log1p(rate * np.expm1(mu * x - mu**2 / 2))
+    off = np.log(np.abs(1 + rate * np.expm1(mu * (x + 1j * envelope._far) - mu**2 / 2)))
+    log_weight = log_density(x) - t * u
+    log_total = math.log(np.exp(log_weight).sum())
+    kept = log_weight - log_total > math.log(1e-40)
+    moved = log_density(x) + 0.5 * envelope._far**2 - t * off - log_total
+    assert 0 < np.exp(moved[~kept]).sum() <= envelope._left_out < 1e-12
+
+
+def test_what_a_relative_error_of_the_slope_does() -> None:
+    """Near 1 too, where 1 - r cancels."""
+    r = np.concatenate([np.geomspace(1e-12, 0.5, 30), 1 - np.geomspace(0.5, 1e-12, 30)])[:, None]
+    angle = np.linspace(0.01, 2.5, 40)
+    relative = 1e-5
+    log_size, _, size = _turned(r, angle)
+    change = np.abs(_turned(r * (1 - relative), angle)[0] - log_size)
+    assert (change <= 1.001 * relative * size + 1e-15).all()
+    assert (np.abs(log_size) <= size * (1 + 1e-12)).all()
+    assert (change[r[:, 0] > 0.999] > 0.5 * relative * np.abs(size[r[:, 0] > 0.999])).any()
 
 
 def deviation(law: MixtureTransform, t: float) -> float:

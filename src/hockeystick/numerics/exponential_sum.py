@@ -19,7 +19,8 @@ Rounding of the second way: every entry of a transform errs by at most e times t
 (``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by the additions that one
 of its BLOCK and the number of blocks in its cell, or FOLD for each layer of a sum (the 1-norm after r
 products is that of the moments or more). Terms are added up from the last, a few at a time, so that the term r meets
-at most r + 8 roundings. ``s |L|`` times a few units is added for the phases, which the rounding of D moves too.
+at most r + 8 roundings, and two for each time that the sum so far, at most twice the 1-norm, is added to. ``s |L|``
+times a few units is added for the phases, which the rounding of D moves too.
 """
 
 from __future__ import annotations
@@ -112,6 +113,7 @@ def by_transforms(
     outer, outer_offset = weight[outside], offset[outside]
     inner, inner_offset = weight[~outside], offset[~outside]
     rows = min(ROWS, max(1, CHUNK // max(n, len(loss))))
+    chunks = -(-TERMS // rows)
     arc = math.pi / n * np.arange(count, dtype=np.float64)
     size = np.ones((1, count))  # arc^r / r!
     values = np.full(count, -math.fsum(outer.tolist()), dtype=np.complex128)
@@ -125,7 +127,7 @@ def by_transforms(
         inner_sums, layers = layered_sum(inner_powers)
         if not done:
             inner_sums[0] = 0.0  # the -1
-        units = UNIT_ROUNDOFF * (9 * r + 12)
+        units = UNIT_ROUNDOFF * (9 * r + 12 + 2 * chunks)
         outer_error = (level + units) * np.abs(outer_powers).sum(axis=1)
         inner_error = (FOLD * layers * UNIT_ROUNDOFF + units) * np.abs(inner_powers).sum(axis=1) * (r > 0)
         terms = inner_sums[:, None] + np.conj(rfft(moments(outer_powers))[:, :count])

@@ -46,4 +46,4 @@ def exp_above(x: float) -> float:
 def exp_below(x: float) -> float:
     """A double not above ``e^x``, and not below 0."""
     value = math.exp(x)
-    return next_down(value, 2) if value > 0 else 0.0
+    return max(next_down(value, 2), 0.0)

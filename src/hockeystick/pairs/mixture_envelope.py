@@ -52,7 +52,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.mixture_law import LOG_LARGEST, Kind, MixtureLaw, log_density
+from hockeystick.pairs.mixture_law import Kind, MixtureLaw, log_density
 from hockeystick.pairs.poisson import mixed_slope
 
 Array = npt.NDArray[np.float64]
@@ -127,26 +127,33 @@ class MixtureEnvelope:
         self._log_total = top + math.log(total)
         keep = weight > 1e-40 * total
         self._weight = weight[keep] / total
-        left_out = float(weight[~keep].sum()) / total
-        # e^psi - 1 <= 1.5 e^(Y^2/2) (and the dip of |g|^-t) at what is not kept
+        towards = mu * (x - 0.5 * mu)
+        rising, falling = mixed_slope(towards, nodes.u, law.rate), np.zeros_like(x)
+        if law.kind is Kind.REPLACE:
+            falling = mixed_slope(mu * (-x - 0.5 * mu), nodes.v, law.rate)
+        self._rising, self._falling = rising[keep], falling[keep]
         tallest = self._tallest
-        self._left_out = (
-            2 * left_out * math.exp(min(0.5 * tallest**2 + float(law.log_dip(tallest, self._t)), LOG_LARGEST))
-        )
+        self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
         self._beyond = math.exp(
             min(law.log_beyond(self._t, self._low, float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1
         )
-        x = x[keep]
         self._care = nodes.care[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
-        towards = mu * (x - 0.5 * mu)
-        self._rising = mixed_slope(towards, nodes.u[keep], law.rate)
-        self._scale = 64 + 16 * (np.abs(towards) + mu * mu + abs(math.log(law.rate)))
+        self._scale = 64 + 16 * (np.abs(towards[keep]) + mu * mu + abs(math.log(law.rate)))
         if law.kind is Kind.REPLACE:
-            self._falling = mixed_slope(mu * (-x - 0.5 * mu), nodes.v[keep], law.rate)
-            self._scale = self._scale + 16 * mu * np.abs(x)
-        else:
-            self._falling = np.zeros_like(x)
+            self._scale = self._scale + 16 * mu * np.abs(x[keep])
+
+    def _passed_over(self, log_weight: Array, rising: Array, falling: Array) -> float:
+        """At least the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
+
+        At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
+        integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
+        """
+        ca, cb = self._law.kind.coefficients(self._t)
+        angle = np.full_like(rising, self._law.mu * self._tallest)
+        log_gain = min(ca, 0.0) * _turned(rising, angle)[0] + min(cb, 0.0) * _turned(falling, angle)[0]
+        log_total = log_weight + log_gain + 0.5 * self._tallest**2
+        return 2 * float(np.exp(np.minimum(log_total, 300.0)).sum())
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
         """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
@@ -217,14 +224,14 @@ class MixtureEnvelope:
         """
         law = self._law
         ca, cb = law.kind.coefficients(self._t)
-        log_size, angle = _turned(self._rising, law.mu * y)
+        log_size, angle, bend = _turned(self._rising, law.mu * y)
         fall = edges[:, None] * angle
         rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
-        size = 0.5 * np.square(y) + np.abs(ca * log_size) + fall
+        size = 0.5 * np.square(y) + abs(ca) * bend + fall
         if cb:
-            log_size, angle = _turned(self._falling, law.mu * y)
+            log_size, angle, bend = _turned(self._falling, law.mu * y)
             rest = rest + cb * log_size
-            size = size + np.abs(cb * log_size) + edges[:, None] * angle
+            size = size + abs(cb) * bend + edges[:, None] * angle
             fall = fall + edges[:, None] * angle
         psi = np.minimum(rest - fall, 300.0)
         moved = np.expm1(psi)
@@ -246,8 +253,13 @@ class MixtureEnvelope:
         return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
 
 
-def _turned(r: Array, angle: Array) -> tuple[Array, Array]:
-    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi)."""
-    half = np.sin(0.5 * angle)
-    log_size = 0.5 * np.log1p(-4 * r * (1 - r) * np.square(half))
-    return log_size, np.arctan2(r * np.sin(angle), 1 - 2 * r * np.square(half))
+def _turned(r: Array, angle: Array) -> tuple[Array, Array, Array]:
+    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi); and how the log bends.
+
+    That is what a relative error of r moves the log by, and not below its size. With ``h = sin^2(angle/2)``:
+    ``d log / d log r = -2 r (1 - 2r) h / (1 - 4 r (1-r) h)``. Near r = 1 it is far more than the log, as 1 - r cancels.
+    """
+    height = np.square(np.sin(0.5 * angle))
+    twice = 2 * r * height
+    lost = 2 * (1 - r) * twice
+    return 0.5 * np.log1p(-lost), np.arctan2(r * np.sin(angle), 1 - twice), twice / (1 - lost)

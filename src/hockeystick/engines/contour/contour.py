@@ -90,8 +90,8 @@ class Contour:
         log_right = self._k_right - tilted * epsilon + log_peak(tilted) - _log_expm1(theta * self.path.period)
         alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
         high, low = value + error + tail, value - error - tail - alias
-        upper = math.log(high) + scale + slip if high > 0 else math.inf
-        lower = math.log(low) + scale - slip if low > 0 else -math.inf
+        upper = _log(high, 1) + scale + slip if high > 0 else math.inf
+        lower = _log(low, -1) + scale - slip if low > 0 else -math.inf
         upper = min(upper, 0.0)
         middle = math.log(value) + scale if value > 0 else lower
         return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
@@ -156,3 +156,9 @@ class Contour:
 def _log_expm1(x: float) -> float:
     """``log(e^x - 1)``."""
     return x + math.log(-math.expm1(-x))
+
+
+def _log(x: float, sign: int) -> float:
+    """``log x`` moved up or down by its rounding and that of a sum with it."""
+    out = math.log(x)
+    return out + sign * 4 * UNIT_ROUNDOFF * abs(out)

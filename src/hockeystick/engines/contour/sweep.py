@@ -67,8 +67,9 @@ class Terms:
         alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
         high, low = value + error + tail, value - error - tail - alias
         with np.errstate(divide="ignore", invalid="ignore"):
-            upper = np.where(high > 0, np.log(high) + scale + slip, np.inf)
-            lower = np.where(low > 0, np.log(low) + scale - slip, -np.inf)
+            log_high, log_low = np.log(high), np.log(low)
+            upper = np.where(high > 0, log_high + scale + slip + 4 * UNIT_ROUNDOFF * np.abs(log_high), np.inf)
+            lower = np.where(low > 0, log_low + scale - slip - 4 * UNIT_ROUNDOFF * np.abs(log_low), -np.inf)
             middle = np.where(value > 0, np.log(value) + scale, lower)
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
