@@ -45,7 +45,7 @@ HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
-KEPT_PATHS, KEPT_KINDS = 16, 8  # first paths that are kept, and the most kinds of rounds on one of them
+KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds on one of them
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
