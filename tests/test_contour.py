@@ -12,9 +12,11 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 import oracle
+from hockeystick.engines.contour import engine as contour_engine
+from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.path import upper
+from hockeystick.engines.contour.path import Aim, Path, upper
 from hockeystick.engines.guide import Guide
 from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
@@ -150,6 +152,64 @@ def test_epsilon_against_the_oracle(given: dict[str, Any], delta: str) -> None:
     with mpmath.workdps(30):
         assert oracle.delta(given, mpf(bound.upper), digits=9) <= mpf(delta) * (1 + mpf("1e-8"))
         assert oracle.delta(given, mpf(bound.lower), digits=9) >= mpf(delta) * (1 - mpf("1e-8"))
+
+
+@pytest.mark.parametrize(
+    ("given", "delta"),
+    [
+        # the guide's nodes do not see the hump that takes over at a larger tilt
+        (plan(sampled(2.0, 0.01, 1023)), 1e-5),
+        (plan(sampled(4.0, 0.01, 1023)), 1e-20),
+        (plan(sampled(4.0, 1e-4, 255)), 1e-9),
+        # close to the tilt at which it takes over
+        (plan(sampled(0.79, 6e-6, 172_183)), 4.7e-79),
+        (plan(sampled(0.58, 8e-5, 4), adjacency="replace-one"), 3.2e-64),
+        (plan(sampled(0.61, 1.3e-4, 6747), adjacency="replace-one"), 8.9e-55),
+        # steep: a few per cent more rounds are far off
+        (plan(sampled(0.4, 0.02, 511), adjacency="add"), 2.4e-82),
+    ],
+)
+def test_where_a_contour_is_hard_to_lay(given: dict[str, Any], delta: float) -> None:
+    bound = hs.Plan.from_dict(given).epsilon(delta, accountant="contour")
+    assert bound.upper - bound.lower <= GAP * bound.upper
+    grid = hs.Plan.from_dict(given).epsilon(delta, accountant="grid", gap=1e-2)
+    assert max(bound.lower, grid.lower) <= min(bound.upper, grid.upper)
+
+
+def test_a_path_is_as_short_as_its_law_allows() -> None:
+    """With the extra tilt at which the guide is blind the period, and the path, were hundreds of times as long."""
+    engine = ContourEngine(Composition([(PoissonRemovePair(GaussianPair(0.5), 0.01), 1023)]))
+    assert len(engine._first(math.log(1e-5), GAP).path.s) < 30
+
+
+@pytest.mark.parametrize("count", [700, 960, 1000, 1023, 1400])
+def test_a_path_serves_other_counts(count: int) -> None:
+    """What it gives is certified for the counts that are composed, wherever it was laid, and narrow near those."""
+    pair, laid, epsilon = PoissonRemovePair(GaussianPair(1.0), 0.01), 960, 2.0
+    composition = Composition([(pair, laid)])
+    transforms: list[tuple[Transform, int]] = [(MixtureTransform(1.0, 0.01, Kind.REMOVE), laid)]
+    guide = Guide(composition, -60.0)
+    aim = Aim(guide, guide.saddle(epsilon), math.inf, epsilon, guide.log_delta(epsilon))
+    found = Contour(Path(transforms, aim, 1e-7), [count]).log_delta(epsilon)
+    exact = ContourEngine(Composition([(pair, count)])).log_delta(epsilon, 1e-9)
+    assert found.lower <= exact.upper
+    assert exact.lower <= found.upper
+    assert found.upper - found.lower <= (1e-6 if 900 < count < 1100 else 0.1)
+
+
+def test_answers_do_not_depend_on_what_is_kept() -> None:
+    def asked(count: int) -> tuple[float, float]:
+        bound = hs.Plan.from_dict(plan(sampled(1.0, 0.01, count), adjacency="add-or-remove")).epsilon(1e-6)
+        return bound.lower, bound.upper
+
+    counts = [1000, 1010, 990, 1023]
+    kept = [asked(count) for count in counts]
+    assert contour_engine._first_path.cache_info().hits
+    again = []
+    for count in reversed(counts):
+        contour_engine._first_path.cache_clear()
+        again.append(asked(count))
+    assert kept == again[::-1]
 
 
 def test_many_laplace_rounds_are_nearly_gaussian() -> None:

@@ -221,9 +221,10 @@ class Guide:
 
 def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array]:
     """Losses and log-masses that stand in for the law of the loss."""
-    atoms = pair.atoms.finite()
-    keep = np.isfinite(atoms.log_p)
-    loss, log_mass = atoms.loss[keep], atoms.log_p[keep]
+    loss, log_mass = pair.atoms.loss, pair.atoms.log_p
+    if loss.size:
+        keep = np.isfinite(loss) & np.isfinite(log_mass)
+        loss, log_mass = loss[keep], log_mass[keep]
     if pair.smooth is not None:
         edges = _edges(*pair.smooth.support(log_floor), panels_between)
         x, w = rule(NODES_PER_PANEL)

@@ -190,6 +190,8 @@ class DominatingPair(RenyiCurve):
     def infinite_mass(self) -> float:
         """``P(L = +inf)``."""
         atoms = self.atoms
+        if not atoms.loss.size:
+            return 0.0
         at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
         return float(np.exp(at_infinity).sum())
 

@@ -70,7 +70,8 @@ class RenyiComposition:
     @cached_property
     def log_finite_mass(self) -> float:
         """``log P(no round has infinite loss)``."""
-        return math.fsum(count * math.log1p(-pair.infinite_mass) for pair, count in self.rounds if pair.infinite_mass)
+        masses = ((pair.infinite_mass, count) for pair, count in self.rounds)
+        return math.fsum(count * math.log1p(-mass) for mass, count in masses if mass)
 
     @property
     def infinite_mass(self) -> float:

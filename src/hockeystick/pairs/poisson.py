@@ -191,6 +191,8 @@ class PoissonRemovePair(DominatingPair):
     def atoms(self) -> Atoms:
         """The base atoms at loss psi."""
         atoms = self.base.atoms
+        if not atoms.loss.size:
+            return atoms
         loss, log_mixture = _mixed_atoms(atoms, self.rate)
         return Atoms(loss, log_mixture, atoms.log_q)
 
@@ -245,6 +247,8 @@ class PoissonAddPair(DominatingPair):
     def atoms(self) -> Atoms:
         """The base atoms at loss -psi, in increasing order; W's mass at infinite loss is not seen by P."""
         atoms = self.base.atoms
+        if not atoms.loss.size:
+            return atoms
         loss, log_mixture = _mixed_atoms(atoms, self.rate)
         return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1])
 
