@@ -299,6 +299,8 @@ class PoissonAddPair(DominatingPair):
 
 def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:
     low, high = base.loss_range
+    if low == -math.inf and high == math.inf:
+        return math.log1p(-rate), math.inf
     if np.isneginf(base.atoms.loss).any():
         low = -math.inf
     psi = mixed_loss(np.array([low, high]), rate)
