@@ -23,6 +23,7 @@ BUDGET = 2.0  # seconds that the repetitions of one cell may take
 REPETITIONS = 7  # at most
 FEW = 3  # of this library beside a call too long to be repeated
 LONG = 2.5  # seconds from which on the first call's time has to do
+BRIEF = 0.1  # seconds below which a call is asked for twice
 SMALLEST_GAP = 1e-12
 WIDER = (4.0, 2.0, 1.0)  # gaps tried, over the error wanted: the upper end lies within a part of the width of the truth
 BELOW = Decimal("1e-12")  # relative: by more than the rounding of the inputs
@@ -47,6 +48,7 @@ class Cell:
         repetitions: how many calls each median is of.
         gap: what this library was asked for to come as close, where its default was not enough.
         matched: whether this library's answer had an equal or smaller true error.
+        cold: median of the brief calls that came right after another accountant's.
     """
 
     outcome: str
@@ -63,6 +65,7 @@ class Cell:
     repetitions: int = 0
     gap: float | None = None
     matched: bool = True
+    cold: float | None = None
 
     @property
     def ratio(self) -> float | None:
@@ -79,29 +82,36 @@ class Row:
     cells: dict[str, Cell] = field(default_factory=dict)
 
 
+@dataclass
+class Own:
+    """Seconds of this library's calls with its defaults: those that count, and the brief ones before them."""
+
+    times: list[float] = field(default_factory=list)
+    cold: list[float] = field(default_factory=list)
+
+
 def measure(row: Row, ours: Worker, peers: list[tuple[Route, Worker]]) -> Iterator[str]:
     """Ask everybody and fill the row; yields the label of who comes next before each, and at the end an empty one."""
     case, fresh = row.case, itertools.count(1)
     row.ours = first = _judged(case, _ask(ours, "default", case, case.question()))
-    times: list[float] = []
+    own = Own()
     for route, worker in peers:
         yield route.label
         quicker = row.cells.get(route.slower_than or "")
         if quicker is not None and quicker.said.startswith(UNFINISHED):
             row.cells[route.label] = Cell("failed", f"not tried, since {route.slower_than} {quicker.said}")
             continue
-        row.cells[route.label] = _cell(case, route, worker, ours, first, fresh, times)
-    while first.outcome == "answered" and len(times) < FEW:
-        times += _times(ours, "default", case, next(fresh))
-    if times:
-        row.ours = _with(first, seconds=statistics.median(times), repetitions=len(times))
+        row.cells[route.label] = _cell(case, route, worker, ours, first, fresh, own)
+    while first.outcome == "answered" and len(own.times) < FEW:
+        own.times.append(_time(ours, "default", case, next(fresh), own.cold))
+    if own.times:
+        cold = statistics.median(own.cold) if own.cold else None
+        row.ours = _with(first, seconds=statistics.median(own.times), repetitions=len(own.times), cold=cold)
     yield ""
 
 
-def _cell(
-    case: Case, route: Route, worker: Worker, ours: Worker, first: Cell, fresh: Iterator[int], times: list[float]
-) -> Cell:
-    """One route's cell; default questions to this library in between are added to ``times``."""
+def _cell(case: Case, route: Route, worker: Worker, ours: Worker, first: Cell, fresh: Iterator[int], own: Own) -> Cell:
+    """One route's cell; default questions to this library in between are added to its own."""
     reply = _ask(worker, route.key, case, case.question())
     cell = _judged(case, reply)
     if cell.outcome != "answered" or first.outcome != "answered":
@@ -112,10 +122,10 @@ def _cell(
     while len(mine) < (FEW if long else REPETITIONS) and (not mine or sum(mine) + sum(theirs) * (not long) < BUDGET):
         i = next(fresh)
         if not long:
-            theirs += _times(worker, route.key, case, i)
-        mine += _times(ours, "default", case, i, gap)
+            theirs.append(_time(worker, route.key, case, i, []))
+        mine.append(_time(ours, "default", case, i, own.cold if gap is None else [], gap))
     if gap is None:
-        times += mine
+        own.times += mine
     return _with(
         cell,
         seconds=statistics.median(theirs),
@@ -146,11 +156,21 @@ def _matching_gap(case: Case, cell: Cell, ours: Worker, first: Cell) -> tuple[fl
     return None, False
 
 
-def _times(worker: Worker, key: str, case: Case, i: int, gap: float | None = None) -> list[float]:
-    """Seconds of one call with fresh noise."""
-    question = case.question(i)
-    reply = _ask(worker, key, case, question if gap is None else {**question, "gap": gap})
-    return [reply.get("seconds", case.limit)]
+def _time(worker: Worker, key: str, case: Case, i: int, cold: list[float], gap: float | None = None) -> float:
+    """Seconds of one call with fresh noise.
+
+    A brief one mostly shows that the other accountant has filled the processor's caches: it is added to ``cold``, and
+    another one, with a noise of its own, counts.
+    """
+    for number in (i, -i):
+        question = case.question(number)
+        reply = _ask(worker, key, case, question if gap is None else {**question, "gap": gap})
+        seconds: float = reply.get("seconds", case.limit)
+        if seconds >= BRIEF:
+            break
+        if number > 0:
+            cold.append(seconds)
+    return seconds
 
 
 def _ask(worker: Worker, key: str, case: Case, question: dict[str, Any]) -> Reply:

@@ -183,11 +183,13 @@ def _own_summary(results: Results) -> str:
     cells = [case["hockeystick"] for case in results["cases"] if case["hockeystick"]["outcome"] == "answered"]
     errors = [cell["error"] for cell in cells]
     widths = [(cell["value"] - cell["lower"]) / cell["value"] for cell in cells]
+    cold = [cell["cold"] for cell in cells if cell.get("cold")]
+    after = f", {seconds(statistics.median(cold))} right after another accountant's call" if cold else ""
     return (
         f"hockeystick answers {len(cells)} of {len(results['cases'])}, {sum(cell['below'] for cell in cells)} of them "
         f"below the truth; true error of the upper end: median {_error(statistics.median(errors))}, largest "
         f"{_error(max(errors))}; certified width: median {_error(statistics.median(widths))}, largest "
-        f"{_error(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}."
+        f"{_error(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
     )
 
 
