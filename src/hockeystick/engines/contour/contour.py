@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import Path
-from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.contour.path import Path, summed
+from hockeystick.engines.contour.sweep import Terms, log_expm1
 from hockeystick.engines.interval import Interval
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
@@ -39,8 +39,7 @@ class Contour:
     def __init__(self, path: Path, counts: list[int]) -> None:
         self.path = path
         times = np.array([float(count) for count in counts])
-        total = math.fsum(count * bound for count, bound in zip(counts, path.right.tolist(), strict=True))
-        self._k_right = total + SPARE * (1 + abs(total))
+        self._k_right = summed(counts, path.right)
         self._log_tail = path.beyond.log_tail(times, 2 * math.pi / path.period)
         with np.errstate(over="ignore", invalid="ignore"):
             k = times @ path.values
@@ -86,8 +85,8 @@ class Contour:
         slip = 4 * UNIT_ROUNDOFF * (abs(self._k_top) + self.path.t * abs(epsilon) + abs(scale))
         tail = math.exp(min(self._log_tail, 700.0)) * (1 + SPARE)
         theta, tilted = self.path.theta, self.path.t + self.path.theta
-        log_left = -_log_expm1(self.path.t * self.path.period)
-        log_right = self._k_right - tilted * epsilon + log_peak(tilted) - _log_expm1(theta * self.path.period)
+        log_left = -log_expm1(self.path.t * self.path.period)
+        log_right = self._k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.path.period)
         alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
         high, low = value + error + tail, value - error - tail - alias
         upper = _log(high, 1) + scale + slip if high > 0 else math.inf
@@ -151,11 +150,6 @@ class Contour:
             lower = 0.0
         lower = max(lower, 0.0)
         return Interval(lower, min(max(root, lower), upper), upper)
-
-
-def _log_expm1(x: float) -> float:
-    """``log(e^x - 1)``."""
-    return x + math.log(-math.expm1(-x))
 
 
 def _log(x: float, sign: int) -> float:

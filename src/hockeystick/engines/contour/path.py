@@ -130,15 +130,19 @@ def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
     return np.where(np.isnan(found), np.inf, found)
 
 
-def summed(transforms: list[tuple[Transform, int]], each: Array) -> float:
+def summed(counts: list[int], each: Array) -> float:
     """A certified upper bound on K of the composition from those of its rounds."""
-    total = math.fsum(k * bound for (_, k), bound in zip(transforms, each.tolist(), strict=True))
+    total = math.fsum(count * bound for count, bound in zip(counts, each.tolist(), strict=True))
     return total + SPARE * (1 + abs(total))
 
 
 def upper(transforms: list[tuple[Transform, int]], t: float) -> float:
     """A certified upper bound on K(t) of the composition; ``inf`` where there is none."""
-    return summed(transforms, uppers(transforms, t))
+    return summed(_counts(transforms), uppers(transforms, t))
+
+
+def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
+    return [count for _, count in transforms]
 
 
 def _placed(
@@ -157,7 +161,7 @@ def _placed(
             return best
         tilted = t + theta
         right = uppers(transforms, tilted)
-        needed = (summed(transforms, right) - tilted * aim.epsilon + log_peak(tilted) - wanted + 1.0) / theta
+        needed = (summed(_counts(transforms), right) - tilted * aim.epsilon + log_peak(tilted) - wanted + 1.0) / theta
         if needed < best[2]:
             best = t, theta, max(hoped, needed), right
         if needed <= LITTLE_MORE * hoped:

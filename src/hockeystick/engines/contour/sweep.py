@@ -62,8 +62,8 @@ class Terms:
         tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE)
         theta, k_right = self.right
         tilted = self.t + theta
-        log_left = -_log_expm1(self.t * self.period)
-        log_right = k_right - tilted * epsilon + log_peak(tilted) - _log_expm1(theta * self.period)
+        log_left = -log_expm1(self.t * self.period)
+        log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
         high, low = value + error + tail, value - error - tail - alias
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -96,6 +96,6 @@ class Terms:
         return out / self.period, float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
 
 
-def _log_expm1(x: float) -> float:
+def log_expm1(x: float) -> float:
     """``log(e^x - 1)``."""
     return x + math.log(-math.expm1(-x))
