@@ -140,7 +140,9 @@ class Plan:
             key = (item.mechanism, item.sampling)
             merged[key] = merged.get(key, 0) + item.count
         kept = {key: count for key, count in merged.items() if count} or merged
-        canonical = sorted((Round(m, s, count) for (m, s), count in kept.items()), key=Round._sort_key)
+        canonical = [Round(mechanism, sampling, count) for (mechanism, sampling), count in kept.items()]
+        if len(canonical) > 1:
+            canonical.sort(key=Round._sort_key)
         object.__setattr__(self, "rounds", tuple(canonical))
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))

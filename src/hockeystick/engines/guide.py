@@ -22,12 +22,12 @@ Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
-PANELS = (48, 4000)  # least and most, of a smooth part
+PANELS = (32, 4000)  # least and most, of a smooth part
 FEW_PANELS = (16, 300)  # where there are many different rounds
 MANY_PAIRS = 12
 CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
-NEARLY, SMOOTH = 0.02, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
+NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 FINE = 1e-3  # log of a tilt
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
@@ -146,14 +146,14 @@ class Guide:
         Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
         numbers cancel.
         """
-        grid = np.linspace(*LOG_TILT_RANGE, 33)
-        for points in (21, 1):
-            tilts = np.exp(grid)
+        log_tilts = np.linspace(*LOG_TILT_RANGE, 17)
+        for again in (True, False):
+            tilts = np.exp(log_tilts)
             best = int(np.argmin((self.values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
-            if points > 1:
-                grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], points)
-        centre = float(grid[best])
-        return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.0, centre + 1.0)
+            centre = float(log_tilts[best])
+            if again:
+                log_tilts = np.linspace(centre - 10.0, centre + 10.0, 21)
+        return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
         """``(K(t) - log delta + t log t - (1+t) log(1+t)) / t``: epsilon from the Renyi divergence of order 1 + t."""
@@ -178,7 +178,7 @@ class Guide:
 
         In the end by interpolation, unless the function still jumps there: a mode far out takes over within a step.
         """
-        inner = int(min(max(30_000 // len(self._loss), 1), 24))
+        inner = int(min(max(30_000 // len(self._loss), 1), 16))
         ends = math.nan, math.nan
         while high - low > FINE and not (high - low <= NEARLY and ends[1] - ends[0] <= SMOOTH):
             grid = np.linspace(low, high, inner + 2)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
+
+COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # the next is below 2^-59 of the sum
 
 
 def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
@@ -23,9 +27,13 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
 def exp_beyond_first(x: Array) -> Array:
     """``e^x - 1 - x``, to a few roundings of itself: by its series near 0, where the difference cancels."""
     near = np.minimum(np.maximum(x, -0.5), 0.5)
-    series = np.ones_like(near)
-    for n in range(16, 2, -1):  # 1 + x/3 (1 + x/4 (1 + ...)): the term after x^16/18! is below 2^-53 of the sum
-        series = 1 + near / n * series
+    series = np.full_like(near, COEFFICIENTS[0])
+    for coefficient in COEFFICIENTS[1:]:
+        series *= near
+        series += coefficient
+    series *= np.square(near)
+    if len(x) == 0 or -0.5 < float(x.min()) <= float(x.max()) < 0.5:
+        return series
     with np.errstate(over="ignore"):
         direct = np.expm1(np.minimum(x, 709.0)) - x
-    return np.where(np.abs(x) < 0.5, 0.5 * np.square(near) * series, direct)
+    return np.where(np.abs(x) < 0.5, series, direct)

@@ -52,8 +52,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.mixture_law import Kind, MixtureLaw, log_density
-from hockeystick.pairs.poisson import mixed_slope
+from hockeystick.pairs.mixture_law import Kind, MixtureLaw, Nodes, log_density
 
 Array = npt.NDArray[np.float64]
 
@@ -81,7 +80,7 @@ class MixtureEnvelope:
 
     def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
         self._law, self._t = law, t
-        self._slack = min(1e-3 / count, 1e-8)
+        self._slack = min(1e-2 / count, 1e-6)
         mu = law.mu
         self._eta = min(STRIP / mu, 4.0)
         highest = 2.0 if law.kind is Kind.REPLACE else 1.0
@@ -119,7 +118,7 @@ class MixtureEnvelope:
 
     def _build(self, x: Array) -> None:
         law, mu = self._law, self._law.mu
-        nodes = law.at(x, self._t)
+        nodes = Nodes(law, x, self._t)
         log_tilted = log_density(x) + math.log(self._dx) + nodes.exponent
         top = float(log_tilted.max())
         weight = np.exp(log_tilted - top)
@@ -127,19 +126,16 @@ class MixtureEnvelope:
         self._log_total = top + math.log(total)
         keep = weight > 1e-40 * total
         self._weight = weight[keep] / total
-        towards = mu * (x - 0.5 * mu)
-        rising, falling = mixed_slope(towards, nodes.u, law.rate), np.zeros_like(x)
-        if law.kind is Kind.REPLACE:
-            falling = mixed_slope(mu * (-x - 0.5 * mu), nodes.v, law.rate)
+        rising, falling = nodes.rising, nodes.falling
         self._rising, self._falling = rising[keep], falling[keep]
         tallest = self._tallest
         self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
         self._beyond = math.exp(
             min(law.log_beyond(self._t, self._low, float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1
         )
-        self._care = nodes.care[keep]
+        self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
-        self._scale = 64 + 16 * (np.abs(towards[keep]) + mu * mu + abs(math.log(law.rate)))
+        self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))
         if law.kind is Kind.REPLACE:
             self._scale = self._scale + 16 * mu * np.abs(x[keep])
 

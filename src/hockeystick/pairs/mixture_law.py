@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ from hockeystick.pairs.poisson import mixed_loss, mixed_slope
 Array = npt.NDArray[np.float64]
 
 LOG_LARGEST = 700.0
+MOSTLY = 0.9  # rate
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 
 
@@ -55,19 +57,87 @@ class Kind(Enum):
         return self.value[0][1], self.value[1][1]
 
 
-@dataclass(frozen=True, slots=True)
 class Nodes:
-    """Values at nodes x: ``exponent`` A (the real part of the exponent of g), ``loss`` L, u and v; ``care``: bound on
-    the relative rounding error of ``phi e^A``; ``slip``: on the absolute one of u, of v and of the loss. Where
-    ``mu x - mu^2/2`` cancels, its own rounding is what counts, times the slope of u."""
+    """Values of a round at nodes x, and bounds on what rounding does to them. Where ``mu x - mu^2/2`` cancels, its own
+    rounding is what counts, times the slope of u.
 
-    x: Array
-    exponent: Array
-    loss: Array
-    u: Array
-    v: Array
-    care: Array
-    slip: Array
+    Args:
+        law: the round.
+        x: shape (n,).
+        t: tilt.
+
+    Attributes:
+        towards: ``mu x - mu^2/2``.
+        u, v: ``log g(x)``, ``log g(-x)``; v is ``None`` where it does not enter.
+        exponent: A, the real part of the exponent of g.
+    """
+
+    def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
+        self._law, self._x = law, x
+        mu = law.mu
+        self._ca, self._cb = law.kind.coefficients(t)
+        self.towards = mu * (x - 0.5 * mu)
+        self.u, self.v = mixed_loss(self.towards, law.rate), None
+        self.exponent: Array = self._ca * self.u
+        if law.kind is Kind.REPLACE:
+            self._away = mu * (-x - 0.5 * mu)
+            self.v = mixed_loss(self._away, law.rate)
+            self.exponent = self.exponent + self._cb * self.v
+        # roundings of x = x_0 + j dx (3, one of them of x_0), of mu (1 and 2), of the difference and the product
+        self._size = mu * (5 * np.abs(x) + (3 * mu + abs(float(x[0]))))
+
+    @property
+    def loss(self) -> Array:
+        """L."""
+        slope_u, slope_v = self._law.kind.slopes
+        return slope_u * self.u if self.v is None else slope_u * self.u + slope_v * self.v
+
+    @cached_property
+    def rising(self) -> Array:
+        """Slope of u by ``mu x - mu^2/2``, in (0, 1)."""
+        return mixed_slope(self.towards, self.u, self._law.rate)
+
+    @cached_property
+    def falling(self) -> Array:
+        """That of v, where it enters."""
+        return np.zeros_like(self.u) if self.v is None else mixed_slope(self._away, self.v, self._law.rate)
+
+    @cached_property
+    def _rate_slip(self) -> tuple[Array, Array | float]:
+        """What one unit of q does to u and v: ``q |e^l - 1| / g = |1 - 1/g|``."""
+        return np.abs(np.expm1(-self.u)), 0.0 if self.v is None else np.abs(np.expm1(-self.v))
+
+    def care(self) -> Array:
+        """Bound on the relative rounding error of ``phi e^A``."""
+        inner = self._share(self.u, self._ca, self.rising, self._rate_slip[0])
+        if self.v is not None:
+            inner = inner + self._share(self.v, self._cb, self.falling, self._rate_slip[1])
+        return UNIT_ROUNDOFF * (64 + 4 * np.square(self._x) + inner)
+
+    def _share(self, u: Array, coefficient: float, slope: Array, rate_slip: Array | float) -> Array:
+        out: Array = abs(coefficient) * (slope * self._size + 16 * np.abs(u) + 4 * rate_slip)
+        return out
+
+    def rough_care(self) -> Array:
+        """A quicker bound, no smaller: with 1 for the slopes, and ``|1 - 1/g| <= C |u|``.
+
+        Above u = 0 with C = 1; below, where ``u >= log(1 - q)``, by the chord of ``e^-u - 1`` to there.
+        """
+        q = self._law.rate
+        if q > MOSTLY:  # the chord is steep
+            return self.care()
+        each = 16 + 4 * max(q / (1 - q) / -math.log1p(-q), 1.0)
+        inner = abs(self._ca) * (self._size + each * np.abs(self.u))
+        if self.v is not None:
+            inner = inner + abs(self._cb) * (self._size + each * np.abs(self.v))
+        return UNIT_ROUNDOFF * (64 + 4 * np.square(self._x) + inner)
+
+    def slip(self) -> Array:
+        """Bound on the absolute rounding error of u, of v and of the loss."""
+        slip = 16 * np.abs(self.u) + self.rising * self._size + 4 * self._rate_slip[0]
+        if self.v is not None:
+            slip = slip + 16 * np.abs(self.v) + self.falling * self._size + 4 * self._rate_slip[1]
+        return UNIT_ROUNDOFF * slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,35 +147,6 @@ class MixtureLaw:
     mu: float
     rate: float
     kind: Kind
-
-    def at(self, x: Array, t: float) -> Nodes:
-        """Everything that the integrals need at the nodes."""
-        mu, q = self.mu, self.rate
-        towards = mu * (x - 0.5 * mu)
-        u = mixed_loss(towards, q)
-        ca, cb = self.kind.coefficients(t)
-        slope_u, slope_v = self.kind.slopes
-        # one unit of q: q |e^l - 1| / g = |1 - 1/g|
-        rate_slip = np.abs(np.expm1(-u))
-        rated = abs(ca) * rate_slip
-        # roundings of x = x_0 + j dx (3, one of them of x_0), of mu (1 and 2), of the difference and the product
-        size = mu * (5 * np.abs(x) + 3 * mu + abs(float(x[0])))
-        moved = mixed_slope(towards, u, q) * size
-        slip, inner = 16 * np.abs(u) + moved, abs(ca) * moved
-        if self.kind is Kind.REPLACE:
-            away = mu * (-x - 0.5 * mu)
-            v = mixed_loss(away, q)
-            rate_slip, rated = rate_slip + np.abs(np.expm1(-v)), rated + abs(cb) * np.abs(np.expm1(-v))
-            moved = mixed_slope(away, v, q) * size
-            slip, inner = slip + 16 * np.abs(v) + moved, inner + abs(cb) * moved
-            exponent, loss = ca * u + cb * v, slope_u * u + slope_v * v
-        else:
-            v = np.zeros_like(x)
-            exponent, loss = ca * u, slope_u * u
-        inner = inner + 16 * (np.abs(ca * u) + np.abs(cb * v)) + 4 * rated
-        slip = slip + 4 * rate_slip
-        care = UNIT_ROUNDOFF * (64 + 4 * np.square(x) + inner)
-        return Nodes(x, exponent, loss, u, v, care, UNIT_ROUNDOFF * slip)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""

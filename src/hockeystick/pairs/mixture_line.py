@@ -28,7 +28,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import exp_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, log_density
+from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
@@ -37,6 +37,7 @@ ComplexArray = npt.NDArray[np.complex128]
 MAX_NODES = 1 << 21
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
+PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is no matter
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 
 
@@ -70,47 +71,46 @@ class MixtureLine:
         """The nodes and everything that does not depend on s."""
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
-        nodes = self._law.at(x, self.t)
+        nodes = Nodes(self._law, x, self.t)
         log_weight = log_density(x) + math.log(self.dx)
         log_tilted = log_weight + nodes.exponent
         top = float(log_tilted.max())
         scaled = np.exp(log_tilted - top)
         total = blocked_sum(scaled)
         self.log_total = top + math.log(total)
-        self._loss = nodes.loss
-        self._large = self.log_total > LARGE
+        loss = self._loss = nodes.loss
+        care, slip = nodes.care() + UNIT_ROUNDOFF * (8 * abs(top) + BLOCK), nodes.slip()
+        doubt = float(care @ scaled)
+        self._large = self.log_total > LARGE or doubt <= PLAIN * self._tolerance * total
         self._top = top if self._large else 0.0
         self._weight = scaled if self._large else scaled * math.exp(top)
-        care = nodes.care + (UNIT_ROUNDOFF * 8 * abs(top) + UNIT_ROUNDOFF * BLOCK)
-        loss_error = float((self._weight * (care * np.abs(nodes.loss) + nodes.slip)).sum())
+        loss_error = float((care * np.abs(loss) + slip) @ self._weight)
         if self._large:
             self._constant, self._drift = total, 0.0
-            self._constant_error, self._slope_error = float((care * scaled).sum()), loss_error
+            self._constant_error, self._slope_error = doubt, loss_error
             return
-        weight, exponent = np.exp(log_weight), nodes.exponent
+        weight, exponent, u, v = np.exp(log_weight), nodes.exponent, nodes.u, nodes.v
         ca, cb = self._law.kind.coefficients(self.t)
-        # e^A - 1 - first order; the direct form where e^A is large
-        second = exp_beyond_first(nodes.u), exp_beyond_first(nodes.v) if cb else np.zeros_like(x)
-        beyond = np.where(
-            exponent < 1.0,
-            weight * exp_beyond_first(np.minimum(exponent, 1.0)),
-            self._weight - weight * (1 + exponent),
-        )
-        linear = weight * (ca * second[0] + cb * second[1])
         slope_u, slope_v = self._law.kind.slopes
+        # e^A - 1 - first order; the direct form where e^A is large
+        bent = exp_beyond_first(u)
+        linear, both, bends = ca * bent, np.abs(u) + np.abs(bent), slope_u * bent
+        if v is not None:
+            bent = exp_beyond_first(v)
+            linear, both, bends = linear + cb * bent, both + np.abs(v) + np.abs(bent), bends + slope_v * bent
+        size = np.abs(exponent)
+        beyond, large = weight * exp_beyond_first(np.minimum(exponent, 1.0)), exponent >= 1.0
+        largest, linear = np.abs(beyond), weight * linear
+        if large.any():
+            beyond = np.where(large, self._weight - weight * (1 + exponent), beyond)
+            largest = np.where(large, self._weight + weight * (1 + size), largest)
         self._constant = blocked_sum(beyond - linear)
         # int phi (L - D), less int phi L, which the sum over e^A (e^(isL) - 1) does not contain
-        self._drift = -blocked_sum(weight * (slope_u * second[0] + slope_v * second[1])) - blocked_sum(
-            weight * nodes.loss
-        )
-        large = np.where(exponent < 1.0, np.abs(beyond), self._weight + weight * (1 + np.abs(exponent)))
+        self._drift = -blocked_sum(weight * (bends + loss))
         # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
-        both = np.abs(nodes.u) + np.abs(nodes.v) + np.abs(second[0]) + np.abs(second[1])
-        slipped = weight * nodes.slip * (2 * np.minimum(np.abs(exponent), 1.0) + both)
-        self._constant_error = float((care * (large + np.abs(linear)) + (abs(ca) + abs(cb)) * slipped).sum())
-        self._slope_error = loss_error + float(
-            (weight * (care * (np.abs(nodes.loss) + both) + nodes.slip) + slipped).sum()
-        )
+        slipped = slip * (2 * np.minimum(size, 1.0) + both)
+        self._constant_error = float(care @ (largest + np.abs(linear)) + (abs(ca) + abs(cb)) * (slipped @ weight))
+        self._slope_error = loss_error + float((care * (np.abs(loss) + both) + slip + slipped) @ weight)
 
     def step_remainder(self, s: Array) -> Array:
         """Bound on the error of ``e^-top m`` from the step."""
@@ -159,15 +159,15 @@ def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     if line.nodes > MAX_NODES:
         return math.inf
     x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
-    nodes = law.at(x, t)
-    log_tilted = log_density(x) + math.log(line.dx) + nodes.exponent
+    nodes = Nodes(law, x, t)
+    log_tilted = log_density(x) + nodes.exponent
     top = float(log_tilted.max())
     weight = np.exp(log_tilted - top)
     total = float(weight.sum())
-    log_total = top + math.log(total)
+    log_total = top + math.log(line.dx * total)
     arc = 2 * math.pi * line.a / line.dx
     # relative to the sum: m <= sum (1 + care) + step remainder, of which m(t) is a factor, + range
-    doubt = float(nodes.care @ weight) / total + UNIT_ROUNDOFF * (16 * abs(top) + len(x))
+    doubt = float(nodes.rough_care() @ weight) / total + UNIT_ROUNDOFF * (16 * (abs(top) + abs(log_total)) + len(x))
     step = 2 * math.exp(min(float(law.log_strip(line.a, t, 0.0)) - arc, LOG_LARGEST)) / -math.expm1(-arc)
     beyond = law.log_beyond(t, line.low, float(x[-1])) - log_total
     if step >= 0.5 or beyond > LOG_LARGEST:

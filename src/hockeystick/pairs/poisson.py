@@ -22,6 +22,8 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
+HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
+
 
 class BasePart(SmoothPart, Protocol):
     """A smooth part that also knows its density under Q."""
@@ -74,10 +76,13 @@ class BasePair(Protocol):
 
 def mixed_loss(loss: Array, rate: float) -> Array:
     """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
+        plain: Array = np.log1p(rate * np.expm1(loss))
+        return plain
     with np.errstate(over="ignore", divide="ignore"):
-        excess = rate * np.expm1(np.minimum(loss, 500.0))
-        mixed: Array = np.log1p(np.maximum(excess, -0.5))
-        beyond = (excess < -0.5) | (loss > 500.0)
+        excess = rate * np.expm1(np.minimum(loss, LARGE))
+        mixed: Array = np.log1p(np.maximum(excess, -HALF))
+        beyond = (excess < -HALF) | (loss > LARGE)
         if beyond.any():
             mixed = np.where(beyond, np.logaddexp(math.log1p(-rate), math.log(rate) + loss), mixed)
     return mixed

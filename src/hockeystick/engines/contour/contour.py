@@ -6,6 +6,7 @@ What is proved is in ``engines/contour/engine.py``.
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ from hockeystick.pairs.renyi import log_peak
 Array = npt.NDArray[np.float64]
 
 STEPS = 60  # doubled each time, towards a certified end
+FEW = 256  # points, whose phases are quicker had one by one
+LITTLE, SAFETY = 0.1, 10.0  # a gain so small, and its error so many times what the last steps make it
+MUCH = 0.5  # of the slope: a change from which on the bend is not believed
 CLOSE = 0.03  # of the error of the sum: a root so near that it adds nothing to the width
 
 
@@ -54,6 +58,8 @@ class Contour:
         self._terms = np.exp(k - self._k_top) / (self._z * (1 + self._z))
         self._terms[1:] *= 2
         self._sizes = np.abs(self._terms)
+        self._squares = np.square(path.s)
+        self._errors: dict[int, float] = {}
 
     @property
     def terms(self) -> Terms:
@@ -63,24 +69,35 @@ class Contour:
         return Terms(path.s, terms, self._k_error, self._k_top, path.t, path.period, right, self._log_tail)
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
-        """``(S, error of S, d S / d eps)`` of the cut sum, all times ``e^(t eps - K_top)``."""
-        # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
-        s = self.path.s
-        block = math.isqrt(len(s)) + 1
-        phases = np.multiply.outer(np.exp(-1j * epsilon * s[::block]), np.exp(-1j * epsilon * s[:block]))
-        values = self._terms * phases.ravel()[: len(s)]
-        # exponent: K's own error, eps s, and a few roundings; then the sum
-        error = self._k_error + UNIT_ROUNDOFF * (24 + 4 * abs(epsilon) * s + 4 * abs(self._k_top) + BLOCK)
-        scale = 1 / self.path.period
-        return (
-            blocked_sum(values.real) * scale,
-            float((self._sizes * np.expm1(np.minimum(error, 700.0))).sum()) * scale,
-            -float((values * self._z).real.sum()) * scale,
-        )
+        """``S``, ``-S'`` and ``S''`` of the cut sum as a function of eps, all times ``e^(t eps - K_top)``."""
+        s, t = self.path.s, self.path.t
+        if len(s) <= FEW:
+            phases = np.exp((-1j * epsilon) * s)
+        else:  # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
+            block = math.isqrt(len(s)) + 1
+            phases = np.multiply.outer(np.exp((-1j * epsilon) * s[::block]), np.exp((-1j * epsilon) * s[:block]))
+            phases = phases.ravel()[: len(s)]
+        values = self._terms * phases
+        real, imaginary = values.real, values.imag
+        # z = t + is, z^2 = t^2 - s^2 + 2its
+        scale, value, turned = 1 / self.path.period, blocked_sum(real), float(s @ imaginary)
+        first, second = t * value - turned, t * t * value - float(self._squares @ real) - 2 * t * turned
+        return value * scale, first * scale, second * scale
+
+    def _error(self, epsilon: float) -> float:
+        """Bound on the error of S: it grows with ``|eps|``, and is taken at the next power of two."""
+        power = math.frexp(epsilon)[1]
+        if power not in self._errors:
+            # exponent: K's own error, eps s, and a few roundings; then the sum
+            largest = math.ldexp(1.0, power) if power < sys.float_info.max_exp else sys.float_info.max
+            units = 24 + 4 * largest * self.path.s + 4 * abs(self._k_top) + BLOCK
+            error = np.minimum(self._k_error + UNIT_ROUNDOFF * units, 700.0)
+            self._errors[power] = float((self._sizes * np.expm1(error)).sum()) / self.path.period
+        return self._errors[power]
 
     def log_delta(self, epsilon: float) -> Interval:
         """Certified interval of log delta at an epsilon near the contour's own."""
-        value, error, _ = self._sums(epsilon)
+        value, error = self._sums(epsilon)[0], self._error(epsilon)
         scale = self._k_top - self.path.t * epsilon
         slip = 4 * UNIT_ROUNDOFF * (abs(self._k_top) + self.path.t * abs(epsilon) + abs(scale))
         tail = math.exp(min(self._log_tail, 700.0)) * (1 + SPARE)
@@ -96,20 +113,25 @@ class Contour:
         return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
 
     def solve(self, target: float, guess: float) -> tuple[float, float]:
-        """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there: Newton, not certified."""
+        """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there; not certified.
+
+        By steps to the root of the parabola, whose error is of third order; the last one is not looked at any more.
+        """
         low, high, epsilon = 0.0, math.inf, guess
-        best = (math.inf, guess, self.path.t)
+        best, before = (math.inf, guess, self.path.t), 0.0
         for i in range(100):
-            value, error, derivative = self._sums(epsilon)
-            known = value > 0 and derivative < 0
+            value, first, second = self._sums(epsilon)
+            known = value > 0 and first > 0
             gain = math.log(value) + self._k_top - self.path.t * epsilon - target if value > 0 else -math.inf
-            if known and abs(gain) <= CLOSE * max(min(error / value, 1e-3), self.path.tolerance):
-                return epsilon, -derivative / value
+            slope = first / value if known else math.nan
+            close = CLOSE * max(min(self._error(epsilon) / value, 1e-3), self.path.tolerance) if known else 0.0
+            if abs(gain) <= close:
+                return epsilon, slope
             low, high = (epsilon, high) if gain > 0 else (low, epsilon)
-            slope = -derivative / value if known else math.nan
             if known:
                 best = min(best, (abs(gain), epsilon, slope))
-            step = min(max(gain / slope, -2.0 / slope), 2.0 / slope)
+            bend = slope * slope - second / value if known else math.nan
+            step = _step(gain, slope, bend)
             if abs(step) <= 1e-14 * epsilon or epsilon == high == 0.0:
                 return (epsilon, slope) if known else (epsilon, best[2])
             updated = epsilon + step
@@ -118,6 +140,16 @@ class Contour:
                     updated = 0.0  # it may be 0
                 else:
                     updated = 2 * low + 1e-300 if high == math.inf else 0.5 * (low + high)
+                before = 0.0
+            elif (
+                before
+                and abs(gain) < LITTLE
+                and abs(bend * step) < MUCH * slope
+                and SAFETY * abs(gain) * (abs(gain) / before) ** 3 <= close
+            ):
+                return updated, slope + bend * step
+            else:
+                before = abs(gain)
             if high - low <= 1e-14 * high < math.inf:
                 break
             epsilon = updated
@@ -150,6 +182,13 @@ class Contour:
             lower = 0.0
         lower = max(lower, 0.0)
         return Interval(lower, min(max(root, lower), upper), upper)
+
+
+def _step(gain: float, slope: float, bend: float) -> float:
+    """Where ``gain - slope d - bend d^2 / 2`` vanishes, at most 2 / slope away; on the line where it bends much."""
+    bent = 2 * bend * gain / (slope * slope)
+    step = 2 * gain / (slope * (1 + math.sqrt(1 + bent))) if abs(bent) < MUCH else gain / slope
+    return min(max(step, -2.0 / slope), 2.0 / slope)
 
 
 def _log(x: float, sign: int) -> float:
