@@ -29,6 +29,8 @@ CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 FINE = 1e-3  # log of a tilt
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)
+AROUND = np.linspace(-10.0, 10.0, 21)  # as far as the next two of those
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
 
@@ -60,6 +62,7 @@ class Guide:
         self._of = np.repeat(np.arange(len(laws)), sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
         self._known: dict[float, Cumulants] = {}
+        self._saddles: dict[float, float] = {}
 
     @classmethod
     def reaching(cls, composition: Composition, epsilon: float) -> tuple[Guide, float, float]:
@@ -138,7 +141,11 @@ class Guide:
 
     def saddle(self, epsilon: float) -> float:
         """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
-        return self._root(lambda t: t * (_epsilons(t, self.curves(t)[1]) - epsilon), *LOG_TILT_RANGE)
+        if epsilon not in self._saddles:
+            self._saddles[epsilon] = self._root(
+                lambda t: t * (_epsilons(t, self.curves(t)[1]) - epsilon), *LOG_TILT_RANGE
+            )
+        return self._saddles[epsilon]
 
     def tilt_for_delta(self, log_delta: float) -> float:
         """The tilt at which the leading saddle-point approximation of log delta takes a value.
@@ -146,13 +153,13 @@ class Guide:
         Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
         numbers cancel.
         """
-        log_tilts = np.linspace(*LOG_TILT_RANGE, 17)
+        log_tilts = EVERYWHERE
         for again in (True, False):
             tilts = np.exp(log_tilts)
             best = int(np.argmin((self.values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
             centre = float(log_tilts[best])
             if again:
-                log_tilts = np.linspace(centre - 10.0, centre + 10.0, 21)
+                log_tilts = centre + AROUND
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
@@ -179,13 +186,16 @@ class Guide:
         In the end by interpolation, unless the function still jumps there: a mode far out takes over within a step.
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
-        ends = math.nan, math.nan
-        while high - low > FINE and not (high - low <= NEARLY and ends[1] - ends[0] <= SMOOTH):
-            grid = np.linspace(low, high, inner + 2)
-            found = [ends[0], *rising(np.exp(grid[1:-1])).tolist(), ends[1]]
+        shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
+        while high - low > FINE and not (high - low <= NEARLY and smooth):
+            grid = low + (high - low) * shares
+            log_tilts = [low, *grid.tolist(), high]
+            found = [ends[0], *rising(np.exp(grid)).tolist(), ends[1]]
             first = next((i for i in range(1, inner + 1) if found[i] >= 0), inner + 1)
-            low, high = float(grid[first - 1]), float(grid[first])
+            low, high = log_tilts[first - 1 : first + 1]
             ends = found[first - 1], found[first]
+            jump, beside = ends[1] - ends[0], found[max(first - 2, 0) : first + 2]
+            smooth = jump <= SMOOTH or jump <= 2 * min(beside[1] - beside[0], beside[-1] - beside[-2])
         share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
         return math.exp(low + share * (high - low))
 
@@ -238,8 +248,8 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:
     """Panels about 1 wide, as a normal density wants, and finer ones towards the ends, where others have their mass."""
     panels = int(min(max(high - low, panels_between[0]), panels_between[1]))
-    edges = np.linspace(low, high, panels + 1)
     width = (high - low) / panels
+    edges = low + width * np.arange(panels + 1, dtype=np.float64)
     if width <= 1.0:
         return edges
     count = math.ceil(math.log(width / FIRST_PANEL) / math.log(PANEL_GROWTH)) + 1

@@ -64,6 +64,7 @@ WASTE = 0.3  # of what it gains
 ODDS = 0.5  # of q_*, of those of q and mu s
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0
+MANY = 8  # rounds that need not fall far, each
 MAX_NODES = 400_000
 CHUNK = 1 << 18
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -80,7 +81,7 @@ class MixtureEnvelope:
 
     def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
         self._law, self._t = law, t
-        self._slack = min(1e-2 / count, 1e-6)
+        self._slack = min(1e-2 / count, 1e-6) if count >= MANY else 1e-8
         mu = law.mu
         self._eta = min(STRIP / mu, 4.0)
         highest = 2.0 if law.kind is Kind.REPLACE else 1.0

@@ -23,8 +23,8 @@ Array = npt.NDArray[np.float64]
 
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 START = 0.9  # of where a normal law would end
-RATIO = 2**0.15  # of edges next to each other
-EDGES = 5  # looked at together
+RATIO = 2**0.2  # of edges next to each other
+EDGES = 6  # looked at together
 STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)
 FARTHEST = 3.0  # leap
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth

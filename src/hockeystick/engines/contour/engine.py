@@ -88,27 +88,36 @@ class ContourEngine:
             NotApplicableError: there is no contour.
         """
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        guide, tilt, limit = _seeing(
-            self.composition, guide, min(depth, -50.0), self._transforms, lambda guide: guide.saddle(epsilon)
-        )
-        depth = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
-        depth = max(min(depth, guide.log_delta(epsilon)), depth - 20.0)
+        aim = _aim_at(guide, tilt, None, epsilon)
+
+        def seeing() -> Aim:
+            floor = min(depth, -50.0)
+            return _aim_at(
+                *_seeing(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
+            )
+
         sharpness, best, terms = 0.2, None, None
         for _ in range(ATTEMPTS):
-            path = Path(self._transforms, Aim(guide, tilt, limit, epsilon, depth), sharpness * gap)
+            try:
+                path = Path(self._transforms, aim, sharpness * gap)
+            except BlindError:
+                aim = seeing()
+                path = Path(self._transforms, aim, sharpness * gap)
             contour = Contour(path, self._counts)
             found = contour.log_delta(epsilon)
             if best is None or found.upper - found.lower < best.upper - best.lower:
                 best, terms = found, contour.terms
             if found.upper - found.lower <= gap:
                 break
-            if math.isfinite(found.estimate) and found.upper < depth - 0.5:
-                depth = found.estimate - 0.1  # it lay deeper than was thought
+            if aim.limit is None:
+                aim = seeing()
+            if math.isfinite(found.estimate) and found.upper < aim.depth - 0.5:
+                aim = aim._replace(depth=found.estimate - 0.1)  # it lay deeper than was thought
             else:
                 sharpness *= 0.05
         assert best is not None
         assert terms is not None
-        return _labelled(best, best.upper - best.lower <= gap, tilt), terms
+        return _labelled(best, best.upper - best.lower <= gap, aim.saddle), terms
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -203,6 +212,12 @@ def _aim(composition: Composition, transforms: list[tuple[Transform, int]], targ
     floor = target - 50.0
     guide, tilt, limit = _seeing(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
     return Aim(guide, tilt, limit, max(guide.epsilon(tilt), 0.0), target)
+
+
+def _aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
+    """At an epsilon whose saddle point is the tilt, or lies beyond the limit."""
+    chernoff = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
+    return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
 
 
 def _tolerance(gap: float, epsilon: float, slope: float) -> float:
