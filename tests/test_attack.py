@@ -288,6 +288,20 @@ def test_far_beyond_the_law(rounds: list[dict[str, Any]], epsilon: float) -> Non
     assert found.lower <= mp.log(oracle.delta(plan, epsilon, 25)) <= found.upper
 
 
+def test_hardly_any_noise_and_many_rounds() -> None:
+    """Jumps of 850 each, at which the normal density is below the range of a double: contour, grid and Renyi agree."""
+    plan = hs.Plan.from_dict({"round": [_rounds("gaussian", 23_600_000, 2.21e-6, noise_multiplier=0.024)]})
+    contour, grid, renyi = (plan.epsilon(2.43e-75, accountant=name) for name in ("contour", "grid", "rdp"))
+    assert contour.lower <= min(grid.upper, renyi.upper)
+    assert grid.lower <= contour.upper <= renyi.upper
+
+
+def test_no_looser_than_the_renyi_bound_next_to_the_largest_loss() -> None:
+    """Where all rounds together just reach epsilon, moments of high order say it all."""
+    plan = hs.Plan.from_dict({"round": [_rounds("randomized-response", 155, 0.00555, epsilon=0.0795)]})
+    assert plan.epsilon(5.78e-57).upper <= plan.epsilon(5.78e-57, accountant="rdp").upper
+
+
 @pytest.mark.filterwarnings("error")
 def test_random_plans() -> None:
     """Small plans at random, against the oracle, at three gaps whose answers must also meet."""

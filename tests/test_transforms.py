@@ -90,6 +90,31 @@ def test_values_on_the_line(law: MixtureTransform, t: float) -> None:
         assert errors[j] < 3e-12 / abs(true / moment(law, t, 0.0))
 
 
+@pytest.mark.parametrize(
+    ("noise", "rate", "kind", "t"),
+    [
+        (0.024, 2.21e-6, Kind.REMOVE, 1.7e-3),
+        (0.024, 2.21e-6, Kind.ADD, 0.7),
+        (0.024, 2.21e-6, Kind.REPLACE, 1e-3),
+        (0.012, 1e-3, Kind.REMOVE, 1e-5),
+        (0.012, 1e-3, Kind.ADD, 3.0),
+    ],
+)
+def test_a_jump_where_the_density_underflows_and_the_ratio_overflows(
+    noise: float, rate: float, kind: Kind, t: float
+) -> None:
+    """At x = mu the normal density is below the range of a double, ``e^(mu x - mu^2/2)`` above it: they make up q."""
+    law = MixtureTransform(1 / noise, rate, kind)
+    value, dx = integrand(law, t, 0.0), noise / 2.5
+    centres = (0.0, law.mu, -law.mu)
+    nodes = {round(c / dx) + j for c in centres for j in range(int(-10 / dx), int((10 + law.mu * t) / dx))}
+    true = mpf(dx) * mp.fsum(value(node * mpf(dx)) for node in nodes)
+    values, errors = law.line(t, 0.0, 1e-15).cumulants(1.0, 1)
+    assert off_by(values[0], errors[0], true) <= 1
+    assert errors[0] < 1e-12
+    assert float(mp.log(true.real)) <= law.log_moment(t)
+
+
 @pytest.mark.parametrize(("law", "t"), POINTS, ids=IDS)
 def test_upper_bound_of_the_cumulant(law: MixtureTransform, t: float) -> None:
     true = float(mp.log(moment(law, t, 0.0).real))

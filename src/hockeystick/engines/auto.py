@@ -1,8 +1,8 @@
 """The sharpest engine that applies; the interval names the one that answered.
 
 Engines are asked in order of sharpness. One that falls short of the asked gap says why, and the next is asked too; what
-both allow is certified. The Renyi bound stands behind the grid: it is the sharper one near the largest loss, and the
-only one where no engine has an upper end that is worth anything.
+both allow is certified. The Renyi bound stands behind them: it is the sharper one near the largest loss, and the only
+one where no engine has an upper end that is worth anything.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hockeystick.pairs import Composition
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
 
+NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve
 
 
@@ -35,13 +36,13 @@ class AutoEngine:
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """By the first engine that applies."""
-        return self._first(lambda engine: engine.epsilon(log_delta, gap))
+        return self._first(lambda engine: engine.epsilon(log_delta, gap), lambda found: found.upper)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """By the first engine that applies."""
-        return self._first(lambda engine: engine.log_delta(epsilon, gap))
+        return self._first(lambda engine: engine.log_delta(epsilon, gap), lambda _: epsilon)
 
-    def _first(self, ask: Callable[[Engine], Interval]) -> Interval:
+    def _first(self, ask: Callable[[Engine], Interval], place: Callable[[Interval], float]) -> Interval:
         best: Interval | None = None
         reasons = []
         for engine in ENGINES:
@@ -52,14 +53,24 @@ class AutoEngine:
                 continue
             best = found if best is None else _shared(best, found)
             if engine is not GridEngine and (best.limited is None or _narrow(best)):
-                return best
-        rough = ask(RenyiEngine(self._composition))
+                return self._below(best, ask) if self._at_the_end(place(best)) else best
         if best is None:
+            rough = ask(RenyiEngine(self._composition))
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
+        return self._below(best, ask)
+
+    def _below(self, best: Interval, ask: Callable[[Engine], Interval]) -> Interval:
+        """The same with the Renyi bound for its upper end, where that is the lower one."""
+        rough = ask(RenyiEngine(self._composition))
         if best.upper <= rough.upper:
             return best
         upper, name = rough.upper, rough.engine if best.limited else best.engine
         return Interval(min(best.lower, upper), min(best.estimate, upper), upper, best.limited, name, best.tilt)
+
+    def _at_the_end(self, epsilon: float) -> bool:
+        """Whether it is so near the largest loss that the Renyi bound is sharp to many digits."""
+        largest = self._composition.largest_loss
+        return largest is not None and epsilon >= NEAR_THE_END * largest[0]
 
 
 def _narrow(found: Interval) -> bool:

@@ -25,7 +25,10 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
 
 
 def exp_beyond_first(x: Array) -> Array:
-    """``e^x - 1 - x``, to a few roundings of itself: by its series near 0, where the difference cancels."""
+    """``e^x - 1 - x``, to a few roundings of itself: by its series near 0, where the difference cancels.
+
+    Infinite beyond the range of a double.
+    """
     near = np.minimum(np.maximum(x, -0.5), 0.5)
     series = np.full_like(near, COEFFICIENTS[0])
     for coefficient in COEFFICIENTS[1:]:
@@ -35,5 +38,18 @@ def exp_beyond_first(x: Array) -> Array:
     if len(x) == 0 or -0.5 < float(x.min()) <= float(x.max()) < 0.5:
         return series
     with np.errstate(over="ignore"):
-        direct = np.expm1(np.minimum(x, 709.0)) - x
+        direct = np.expm1(x) - x
     return np.where(np.abs(x) < 0.5, series, direct)
+
+
+def weighted_beyond_first(log_weight: Array, x: Array) -> tuple[Array, Array]:
+    """``w (e^x - 1 - x)``, where w may underflow and e^x overflow, and the size of what it is computed from.
+
+    An error of log w moves it by that share of the size.
+    """
+    weight = np.exp(log_weight)
+    out = weight * exp_beyond_first(np.minimum(x, 1.0))
+    if not len(x) or float(x.max()) <= 1:
+        return out, np.abs(out)
+    above, rest = np.exp(log_weight + np.maximum(x, 1.0)), weight * (1 + x)
+    return np.where(x > 1, above - rest, out), np.where(x > 1, above + rest, np.abs(out))

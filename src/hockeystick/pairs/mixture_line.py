@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
-from hockeystick.numerics.logarithm import exp_beyond_first
+from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
@@ -89,28 +89,25 @@ class MixtureLine:
             self._constant, self._drift = total, 0.0
             self._constant_error, self._slope_error = doubt, loss_error
             return
-        weight, exponent, u, v = np.exp(log_weight), nodes.exponent, nodes.u, nodes.v
+        weight, u, v = np.exp(log_weight), nodes.u, nodes.v
         ca, cb = self._law.kind.coefficients(self.t)
         slope_u, slope_v = self._law.kind.slopes
-        # e^A - 1 - first order; the direct form where e^A is large
-        bent = exp_beyond_first(u)
-        linear, both, bends = ca * bent, np.abs(u) + np.abs(bent), slope_u * bent
+        # e^A - 1 - first order, with phi: at a jump that underflows where e^u overflows
+        beyond, largest = weighted_beyond_first(log_weight, nodes.exponent)
+        bent, sizes = weighted_beyond_first(log_weight, u)
+        linear, bends, both = ca * bent, slope_u * bent, weight * np.abs(u) + sizes
+        largest = largest + abs(ca) * sizes
         if v is not None:
-            bent = exp_beyond_first(v)
-            linear, both, bends = linear + cb * bent, both + np.abs(v) + np.abs(bent), bends + slope_v * bent
-        size = np.abs(exponent)
-        beyond, large = weight * exp_beyond_first(np.minimum(exponent, 1.0)), exponent >= 1.0
-        largest, linear = np.abs(beyond), weight * linear
-        if large.any():
-            beyond = np.where(large, self._weight - weight * (1 + exponent), beyond)
-            largest = np.where(large, self._weight + weight * (1 + size), largest)
+            bent, sizes = weighted_beyond_first(log_weight, v)
+            linear, bends, both = linear + cb * bent, bends + slope_v * bent, both + weight * np.abs(v) + sizes
+            largest = largest + abs(cb) * sizes
         self._constant = blocked_sum(beyond - linear)
         # int phi (L - D), less int phi L, which the sum over e^A (e^(isL) - 1) does not contain
-        self._drift = -blocked_sum(weight * (bends + loss))
+        self._drift = -blocked_sum(bends + weight * loss)
         # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
-        slipped = slip * (2 * np.minimum(size, 1.0) + both)
-        self._constant_error = float(care @ (largest + np.abs(linear)) + (abs(ca) + abs(cb)) * (slipped @ weight))
-        self._slope_error = loss_error + float((care * (np.abs(loss) + both) + slip + slipped) @ weight)
+        slipped = float(slip @ (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both))
+        self._constant_error = float(care @ largest) + (abs(ca) + abs(cb)) * slipped
+        self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ weight) + slipped
 
     def step_remainder(self, s: Array) -> Array:
         """Bound on the error of ``e^-top m`` from the step."""
