@@ -30,6 +30,8 @@ NODES_PER_PANEL = 4
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 FINE = 1e-3  # log of a tilt
 EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)
+RARE = 1.0  # K at a saddle point below which single losses decide
+SIXTEENTHS = np.linspace(0.0, 1.0, 17)
 AROUND = np.linspace(-10.0, 10.0, 21)  # as far as the next two of those
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
@@ -169,6 +171,24 @@ class Guide:
     def epsilon(self, t: float) -> float:
         """The epsilon whose saddle point is t."""
         return self.cumulants(t).k1 - 1 / t - 1 / (1 + t)
+
+    def guess(self, log_delta: float, tilt: float) -> float:
+        """About the epsilon >= 0 at which log delta takes a value, the tilt being that of its saddle point.
+
+        Where K there is small one loss is all that counts, ``delta ~ sum_i k_i delta_i``, and the saddle point says
+        little: in between, between the two.
+        """
+        bulk, k0 = max(self.epsilon(tilt), 0.0), self.cumulants(tilt).k0
+        if not 0 <= k0 < RARE or bulk == 0:
+            return bulk
+        masses = np.exp(self._log_mass) * self._counts[self._of]
+        low, high = 0.0, bulk
+        for _ in range(2):
+            grid = low + (high - low) * SIXTEENTHS
+            over = -np.expm1(np.minimum(grid[:, None] - self._loss, 0.0)) @ masses
+            at = int((over > math.exp(log_delta)).sum())
+            low, high = float(grid[max(at - 1, 0)]), float(grid[min(at, len(grid) - 1)])
+        return high + (bulk - high) * k0 * k0 / (4 + k0 * k0)
 
     def log_delta(self, epsilon: float) -> float:
         """Leading saddle-point approximation of log delta(epsilon)."""

@@ -1,8 +1,12 @@
 """``sum_x w_x (e^(i s_j L_x) - 1)`` on equidistant s_j = j ds, for weights w >= 0, with a bound on its rounding error.
 
-Two ways, the cheaper one that is exact enough:
+Three ways, the cheapest one that is exact enough:
 
 - term by term, as ``-2 sin^2(sL/2) + i sin sL``;
+- by factors: ``s_j = a + b`` with about sqrt(n) different a and b, and ``e^(i(a+b)L) - 1 = E_a + E_b + E_a E_b`` for
+  ``E_a = e^(iaL) - 1``, so that the sums are a product of matrices. As ``|E| <= 2``, all three parts together are at
+  most ``2 (|E_a| + |E_b|)``; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of
+  the sizes (Higham 2002, Section 3.6), in blocks of BLOCK, which are then added up;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
   nearest ``L / D``, ``d = L - b D`` and ``a_j = s_j D / 2 = pi j / n``,
 
@@ -15,7 +19,7 @@ Two ways, the cheaper one that is exact enough:
 
 The series is cut where what is left is a hundredth of the tolerance, or after TERMS terms.
 
-Rounding of the second way: every entry of a transform errs by at most e times the 1-norm of its input
+Rounding of the third way: every entry of a transform errs by at most e times the 1-norm of its input
 (``numerics/fourier.py``); a power of 2d/D and the coefficients err by 4r units each, a moment by the additions that one
 of its BLOCK and the number of blocks in its cell, or FOLD for each layer of a sum (the 1-norm after r
 products is that of the moments or more). Terms are added up from the last, a few at a time, so that the term r meets
@@ -41,8 +45,9 @@ CHUNK = 1 << 18  # numbers at once
 ROWS = 8  # terms of the series at once, at most
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FOLD = 8  # terms that are added in each layer of a sum
-FEW = 12_000  # evaluations up to which term by term is quicker
-PATIENCE = 20_000  # evaluations for which a tolerance, which is a small share of what is asked, is stretched by itself
+FEWEST, FEW = 2_000, 40_000  # evaluations up to which term by term is quickest, and by factors
+STRETCH = 20.0  # of a tolerance, which is a small share of what is asked
+PATIENCE = 20_000  # evaluations for which it is stretched by once more itself
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
 LONGEST = 1 << 21  # transform
 
@@ -61,13 +66,18 @@ def moved_sum(
     at a reasonable price.
     """
     evaluations = float(len(loss)) * count
-    if evaluations > FEW and 2 * count <= LONGEST:
-        values, error = by_transforms(loss, weight, step, count, tolerance)
-        if float(error.max()) <= tolerance * max(evaluations / PATIENCE, 1.0) or evaluations > MOST:
+    if evaluations <= FEWEST:
+        return term_by_term(loss, weight, step, count)
+    enough = tolerance * max(evaluations / PATIENCE, STRETCH)
+    if evaluations <= FEW:
+        values, error = by_factors(loss, weight, step, count)
+        if float(error.max()) <= enough:
             return values, error
-    if evaluations > MOST:
-        return None
-    return term_by_term(loss, weight, step, count)
+    if 2 * count <= LONGEST:
+        values, error = by_transforms(loss, weight, step, count, tolerance)
+        if float(error.max()) <= enough or evaluations > MOST:
+            return values, error
+    return term_by_term(loss, weight, step, count) if evaluations <= MOST else None
 
 
 def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -98,10 +108,40 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
     )
 
 
+def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
+    """The second way."""
+    pad = -len(loss) % BLOCK
+    loss, weight = np.append(loss, np.zeros(pad)), np.append(weight, np.zeros(pad))
+    blocks, inner = len(loss) // BLOCK, math.isqrt(count - 1) + 1
+    outer = -(-count // inner)
+    near, near_size, near_sum = _factor(loss, weight, step * np.arange(inner, dtype=np.float64))
+    far, far_size, far_sum = _factor(loss, weight, step * inner * np.arange(outer, dtype=np.float64))
+    far *= weight[:, None]
+    crossed = far.reshape(blocks, BLOCK, outer).transpose(0, 2, 1) @ near.reshape(blocks, BLOCK, inner)
+    values = crossed.sum(axis=0) + (far_sum[:, None] + near_sum)
+    s: Array = step * np.arange(count, dtype=np.float64)
+    units = 64 + 2 * (BLOCK + blocks)
+    error = UNIT_ROUNDOFF * (2 * units * (far_size[:, None] + near_size)).ravel()[:count]
+    return values.ravel()[:count], error + 16 * UNIT_ROUNDOFF * float((weight * np.abs(loss)).sum()) * s
+
+
+def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
+    """``e^(isL) - 1`` by nodes and heights, and the sums over the nodes of its weighted sizes and values."""
+    half = np.multiply.outer(loss, 0.5 * s)
+    sine = np.sin(half)
+    out = np.empty(half.shape, dtype=np.complex128)
+    np.multiply(sine, np.cos(half), out=out.imag)
+    np.multiply(sine, -sine, out=out.real)
+    out *= 2
+    shares = weight.reshape(-1, 1, BLOCK)
+    size = 2 * (weight @ np.abs(sine))
+    return out, size, (shares @ out.reshape(-1, BLOCK, len(s))).sum(axis=0)[0]
+
+
 def by_transforms(
     loss: Array, weight: Array, step: float, count: int, tolerance: float = 0.0
 ) -> tuple[ComplexArray, Array]:
-    """The second way."""
+    """The third way."""
     from scipy.fft import rfft
 
     n = fast_length(2 * max(count - 1, 16))

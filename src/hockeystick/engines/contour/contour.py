@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import Path, summed
-from hockeystick.engines.contour.sweep import Terms, log_expm1
+from hockeystick.engines.contour.path import Path
+from hockeystick.engines.contour.sweep import log_expm1
 from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
@@ -41,46 +40,25 @@ class Contour:
     """
 
     def __init__(self, path: Path, counts: list[int]) -> None:
-        self.path = path
-        times = np.array([float(count) for count in counts])
-        self._k_right = summed(counts, path.right)
-        self._log_tail = path.beyond.log_tail(times, 2 * math.pi / path.period)
-        with np.errstate(over="ignore", invalid="ignore"):
-            k = times @ path.values
-            k_error: Array = times @ (path.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(path.values))
-        if not (np.isfinite(k).all() and np.isfinite(k_error).all()):
-            raise NotApplicableError("a characteristic function is out of reach")
-        self._k_error = k_error * (1 + SPARE)
-        self._k_top = float(k[0].real + self._k_error[0])
-        self._z = path.t + 1j * path.s
-        if float(k.real.max()) > self._k_top + 1.0:  # |m(t + is)| <= m(t)
-            raise NotApplicableError("a characteristic function is out of reach")
-        self._terms = np.exp(k - self._k_top) / (self._z * (1 + self._z))
-        self._terms[1:] *= 2
-        self._sizes = np.abs(self._terms)
-        self._squares = np.square(path.s)
+        self.terms = path.terms(counts)
+        self._tolerance = path.tolerance
+        self._sizes = np.abs(self.terms.terms)
+        self._squares = np.square(self.terms.s)
         self._errors: dict[int, float] = {}
-
-    @property
-    def terms(self) -> Terms:
-        """The sum as data, to be taken at other epsilons."""
-        path, right = self.path, (self.path.theta, self._k_right)
-        terms = self._terms.astype(np.complex128, copy=False)
-        return Terms(path.s, terms, self._k_error, self._k_top, path.t, path.period, right, self._log_tail)
 
     def _sums(self, epsilon: float) -> tuple[float, float, float]:
         """``S``, ``-S'`` and ``S''`` of the cut sum as a function of eps, all times ``e^(t eps - K_top)``."""
-        s, t = self.path.s, self.path.t
+        s, t = self.terms.s, self.terms.t
         if len(s) <= FEW:
             phases = np.exp((-1j * epsilon) * s)
         else:  # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
             block = math.isqrt(len(s)) + 1
             phases = np.multiply.outer(np.exp((-1j * epsilon) * s[::block]), np.exp((-1j * epsilon) * s[:block]))
             phases = phases.ravel()[: len(s)]
-        values = self._terms * phases
+        values = self.terms.terms * phases
         real, imaginary = values.real, values.imag
         # z = t + is, z^2 = t^2 - s^2 + 2its
-        scale, value, turned = 1 / self.path.period, blocked_sum(real), float(s @ imaginary)
+        scale, value, turned = 1 / self.terms.period, blocked_sum(real), float(s @ imaginary)
         first, second = t * value - turned, t * t * value - float(self._squares @ real) - 2 * t * turned
         return value * scale, first * scale, second * scale
 
@@ -90,20 +68,21 @@ class Contour:
         if power not in self._errors:
             # exponent: K's own error, eps s, and a few roundings; then the sum
             largest = math.ldexp(1.0, power) if power < sys.float_info.max_exp else sys.float_info.max
-            units = 24 + 4 * largest * self.path.s + 4 * abs(self._k_top) + BLOCK
-            error = np.minimum(self._k_error + UNIT_ROUNDOFF * units, 700.0)
-            self._errors[power] = float((self._sizes * np.expm1(error)).sum()) / self.path.period
+            units = 24 + 4 * largest * self.terms.s + 4 * abs(self.terms.k_top) + BLOCK
+            error = np.minimum(self.terms.k_error + UNIT_ROUNDOFF * units, 700.0)
+            self._errors[power] = float((self._sizes * np.expm1(error)).sum()) / self.terms.period
         return self._errors[power]
 
     def log_delta(self, epsilon: float) -> Interval:
         """Certified interval of log delta at an epsilon near the contour's own."""
+        terms = self.terms
         value, error = self._sums(epsilon)[0], self._error(epsilon)
-        scale = self._k_top - self.path.t * epsilon
-        slip = 4 * UNIT_ROUNDOFF * (abs(self._k_top) + self.path.t * abs(epsilon) + abs(scale))
-        tail = math.exp(min(self._log_tail, 700.0)) * (1 + SPARE)
-        theta, tilted = self.path.theta, self.path.t + self.path.theta
-        log_left = -log_expm1(self.path.t * self.path.period)
-        log_right = self._k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.path.period)
+        scale = terms.k_top - terms.t * epsilon
+        slip = 4 * UNIT_ROUNDOFF * (abs(terms.k_top) + terms.t * abs(epsilon) + abs(scale))
+        tail = float(terms.left_out(epsilon, scale))
+        (theta, k_right), tilted = terms.right, terms.t + terms.right[0]
+        log_left = -log_expm1(terms.t * terms.period)
+        log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * terms.period)
         alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
         high, low = value + error + tail, value - error - tail - alias
         upper = _log(high, 1) + scale + slip if high > 0 else math.inf
@@ -118,13 +97,13 @@ class Contour:
         By steps to the root of the parabola, whose error is of third order; the last one is not looked at any more.
         """
         low, high, epsilon = 0.0, math.inf, guess
-        best, before = (math.inf, guess, self.path.t), 0.0
+        best, before = (math.inf, guess, self.terms.t), 0.0
         for i in range(100):
             value, first, second = self._sums(epsilon)
             known = value > 0 and first > 0
-            gain = math.log(value) + self._k_top - self.path.t * epsilon - target if value > 0 else -math.inf
+            gain = math.log(value) + self.terms.k_top - self.terms.t * epsilon - target if value > 0 else -math.inf
             slope = first / value if known else math.nan
-            close = CLOSE * max(min(self._error(epsilon) / value, 1e-3), self.path.tolerance) if known else 0.0
+            close = CLOSE * max(min(self._error(epsilon) / value, 1e-3), self._tolerance) if known else 0.0
             if abs(gain) <= close:
                 return epsilon, slope
             low, high = (epsilon, high) if gain > 0 else (low, epsilon)

@@ -50,7 +50,7 @@ class Cut:
 
     def log_tail(self, counts: Array, step: float) -> float:
         """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""
-        return float(_log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
+        return float(log_tails(self.edges, counts @ self.bounds, step)[0]) + SPARE
 
 
 def cut(
@@ -83,7 +83,7 @@ def cut(
     for _ in range(max(1, int(most_looks))):
         bounds = np.array([envelope.log_bound(edges) for envelope, _ in envelopes])
         log_rho = counts @ bounds
-        tails = _log_tails(edges, log_rho, step)
+        tails = log_tails(edges, log_rho, step)
         if tails[-1] <= depth:
             at = int(np.argmax(tails <= depth))
             if at or edges[0] <= RATIO**2 * seen or not seen:
@@ -110,7 +110,7 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
     return min(max(leap, RATIO), FARTHEST)
 
 
-def _log_tails(edges: Array, log_rho: Array, step: float) -> Array:
+def log_tails(edges: Array, log_rho: Array, step: float) -> Array:
     """Log of the bound on all terms from each edge on."""
     ends = 1 / np.append(edges[1:], np.inf)
     pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)

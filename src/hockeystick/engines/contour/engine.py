@@ -190,7 +190,7 @@ def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
     composition, transforms = Composition(rounds), _transforms(rounds)
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
-    aim = Aim(guide, tilt, None, max(guide.epsilon(tilt), 0.0), target)
+    aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
     try:
         return _first_path_at(aim, transforms, gap)
     except BlindError:
@@ -211,7 +211,7 @@ def _aim(composition: Composition, transforms: list[tuple[Transform, int]], targ
     """At the epsilon >= 0 where log delta is about the target."""
     floor = target - 50.0
     guide, tilt, limit = _seeing(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
-    return Aim(guide, tilt, limit, max(guide.epsilon(tilt), 0.0), target)
+    return Aim(guide, tilt, limit, guide.guess(target, tilt), target)
 
 
 def _aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:

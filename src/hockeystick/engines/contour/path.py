@@ -14,7 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.cut import SPARE, cut
+from hockeystick.engines.contour.cut import SPARE, Cut, cut
+from hockeystick.engines.contour.jumps import JumpCut, Jumps
+from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -32,6 +34,8 @@ LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
+LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
+SHORTER = 0.5  # of that line, then
 
 
 class BlindError(NotApplicableError):
@@ -76,6 +80,7 @@ class Path:
         errors: shape (kinds, n), bounds on the errors of K.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
         beyond: bounds on what the points leave out.
+        jumps: those of the one kind of round, where the core of its law is left out.
 
     Raises:
         NotApplicableError: it would be longer, or a remainder cannot be bounded.
@@ -103,14 +108,15 @@ class Path:
             raise NotApplicableError("a characteristic function is out of reach: no alias can be bounded")
         cumulants = aim.guide.cumulants(self.t)
         top = cumulants.k0 - self.t * aim.epsilon
-        step = 2 * math.pi / self.period
-        self.beyond = cut(transforms, self.t, step, wanted - top, cumulants.k2, longest)
+        step, rounds = 2 * math.pi / self.period, sum(k for _, k in transforms)
+        # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
+        inner = max(0.05 * tolerance * math.exp(min(aim.depth - top + math.log1p(self.t), 0.0)), 1e-25) / rounds
+        self.beyond, self.jumps = self._ended(transforms, aim.epsilon, wanted, top, cumulants.k2, inner, longest)
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
-        # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
-        inner = max(0.05 * tolerance * math.exp(min(aim.depth - top + math.log1p(self.t), 0.0)), 1e-25)
-        rounds = sum(k for _, k in transforms)
-        lines = [transform.line(self.t, float(self.s[-1]), inner / rounds) for transform, _ in transforms]
+        if self.jumps is not None:
+            inner /= self.jumps.share
+        lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         if evaluations > MAX_EVALUATIONS:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
@@ -120,6 +126,60 @@ class Path:
         self.errors = np.array([errors for _, errors in parts])
         if not (np.isfinite(self.values).all() and np.isfinite(self.errors).all()):
             raise NotApplicableError("a characteristic function is out of reach")
+
+    def _ended(
+        self,
+        transforms: list[tuple[Transform, int]],
+        epsilon: float,
+        wanted: float,
+        top: float,
+        variance: float,
+        inner: float,
+        longest: int,
+    ) -> tuple[Cut | JumpCut, Jumps | None]:
+        """Where the line ends, and the jumps on it where it is much shorter without the core."""
+        step, plain, reason = 2 * math.pi / self.period, None, None
+        try:
+            plain = cut(transforms, self.t, step, wanted - top, variance, longest)
+        except NotApplicableError as error:
+            reason = error
+        if plain is None or plain.reach > LINE_WITH_JUMPS * step:
+            most = longest * step if plain is None else SHORTER * plain.reach
+            jumps = Jumps.on(transforms, self.t, step, epsilon, wanted, top, inner, most)
+            if jumps is not None:
+                return jumps.beyond, jumps
+        if plain is None:
+            assert reason is not None
+            raise reason
+        return plain, None
+
+    def terms(self, counts: list[int]) -> Terms:
+        """The sum on the path for a composition; its counts need not be those for which the path was laid.
+
+        Raises:
+            NotApplicableError: nothing but rounding is left.
+        """
+        times = np.array([float(count) for count in counts])
+        with np.errstate(over="ignore", invalid="ignore"):
+            k = times @ self.values
+            k_error: Array = times @ (self.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(self.values))
+        if not (np.isfinite(k).all() and np.isfinite(k_error).all()):
+            raise NotApplicableError("a characteristic function is out of reach")
+        k_error = k_error * (1 + SPARE)
+        k_top = float(k[0].real + k_error[0])
+        if float(k.real.max()) > k_top + 1.0:  # |m(t + is)| <= m(t)
+            raise NotApplicableError("a characteristic function is out of reach")
+        z = self.t + 1j * self.s
+        terms = np.exp(k - k_top) / (z * (1 + z))
+        terms[1:] *= 2
+        slack, core = 0.0, NO_CORE
+        if self.jumps is not None:
+            factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
+            slack = float((np.abs(terms) * np.exp(k_error)) @ doubt) / self.period * (1 + SPARE)
+            terms, core = terms * factor, self.jumps.core(counts[0])
+        right = self.theta, summed(counts, self.right)
+        log_tail = self.beyond.log_tail(times, 2 * math.pi / self.period)
+        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, core)
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 CHUNK = 1 << 20  # phases at once
+NO_CORE = (0.0, -math.inf)
 LARGEST = 700.0  # exponent that a double can hold
 
 
@@ -43,6 +45,8 @@ class Terms:
         period: P.
         right: extra tilt that bounds the aliases to the right, and a bound on K there.
         log_tail: log of what is cut off, relative to ``e^(K(t) - t eps)``.
+        slack: bound on what the terms themselves are off by besides, summed, relative to the same.
+        core: ``(y, log c)``: ``c e^(-y eps)`` bounds what was left out of the law.
     """
 
     s: Array
@@ -53,13 +57,23 @@ class Terms:
     period: float
     right: tuple[float, float]
     log_tail: float
+    slack: float = 0.0
+    core: tuple[float, float] = NO_CORE
+
+    def left_out(self, epsilon: Any, scale: Any) -> Any:
+        """Bound on what the sum misses beside its aliases, times ``e^(t eps - K_top)``."""
+        tilt, log_core = self.core
+        tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
+        if log_core == -math.inf:
+            return tail
+        return tail + np.exp(np.minimum(log_core - tilt * epsilon - scale + SPARE, LARGEST))
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
         value, error = self._sums(epsilon)
         scale = self.k_top - self.t * epsilon
         slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * np.abs(epsilon) + np.abs(scale))
-        tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE)
+        tail = self.left_out(epsilon, scale)
         theta, k_right = self.right
         tilted = self.t + theta
         log_left = -log_expm1(self.t * self.period)
