@@ -39,11 +39,12 @@ TILTS = np.geomspace(2.0, 500.0, 16)  # y of the core, of 1 / eps
 DENSITY = 10.0  # nodes for the choice of c, in 1 / mu
 MAX_LOOK = 2000  # of them
 LOWEST = -8.0  # of which the first
-WIDTHS = (0.06, 0.12, 0.25, 0.5)  # w tried, of 1 / mu
+WIDTHS = (0.12, 0.25, 0.06, 0.5)  # w tried, of 1 / mu
 DISTANCES = (1.0, 2.5, 5.0)  # of c from where a sharp core would have to end, of w, until the core is light enough
 SHIFTS = (4.0, 6.0, 3.0)  # y of the bound on J, of w
 STEEPEST = 0.49 * math.pi  # and at most, of 1 / mu
-HOPELESS = 40.0  # of the reach times the slope of the loss at c
+FAR = 4.0  # of the longest reach: beyond, another width will not do
+HOPELESS = 64.0  # of the reach times the slope of the loss at c
 REACHES = 2.0 ** np.arange(1.0, 18.0)
 NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)
 FAR_REACHES = np.array([2.0, 4.0])
@@ -204,8 +205,8 @@ def chosen(
         enough = tails(split, SHIFTS[0], REACHES)[1]
         if enough.any() and REACHES[np.argmax(enough)] < reach:
             width, reach = tried / law.mu, float(REACHES[np.argmax(enough)])
-    if reach == math.inf:
-        return None
+        if reach > FAR * longest:
+            return None
     for distance in DISTANCES:
         split = Split(on_lattice(farthest - distance * width), width)
         bound = log_core(law, split, tilt, count)
