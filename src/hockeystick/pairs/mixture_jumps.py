@@ -41,7 +41,7 @@ ComplexArray = npt.NDArray[np.complex128]
 MAX_NODES = 1 << 17
 MARGIN = 3.0  # of the log of what is left out below the nodes
 FINE, COARSE = 1 / 3, 1 / 8  # width of panels about c, of w; beyond, of 1 / mu
-AROUND = 10.0  # of w: what counts as about c
+AROUND, BELOW = 10.0, 15.0  # of w: what counts as about c; how far below jumps count, as Phi(-15) is e^-116
 CORE_DEPTH = 25.0  # log of the share of C(y) that the step may miss, beyond that of the count
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CUMULATIVE = 64 * UNIT_ROUNDOFF  # relative accuracy allowed for Phi
@@ -82,7 +82,8 @@ def log_core(law: MixtureLaw, split: Split, y: float, count: int) -> float:
     depth = CORE_DEPTH + math.log(count)
     a = min(WIDEST_STRIP * math.pi / law.mu, math.sqrt(2 * depth / split.growth))
     dx = on_lattice(2 * math.pi * a / (depth + 0.5 * split.growth * a * a))
-    low, high = on_lattice(-math.sqrt(2 * depth)), split.centre + AROUND * split.width
+    low = on_lattice(-math.sqrt(2 * depth))
+    high = split.centre + (AROUND + (1 + y) * law.mu * split.width) * split.width
     if dx == 0:
         return math.inf
     nodes = math.ceil((high - low) / dx) + 1
@@ -109,7 +110,7 @@ def log_core(law: MixtureLaw, split: Split, y: float, count: int) -> float:
 
 def panels(law: MixtureLaw, split: Split, high: float) -> Array:
     """Edges of panels from below c up to ``high``: fine about c."""
-    low, middle = split.centre - AROUND * split.width, min(split.centre + AROUND * split.width, high)
+    low, middle = split.centre - BELOW * split.width, min(split.centre + AROUND * split.width, high)
     fine = np.linspace(low, middle, max(math.ceil((middle - low) / (FINE * split.width)), 1) + 1)
     coarse = np.linspace(middle, high, max(math.ceil((high - middle) * law.mu / COARSE), 1) + 1)
     return np.concatenate([fine, coarse[1:]]) if high > middle else fine
@@ -151,7 +152,8 @@ class JumpLine:
         depth = math.log(16 / tolerance)
         self._a = min(WIDEST_STRIP * math.pi / law.mu, math.sqrt(2 * depth / split.growth))
         self._dx = on_lattice(2 * math.pi * self._a / (depth + self._log_strip(reach)))
-        self._low = on_lattice(split.centre - split.width * math.sqrt(2 * (depth + MARGIN)))
+        lifted = (1 + t) * max(float(Nodes(law, np.array([split.centre]), t).u[0]), 0.0)
+        self._low = on_lattice(split.centre - split.width * math.sqrt(2 * (depth + MARGIN + lifted)))
         self._nodes = math.ceil((high - self._low) / self._dx) + 1 if self._dx else MAX_NODES + 1
 
     def _log_strip(self, s: Any) -> Any:
