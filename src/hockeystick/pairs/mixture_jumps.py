@@ -66,10 +66,11 @@ class Split(NamedTuple):
         out: Array = log_ndtr((sign / self.width) * (x - self.centre))
         return out
 
-    def care(self, x: Array) -> Array:
-        """Bound on the relative rounding error of both at nodes on the lattice: that of Phi, and of its argument v,
-        three units, times ``|v| + 1``."""
-        return CUMULATIVE + 8 * UNIT_ROUNDOFF * np.square((x - self.centre) / self.width)
+    def care(self, x: Array, sign: int = 1) -> Array:
+        """Bound on the relative rounding error of the same at nodes on the lattice: that of Phi, and of its argument v,
+        three units, times ``|v| + 1`` below 0; above, where ``phi(v) |v|`` is small, nothing to speak of."""
+        below = np.minimum((sign / self.width) * (x - self.centre), 0.0)
+        return CUMULATIVE + 8 * UNIT_ROUNDOFF * np.square(below)
 
     @property
     def growth(self) -> float:
@@ -98,7 +99,7 @@ def log_core(law: MixtureLaw, split: Split, y: float, count: int) -> float:
     terms = np.exp(log_terms - top)
     total = float(terms.sum())
     log_total = top + math.log(dx * total)
-    care = at.rough_care() + split.care(x) + UNIT_ROUNDOFF * (16 * (abs(top) + abs(log_total)) + nodes)
+    care = at.rough_care() + split.care(x, -1) + UNIT_ROUNDOFF * (16 * (abs(top) + abs(log_total)) + nodes)
     arc = 2 * math.pi * a / dx
     step = 2 * math.exp(min(0.5 * split.growth * a * a - arc, LOG_LARGEST)) / -math.expm1(-arc)
     above = float(log_terms[-1]) - math.log(falls) + SPARE

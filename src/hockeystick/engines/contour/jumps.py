@@ -147,7 +147,7 @@ class Jumps:
         if found is None:
             return None
         share = min(count * float(found[0][0].real), 1.0)
-        return cls(choice, beyond, *found, max(share, 1e-12))
+        return cls(choice, beyond, *found, max(share, 1e-280))
 
     def core(self, count: int) -> tuple[float, float]:
         """``(y, log C(y)^k peak(y))``, the latter from above."""

@@ -36,6 +36,8 @@ MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
 SHORTER = 0.5  # of that line, then
+LONG, LONGER = 3000, 1.5  # points of a line that rounding may spoil, and then
+DEEPEST = -600.0  # log of what a double holds, with some to spare
 
 
 class BlindError(NotApplicableError):
@@ -110,12 +112,12 @@ class Path:
         top = cumulants.k0 - self.t * aim.epsilon
         step, rounds = 2 * math.pi / self.period, sum(k for _, k in transforms)
         # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
-        inner = max(0.05 * tolerance * math.exp(min(aim.depth - top + math.log1p(self.t), 0.0)), 1e-25) / rounds
+        each = 0.05 * tolerance / rounds
+        inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
         self.beyond, self.jumps = self._ended(transforms, aim.epsilon, wanted, top, cumulants.k2, inner, longest)
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
-        if self.jumps is not None:
-            inner /= self.jumps.share
+        inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         if evaluations > MAX_EVALUATIONS:
@@ -144,7 +146,7 @@ class Path:
         except NotApplicableError as error:
             reason = error
         if plain is None or plain.reach > LINE_WITH_JUMPS * step:
-            most = longest * step if plain is None else SHORTER * plain.reach
+            most = longest * step if plain is None else plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
             jumps = Jumps.on(transforms, self.t, step, epsilon, wanted, top, inner, most)
             if jumps is not None:
                 return jumps.beyond, jumps
