@@ -291,15 +291,59 @@ def test_far_beyond_the_law(rounds: list[dict[str, Any]], epsilon: float) -> Non
 def test_hardly_any_noise_and_many_rounds() -> None:
     """Jumps of 850 each, at which the normal density is below the range of a double: contour, grid and Renyi agree."""
     plan = hs.Plan.from_dict({"round": [_rounds("gaussian", 23_600_000, 2.21e-6, noise_multiplier=0.024)]})
-    contour, grid, renyi = (plan.epsilon(2.43e-75, accountant=name) for name in ("contour", "grid", "rdp"))
-    assert contour.lower <= min(grid.upper, renyi.upper)
-    assert grid.lower <= contour.upper <= renyi.upper
+    contour, grid = plan.epsilon(2.43e-75, accountant="contour"), plan.epsilon(2.43e-75, accountant="grid")
+    renyi = plan.epsilon(2.43e-75, accountant="rdp").quoted
+    assert contour.lower <= min(grid.upper, renyi)
+    assert grid.lower <= contour.upper <= renyi
 
 
 def test_no_looser_than_the_renyi_bound_next_to_the_largest_loss() -> None:
     """Where all rounds together just reach epsilon, moments of high order say it all."""
     plan = hs.Plan.from_dict({"round": [_rounds("randomized-response", 155, 0.00555, epsilon=0.0795)]})
-    assert plan.epsilon(5.78e-57).upper <= plan.epsilon(5.78e-57, accountant="rdp").upper
+    assert plan.epsilon(5.78e-57).upper <= plan.epsilon(5.78e-57, accountant="rdp").quoted
+
+
+@pytest.mark.parametrize(("noise", "rate", "count", "eps_error"), [(0.024, 0.9999, 200, 0.4), (0.02, 0.99, 1000, 2.0)])
+@pytest.mark.parametrize("accountant", ["prv", "evolving"])
+def test_masses_under_q_below_the_range_of_a_double(
+    accountant: str, noise: float, rate: float, count: int, eps_error: float
+) -> None:
+    """A mass that comes out as 0 need not be 0: the mean of the loss is not known from it."""
+    item = _rounds("gaussian", count, rate, noise_multiplier=noise)
+    plan = hs.Plan.from_dict({"adjacency": "remove", "round": [item]})
+    found = plan.epsilon(1e-5, accountant=accountant, eps_error=eps_error)
+    certified = plan.epsilon(1e-5, gap=1e-10)
+    assert found.ends["lower"] <= certified.lower <= certified.upper <= found.ends["upper"]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rate", "at"),
+    [(691.0821404357259, 1e-300, 0.8581591099460943), (691.0821404357259, 1e-300, 0.8581591099452619)],
+)
+def test_a_rate_next_to_nothing(epsilon: float, rate: float, at: float) -> None:
+    """The loss of a sampled atom moves by far more than its own rounding when epsilon is rounded."""
+    plan = {"adjacency": "remove", "round": [_rounds("randomized-response", 1, rate, epsilon=epsilon)]}
+    with mp.workdps(60):
+        e, q = mp.mpf(repr(epsilon)), mp.mpf(repr(rate))
+        yes, no = mp.exp(e) / (1 + mp.exp(e)), 1 / (1 + mp.exp(e))
+        mixed = (1 - q) * no + q * yes
+        true = mp.log(mixed - mp.exp(mp.mpf(repr(at))) * no)
+    for name in ("auto", "grid", "connect-the-dots"):
+        found = hs.Plan.from_dict(plan).delta(at, accountant=name).log_delta.ends
+        assert found["lower"] <= true <= found["upper"]
+
+
+@pytest.mark.parametrize(("delta", "rate", "count"), [("1.724e-300", 2.50909931e-09, 10**9), ("1.9e-300", 1.47e-20, 1)])
+def test_failures_next_to_impossible(delta: str, rate: float, count: int) -> None:
+    """A logarithm of size 700 is rounded to 1e-13, and masses next to 0 not even to that."""
+    box = _rounds("approximate-dp", count, rate, epsilon=0.5, delta=float(delta))
+    plan = hs.Plan.from_dict({"adjacency": "remove", "round": [box]})
+    with mp.workdps(40):
+        true = -mp.expm1(count * mp.log1p(-mp.mpf(delta) * mp.mpf(repr(rate))))
+        for name in ("auto", "grid", "connect-the-dots", "optimal", "rdp"):
+            found = plan.delta(1e6, accountant=name)
+            assert found.ends.get("lower", 0.0) <= true <= found.ends["upper"]
+            assert found.log_delta.ends["upper"] >= mp.log(true)
 
 
 @pytest.mark.filterwarnings("error")

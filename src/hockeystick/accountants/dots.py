@@ -277,7 +277,7 @@ def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | N
     seen = np.isfinite(atoms.log_p)
     loss, log_p = atoms.loss[seen], atoms.log_p[seen]
     at = np.rint((loss - knots.first) / knots.gap).astype(np.intp)
-    slip = ON_LATTICE * (np.abs(loss) + abs(knots.first))
+    slip = (ON_LATTICE + atoms.units * UNIT_ROUNDOFF) * (np.abs(loss) + abs(knots.first))
     if (np.abs(loss - knots.first - at * knots.gap) > slip).any():
         return None
     mass = np.zeros(knots.n)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hockeystick.accountants.base import compositions
 from hockeystick.adjacency import Direction
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
@@ -74,7 +74,7 @@ class RoundGuarantee:
         mass = self.pair.infinite_mass
         if self.mutual:
             mass = max(mass, self._lost_mass)
-        return mass * (1 + RELATIVE)
+        return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
 
     def delta(self, epsilon: Array) -> Array:
         """An upper bound on delta at each epsilon >= 0; losses and epsilons may be off by some roundings."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.accountants.dots import loss_range
+from hockeystick.accountants.dots import LOST, loss_range
 from hockeystick.accountants.lattice import LatticeLaw
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
@@ -105,7 +105,7 @@ def _mean(curve: PrivacyCurve, edges: Array) -> tuple[float, float]:
     low, high = cuts[:-1], cuts[1:]
     with np.errstate(divide="ignore", invalid="ignore"):
         # the ratio q / p between its ends; where p is within its error anything in the cell is possible
-        most = np.where(p > p_error, (q + q_error) / (p - p_error), np.inf)
+        most = np.where(p > p_error, (q + q_error + LOST) / (p - p_error), np.inf)
         least = np.maximum(q - q_error, 0.0) / (p + p_error)
         jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)
         width = high - low

@@ -99,7 +99,7 @@ def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     atoms = pair.atoms.finite()
     seen = np.isfinite(atoms.log_p)
     loss, log_p = atoms.loss[seen], atoms.log_p[seen]
-    slip = OPERATIONS * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + pair.supremum_error
+    slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + pair.supremum_error
     ends = []
     for side in (-1, 1):
         excess = loss + side * slip - epsilon

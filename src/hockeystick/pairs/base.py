@@ -34,11 +34,13 @@ class Atoms:
         loss: shape (n,), the loss of each atom; ``-inf`` where P has no mass, ``+inf`` where Q has none.
         log_p: shape (n,), log of the mass under P.
         log_q: shape (n,), log of the mass under Q.
+        units: of ``|loss|``, by how much more than a few roundings the losses may be off.
     """
 
     loss: Array
     log_p: Array
     log_q: Array
+    units: float = 0.0
 
     @classmethod
     def none(cls) -> Atoms:
@@ -48,7 +50,7 @@ class Atoms:
     def finite(self) -> Atoms:
         """The atoms whose loss is finite."""
         keep = np.isfinite(self.loss)
-        return Atoms(self.loss[keep], self.log_p[keep], self.log_q[keep])
+        return Atoms(self.loss[keep], self.log_p[keep], self.log_q[keep], self.units)
 
 
 class Masses(NamedTuple):
@@ -115,12 +117,12 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
     """The characteristic function of the finite losses that P can show."""
     atoms = atoms.finite()
     seen = np.isfinite(atoms.log_p)
-    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]))
+    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]), atoms.units)
 
 
-def rounding_of(loss: float) -> float:
-    """Bound on the rounding of a loss that took a few operations."""
-    return 16 * UNIT_ROUNDOFF * abs(loss)
+def rounding_of(loss: float, units: float = 0.0) -> float:
+    """Bound on the rounding of a loss that took a few operations, and is off by more units than they account for."""
+    return (16 + units) * UNIT_ROUNDOFF * abs(loss)
 
 
 class RenyiCurve(ABC):

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
-from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
-RELATIVE = 1e-13  # of the mass at infinity: a few roundings of log1p and expm1
+RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
 
 
 class RenyiComposition:
@@ -81,7 +81,9 @@ class RenyiComposition:
     @property
     def infinite_mass_ends(self) -> tuple[float, float]:
         """Bounds on :attr:`infinite_mass`; both 0 where no round has any."""
-        return self.infinite_mass * (1 - RELATIVE), self.infinite_mass * (1 + RELATIVE)
+        mass = self.infinite_mass
+        lost = 4 * TINY * sum(count for pair, count in self.rounds if pair.infinite_mass)  # of masses next to 0
+        return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
     @property
     def largest_loss(self) -> tuple[float, float] | None:

@@ -129,6 +129,8 @@ def log_jump_bound(law: MixtureLaw, split: Split, t: float, shift: float, high: 
     turn = np.arctan2(odds * math.sin(law.mu * shift), 1 + odds * math.cos(law.mu * shift)) * (1 - SPARE)
     below = log_tail(float(x[0])) + float(log_weights[0])
     above = law.log_beyond(t, -math.inf, float(x[-1]))
+    if above == math.inf:
+        return np.full(len(edges), math.inf)
     logs = np.concatenate([[below], log_masses + log_weights[1:], [above]])
     exponents = logs - np.multiply.outer(edges, np.concatenate([[0.0], turn]))
     tops = exponents.max(axis=1)

@@ -57,10 +57,13 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
     return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
 
 
-def atoms(loss: Array, log_p: Array, t: float) -> float:
-    """Finitely many losses: ``log sum p e^(tL)``. Errs by a few roundings of 1, not of K."""
+def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
+    """Finitely many losses: ``log sum p e^(tL)``. Errs by a few roundings of 1, not of K.
+
+    The losses may be off by some units of themselves.
+    """
     seen = np.isfinite(loss) & np.isfinite(log_p)
-    exponent = log_p[seen] + t * loss[seen]
+    exponent = log_p[seen] + t * (loss[seen] + units * UNIT_ROUNDOFF * np.abs(loss[seen]))
     if not len(exponent):
         return -math.inf
     top = float(exponent.max())

@@ -106,6 +106,16 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
     return slope
 
 
+def mixed_units(rate: float) -> float:
+    """What four units of l do to psi, in units of psi: with ``A = log 1/q``, ``|l| psi'(l) <= (2 + A) |psi(l)|``.
+
+    For l < 0 as psi is convex and psi(0) = 0: ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``, by ``log(1 + y) >= y /
+    (1 + y)``: ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. Beyond, ``psi >= l - A >= 1`` and ``psi' <= 1``: at most
+    ``1 + A``.
+    """
+    return 4 * (2 - math.log(rate))
+
+
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:
     """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much for q near 1."""
     excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
@@ -199,7 +209,7 @@ class PoissonRemovePair(DominatingPair):
         if not atoms.loss.size:
             return atoms
         loss, log_mixture = _mixed_atoms(atoms, self.rate)
-        return Atoms(loss, log_mixture, atoms.log_q)
+        return Atoms(loss, log_mixture, atoms.log_q, mixed_units(self.rate))
 
     @property
     def smooth(self) -> SmoothPart | None:
@@ -211,6 +221,11 @@ class PoissonRemovePair(DominatingPair):
         """psi of the base range; where Q alone has mass the loss is ``log(1 - q)``."""
         low, high = _psi_range(self.base, self.rate)
         return low, high
+
+    @property
+    def supremum_error(self) -> float:
+        """With what the base's rounding does."""
+        return rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
     def transform(self) -> Transform | None:
@@ -237,7 +252,7 @@ class PoissonRemovePair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
         if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t)
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
         return self.base.sampled_log_moment(self.rate, False, t)
 
 
@@ -255,7 +270,7 @@ class PoissonAddPair(DominatingPair):
         if not atoms.loss.size:
             return atoms
         loss, log_mixture = _mixed_atoms(atoms, self.rate)
-        return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1])
+        return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1], mixed_units(self.rate))
 
     @property
     def smooth(self) -> SmoothPart | None:
@@ -271,7 +286,8 @@ class PoissonAddPair(DominatingPair):
     @property
     def supremum_error(self) -> float:
         """That of ``-log(1 - q)`` included."""
-        return rounding_of(self.loss_range[1]) + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
+        error = rounding_of(self.loss_range[1], mixed_units(self.rate))
+        return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
 
     @property
     def transform(self) -> Transform | None:
@@ -298,7 +314,7 @@ class PoissonAddPair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
         if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t)
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
         return self.base.sampled_log_moment(self.rate, True, t)
 
 

@@ -117,14 +117,16 @@ class AtomTransform:
     Args:
         loss: finite losses.
         log_p: log-masses; they need not add up to 1.
+        units: of ``|loss|``, by how much more than a few roundings the losses may be off.
     """
 
     loss: tuple[float, ...]
     log_p: tuple[float, ...]
+    units: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
         """No remainder but rounding."""
-        return AtomLine(np.array(self.loss), np.array(self.log_p), t)
+        return AtomLine(np.array(self.loss), np.array(self.log_p), t, self.units)
 
     def envelope(self, t: float, count: int) -> AtomTransform:
         """Its own, at every tilt."""
@@ -151,6 +153,7 @@ class AtomLine:
     loss: Array
     log_p: Array
     t: float
+    units: float
 
     def cost(self, count: int) -> float:
         """One for each atom."""
@@ -167,7 +170,7 @@ class AtomLine:
             16
             + len(terms)
             + float(np.abs(self.log_p).max() + np.abs(exponent).max() + abs(top))
-            + 2 * float(np.abs(self.loss).max()) * s
+            + float(np.abs(self.loss).max()) * (2 * s + self.units * (s + self.t))
         )
         value, error = safe_log(m, 4 * UNIT_ROUNDOFF * np.abs(worst) * terms.sum())
         return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)

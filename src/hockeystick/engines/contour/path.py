@@ -37,6 +37,7 @@ LEAST_TOLERANCE = 1e-13
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
 SHORTER = 0.5  # of that line, then
 LONG, LONGER = 3000, 1.5  # points of a line that rounding may spoil, and then
+UNKNOWN = 30.0  # error of a value of K with which it says nothing
 DEEPEST = -600.0  # log of what a double holds, with some to spare
 
 
@@ -172,12 +173,16 @@ class Path:
         if float(k.real.max()) > k_top + 1.0:  # |m(t + is)| <= m(t)
             raise NotApplicableError("a characteristic function is out of reach")
         z = self.t + 1j * self.s
-        terms = np.exp(k - k_top) / (z * (1 + z))
-        terms[1:] *= 2
-        slack, core = 0.0, NO_CORE
+        weights = 1 / (z * (1 + z))
+        weights[1:] *= 2
+        terms, slack, core = np.exp(k - k_top) * weights, 0.0, NO_CORE
+        if float(k_error.max()) > UNKNOWN:  # all that is known there is |m(t + is)| <= m(t)
+            unknown = k_error > UNKNOWN
+            slack = float(np.abs(weights[unknown]).sum()) / self.period * (1 + SPARE)
+            terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
         if self.jumps is not None:
             factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
-            slack = float((np.abs(terms) * np.exp(k_error)) @ doubt) / self.period * (1 + SPARE)
+            slack += float((np.abs(terms) * np.exp(k_error)) @ doubt) / self.period * (1 + SPARE)
             terms, core = terms * factor, self.jumps.core(counts[0])
         right = self.theta, summed(counts, self.right)
         log_tail = self.beyond.log_tail(times, 2 * math.pi / self.period)

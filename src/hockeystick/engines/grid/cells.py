@@ -179,7 +179,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
         cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, (x_low, x_high), work)
     if len(loss):
-        _add_atoms(cells, loss, log_p, mesh)
+        _add_atoms(cells, loss, log_p, atoms.units, mesh)
     return cells
 
 
@@ -229,7 +229,7 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
     return np.exp(-down) * np.expm1(down - width) / whole, np.expm1(-down) / whole
 
 
-def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
+def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh) -> None:
     h = mesh.h
     nearest = np.rint((loss - mesh.offset) / h)
     on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
@@ -237,7 +237,7 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, mesh: Mesh) -> None:
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
     mass = np.exp(np.minimum(exponent, 700.0))
-    slip = 4 * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset))
+    slip = (4 + units) * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset))
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
