@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -97,8 +97,8 @@ class Round:
 
     def _sort_key(self) -> tuple[Any, ...]:
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
-            values = asdict(part).values()  # type: ignore[call-overload]
-            return part.name, tuple((v is None, v or 0) for v in values)
+            values = (getattr(part, item) for item in domains.domains_of(type(part)))
+            return part.name, tuple((value is None, value or 0) for value in values)
 
         return key(self.mechanism), key(self.sampling)
 

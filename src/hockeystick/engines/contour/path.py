@@ -28,6 +28,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
+KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts between the least and the most
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
@@ -254,8 +255,10 @@ def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[
     tilts = tilts[noise <= max(room, float(noise.min()))]
     thetas = tilts[:, None] * EXTRA_TILTS
     tilted = tilts[:, None] + thetas
+    # K(t) / t, which is a line for a normal law, between a few tilts
+    knots = float(tilted.min()) * (float(tilted.max()) / float(tilted.min())) ** KNOTS
     with np.errstate(over="ignore"):
-        k_right = guide.values(tilted.ravel()).reshape(tilted.shape)
+        k_right = tilted * np.interp(tilted, knots, guide.values(knots) / knots)
     peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
     right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
