@@ -25,6 +25,8 @@ DEEPEST = -1e14  # log of P-mass to which nodes are laid out
 PANELS = (32, 4000)  # least and most, of a smooth part
 FEW_PANELS = (24, 300)  # where there are many different rounds
 MANY_PAIRS = 12
+MANY_NODES = 2000
+KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 CHUNK = 1 << 18  # evaluations at once
 NODES_PER_PANEL = 4
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
@@ -115,6 +117,18 @@ class Guide:
         parts = [self._weights(part)[1:] for part in self._batches(tilts)]
         out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
         return out
+
+    def values_between(self, tilts: Array) -> Array:
+        """The same at tilts t > 0 of any shape; where nodes are many, from K(t) / t between fewer tilts.
+
+        That is a line for a normal law.
+        """
+        if len(self._loss) <= MANY_NODES:
+            return self.values(tilts.ravel()).reshape(tilts.shape)
+        least, most = float(tilts.min()), float(tilts.max())
+        knots = least * (most / least) ** KNOTS
+        between: Array = tilts * np.interp(tilts, knots, self.values(knots) / knots)
+        return between
 
     def pair_cumulants(self, t: float) -> list[Cumulants]:
         """Cumulants of each distinct round, one round each."""

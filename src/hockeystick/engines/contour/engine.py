@@ -44,6 +44,7 @@ GUIDES = 3  # that see deeper and deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
+LEAN = 0.75  # of the tilt, where jumps farther out than those that count weigh on the sum
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
 KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds on one of them
 
@@ -113,6 +114,8 @@ class ContourEngine:
                 aim = seeing()
             if math.isfinite(found.estimate) and found.upper < aim.depth - 0.5:
                 aim = aim._replace(depth=found.estimate - 0.1)  # it lay deeper than was thought
+            elif path.jumps is not None:
+                aim = aim._replace(saddle=LEAN * aim.saddle, apart=True)
             else:
                 sharpness *= 0.05
         assert best is not None
@@ -138,14 +141,14 @@ class ContourEngine:
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         path, tilt, guess, coarse = self._first(target, gap)
-        aim, sharpness, slope, best, astray = None, SHARPNESS, tilt, None, False
+        aim, sharpness, lean, slope, best, astray = None, SHARPNESS, 1.0, tilt, None, False
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
                     aim = _aim(self.composition, self._transforms, target)
                     guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
-                tilt = min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
-                aim = aim._replace(saddle=tilt, epsilon=guess)
+                tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
+                aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
             contour = Contour(path, self._counts)
             root, slope = contour.solve(target, guess)
@@ -154,11 +157,14 @@ class ContourEngine:
             if found.upper - found.lower <= gap * found.upper or root == guess == 0.0:
                 break
             placed = abs(root - guess) * slope < 0.3  # it is not the place that was wrong
-            if attempt and not found.upper - found.lower <= HOPELESS * found.upper and (placed or len(path.s) > LONG):
+            wide = not found.upper - found.lower <= HOPELESS * found.upper
+            if attempt and wide and (len(path.s) > LONG or (placed and path.jumps is None)):
                 break
             astray = not found.upper - root <= HOPELESS * found.upper
             if coarse and not attempt:
                 sharpness = 0.3
+            elif placed and path.jumps is not None:
+                lean *= LEAN
             elif placed:
                 sharpness *= 0.05
             guess = root

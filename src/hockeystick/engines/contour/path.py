@@ -28,7 +28,6 @@ ComplexArray = npt.NDArray[np.complex128]
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
-KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts between the least and the most
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
@@ -56,6 +55,7 @@ class Aim(NamedTuple):
         epsilon: where to look.
         depth: about log delta there.
         tilts: that are tried, of the saddle point: heavier right tails want less tilt and a shorter period.
+        apart: whether to leave out the core of the law where possible, however short the line would be with it.
     """
 
     guide: Guide
@@ -64,6 +64,7 @@ class Aim(NamedTuple):
     epsilon: float
     depth: float
     tilts: tuple[float, ...] = TILTS
+    apart: bool = False
 
 
 class Path:
@@ -116,7 +117,7 @@ class Path:
         # an error of K weighs the sum of the moduli, about e^(K - t eps) / (1 + t), against delta
         each = 0.05 * tolerance / rounds
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
-        self.beyond, self.jumps = self._ended(transforms, aim.epsilon, wanted, top, cumulants.k2, inner, longest)
+        self.beyond, self.jumps = self._ended(transforms, aim, wanted, top, cumulants.k2, inner, longest)
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
         inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
@@ -134,7 +135,7 @@ class Path:
     def _ended(
         self,
         transforms: list[tuple[Transform, int]],
-        epsilon: float,
+        aim: Aim,
         wanted: float,
         top: float,
         variance: float,
@@ -147,9 +148,11 @@ class Path:
             plain = cut(transforms, self.t, step, wanted - top, variance, longest)
         except NotApplicableError as error:
             reason = error
-        if plain is None or plain.reach > LINE_WITH_JUMPS * step:
-            most = longest * step if plain is None else plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
-            jumps = Jumps.on(transforms, self.t, step, epsilon, wanted, top, inner, most)
+        if plain is None or aim.apart or plain.reach > LINE_WITH_JUMPS * step:
+            most = longest * step
+            if plain is not None and not aim.apart:
+                most = plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
+            jumps = Jumps.on(transforms, self.t, step, aim.epsilon, wanted, top, inner, most)
             if jumps is not None:
                 return jumps.beyond, jumps
         if plain is None:
@@ -244,8 +247,8 @@ def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[
 
     Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
     """
-    guide, saddle, _, epsilon, depth, tried = aim
-    tilts = np.array(tried) * saddle
+    guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
+    tilts = np.array(aim.tilts) * saddle
     k0, k1, _ = guide.curves(tilts)
     base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
     cumulant = np.abs(k0) + tilts * np.abs(k1)
@@ -255,10 +258,8 @@ def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[
     tilts = tilts[noise <= max(room, float(noise.min()))]
     thetas = tilts[:, None] * EXTRA_TILTS
     tilted = tilts[:, None] + thetas
-    # K(t) / t, which is a line for a normal law, between a few tilts
-    knots = float(tilted.min()) * (float(tilted.max()) / float(tilted.min())) ** KNOTS
     with np.errstate(over="ignore"):
-        k_right = tilted * np.interp(tilted, knots, guide.values(knots) / knots)
+        k_right = guide.values_between(tilted)
     peaks = -np.log1p(tilted) - tilted * np.log1p(1 / tilted)
     right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
