@@ -166,11 +166,10 @@ SHORT = [
     (0.457, 4.67e-8, 258217, "1.33e-23", 200),
     (0.729, 2.88e-5, 68, "1.34e-14", 2000),
     (0.271, 1.02e-7, 4, "3.29e-37", 1000),
-    (0.557, 4e-8, 5, "3.25e-26", 1000),
 ]
 
 
-@pytest.mark.parametrize(("noise", "rate", "count", "delta", "longest"), SHORT)  # the last one by less tilt
+@pytest.mark.parametrize(("noise", "rate", "count", "delta", "longest"), SHORT)
 def test_answers_on_short_lines(
     monkeypatch: pytest.MonkeyPatch, noise: float, rate: float, count: int, delta: str, longest: int
 ) -> None:
@@ -190,6 +189,18 @@ def test_answers_on_short_lines(
     assert found.relative_gap <= 1e-6
     assert oracle.delta(given, found.upper, 15) <= mpf(delta) * (1 + mpf("1e-12"))
     assert oracle.delta(given, found.lower, 15) >= mpf(delta) * (1 - mpf("1e-12"))
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "count", "delta"),
+    [(1.45, 0.00265, 7, 4.21e-29), (2.08, 0.00917, 10, 1.47e-35), (1.82, 0.00107, 1348, 2.37e-33)],
+)
+def test_less_tilt_where_farther_jumps_weigh(noise: float, rate: float, count: int, delta: float) -> None:
+    """At the saddle point of the whole law a hump of jumps far out would leave four digits; ball arithmetic agrees."""
+    given = hs.Plan.from_dict(plan(noise, rate, count))
+    found, proved = given.epsilon(delta, accountant="contour"), given.epsilon(delta, proof=True)
+    assert found.reason is None
+    assert max(found.lower, proved.lower) <= min(found.upper, proved.upper)
 
 
 def test_with_and_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
