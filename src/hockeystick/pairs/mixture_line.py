@@ -37,6 +37,7 @@ ComplexArray = npt.NDArray[np.complex128]
 MAX_NODES = 1 << 21
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
+MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
 PLAIN = 0.1  # of the tolerance: a rounding error of the plain form that is no matter
 STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 
@@ -101,13 +102,16 @@ class MixtureLine:
             bent, sizes = weighted_beyond_first(log_weight, v)
             linear, bends, both = linear + cb * bent, bends + slope_v * bent, both + weight * np.abs(v) + sizes
             largest = largest + abs(cb) * sizes
-        self._constant = blocked_sum(beyond - linear)
+        value = beyond - linear
+        # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
+        moved = (abs(ca) + abs(cb)) * (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both)
+        if v is None and float(u.max()) > 1:
+            value, largest, moved = _where_large(self._law.kind, self.t, log_weight, u, (value, largest, moved))
+        self._constant = blocked_sum(value)
         # int phi (L - D), less int phi L, which the sum over e^A (e^(isL) - 1) does not contain
         self._drift = -blocked_sum(bends + weight * loss)
-        # a slip of u moves e^u - 1 - u by e^u - 1 times it, likewise the exponent
-        slipped = float(slip @ (2 * weight * np.minimum(np.abs(nodes.exponent), 1.0) + both))
-        self._constant_error = float(care @ largest) + (abs(ca) + abs(cb)) * slipped
-        self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ weight) + slipped
+        self._constant_error = float(care @ largest) + float(slip @ moved)
+        self._slope_error = loss_error + float(care @ (weight * np.abs(loss) + both) + slip @ (weight + both))
 
     def step_remainder(self, s: Array) -> Array:
         """Bound on the error of ``e^-top m`` from the step."""
@@ -147,6 +151,36 @@ class MixtureLine:
             value, error = safe_log(values, absolute)
             return value + self._top, error + 4 * UNIT_ROUNDOFF * abs(self._top)
         return safe_log_one_plus(values, absolute)
+
+
+def _where_large(
+    kind: Kind, t: float, log_weight: Array, u: Array, elsewhere: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """``phi (e^A - 1 - first order)`` where u > 1 and tu is moderate: e^u, which both have, cancels on paper.
+
+        remove:  e^u (e^(tu) - 1 - t) + t ,      add:  e^(-tu) - 1 - t + t e^u .
+
+    Returns:
+        That, the size of what it is computed from, and by how much an error of u moves it.
+    """
+    weight, jump = np.exp(log_weight), np.exp(log_weight + np.maximum(u, 1.0))
+    there = (u > 1) & (t * u < MODERATE)
+    if kind is Kind.REMOVE:
+        grown = np.expm1(np.minimum(t * u, MODERATE))
+        found = (
+            jump * (grown - t) + t * weight,
+            jump * (np.abs(grown) + t) + t * weight,
+            jump * (np.abs(grown) + t * (2 + grown)),
+        )
+    else:
+        grown = np.expm1(-t * u)
+        found = (
+            weight * (grown - t) + t * jump,
+            weight * (np.abs(grown) + t) + t * jump,
+            t * (weight * (1 + grown) + jump),
+        )
+    value, size, moved = (np.where(there, new, old) for new, old in zip(found, elsewhere, strict=True))
+    return value, size, moved
 
 
 @lru_cache(maxsize=KEPT_BOUNDS)
