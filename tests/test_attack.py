@@ -333,6 +333,29 @@ def test_a_rate_next_to_nothing(epsilon: float, rate: float, at: float) -> None:
         assert found["lower"] <= true <= found["upper"]
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("epsilon", "rate"), [(12.0, 0.999999), (25.0, 0.99999999)])
+def test_a_rate_next_to_one_of_atoms(epsilon: float, rate: float, count: int) -> None:
+    """The largest loss is ``-log(1 - q)``, or nearly: the decimal and the double of q are not the same there."""
+    plan = {"adjacency": "add", "round": [_rounds("randomized-response", count, rate, epsilon=epsilon)]}
+    with mp.workdps(40):
+        e, q, delta = mp.mpf(epsilon), mp.mpf(repr(rate)), mp.mpf("1e-9")
+        p = [1 / (1 + mp.exp(-e)), 1 / (1 + mp.exp(e))]
+        mixed = [(1 - q) * p[0] + q * p[1], (1 - q) * p[1] + q * p[0]]
+
+        def curve(at: Any) -> Any:
+            terms = []
+            for wins in range(count + 1):
+                one, two = p[0] ** wins * p[1] ** (count - wins), mixed[0] ** wins * mixed[1] ** (count - wins)
+                terms.append(math.comb(count, wins) * max(one - mp.exp(at) * two, 0))
+            return mp.fsum(terms)
+
+        for name in ("auto", "connect-the-dots", "grid"):
+            found = hs.Plan.from_dict(plan).epsilon(1e-9, accountant=name).ends
+            assert curve(mp.mpf(found["upper"])) <= delta
+            assert found["lower"] == 0 or curve(mp.mpf(found["lower"])) >= delta
+
+
 @pytest.mark.parametrize(("delta", "rate", "count"), [("1.724e-300", 2.50909931e-09, 10**9), ("1.9e-300", 1.47e-20, 1)])
 def test_failures_next_to_impossible(delta: str, rate: float, count: int) -> None:
     """A logarithm of size 700 is rounded to 1e-13, and masses next to 0 not even to that."""

@@ -150,6 +150,23 @@ def test_the_part_that_is_not_the_cores(count: int) -> None:
         assert doubt[j] <= 1e-3 * abs(found[j]) + 1e-12
 
 
+def test_what_an_error_moves_where_nothing_is_left() -> None:
+    """``(1 - J/m)^k`` is below the roundings of 1; its error need not be."""
+    values, errors = np.array([0.05 + 0j]), np.array([0.03])
+    choice = Choice(Split(1.0, 1.0), 1.0, 0.0, np.ones(1), np.ones(1))
+    jumps = Jumps(choice, JumpCut(np.ones(1), np.ones(1)), values, errors, 1.0)
+    found, doubt = jumps.factor(np.zeros(1, dtype=np.complex128), np.zeros(1), 1000)
+    assert abs(mp.mpc(found[0]) - (1 - (1 - mpf("0.02")) ** 1000)) <= doubt[0]
+
+
+def test_a_line_without_room_is_refused() -> None:
+    """A range that ends below the jumps, and jumps beyond the range of a double."""
+    law, split, t = LAWS[0]
+    assert JumpLine(law, split, t, 10.0, 1e-10, -3.0).values(1.0, 10) is None
+    steep = MixtureTransform(7.91, 8.7e-6, Kind.REMOVE)
+    assert JumpLine(steep, Split(9.06, 0.01), 8.757, 10.0, 1e-10, 100.0).values(1.0, 10) is None
+
+
 def plan(noise: float, rate: float, count: int) -> dict[str, Any]:
     item = {
         "mechanism": "gaussian",

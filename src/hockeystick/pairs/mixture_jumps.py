@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, moved_sum
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, MixtureLaw, Nodes, log_density, log_tail
 
 Array = npt.NDArray[np.float64]
@@ -164,12 +164,15 @@ class JumpLine:
 
     def values(self, step: float, count: int) -> tuple[ComplexArray, Array] | None:
         """``J(t + i j step)`` for j < count, and bounds on the absolute errors; None where it would take too long."""
-        if self._nodes > MAX_NODES:
+        if not 2 <= self._nodes <= MAX_NODES:
             return None
         law, split = self._law, self._split
         x: Array = self._low + self._dx * np.arange(self._nodes, dtype=np.float64)
         nodes = Nodes(law, x, self._t)
-        weight = np.exp(log_density(x) + (nodes.exponent + split.log_jump(x)) + math.log(self._dx))
+        log_weight = log_density(x) + (nodes.exponent + split.log_jump(x)) + math.log(self._dx)
+        if not float(log_weight.max()) < LOG_LARGEST - math.log(self._nodes):
+            return None
+        weight = np.exp(log_weight)
         total = blocked_sum(weight)
         moved = moved_sum(nodes.loss, weight, step, count, self._tolerance)
         if moved is None:
@@ -184,5 +187,5 @@ class JumpLine:
         log_shed = math.log(2.01 * (total + beyond)) - arc - math.log(-math.expm1(-arc))
         shed = np.exp(np.minimum(self._log_strip(s) + log_shed, LOG_LARGEST))
         # |e^(isL) - 1| <= 2, and the sum of the weights
-        rounded = 3 * float(care @ weight) + s * float(nodes.slip() @ weight)
+        rounded = 3 * float(care @ weight) + s * float(nodes.slip() @ weight) + 4 * self._nodes * TINY
         return values + total, (error + rounded + shed + beyond) * (1 + SPARE)

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
-from hockeystick.pairs.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.poisson import chord, mixed_loss, mixed_slope
 
 Array = npt.NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Nodes:
     """
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
-        self._law, self._x = law, x
+        self._law = law
         mu = law.mu
         self._ca, self._cb = law.kind.coefficients(t)
         self.towards = mu * (x - 0.5 * mu)
@@ -84,7 +84,9 @@ class Nodes:
             self.v = mixed_loss(self._away, law.rate)
             self.exponent = self.exponent + self._cb * self.v
         # roundings of x = x_0 + j dx (3, one of them of x_0), of mu (1 and 2), of the difference and the product
-        self._size = mu * (5 * np.abs(x) + (3 * mu + abs(float(x[0]))))
+        size, first = np.abs(x), abs(float(x[0]))
+        self._size = mu * (5 * size + (3 * mu + first))
+        self._phi_care = size * (4 * size + first) + 64
 
     @property
     def loss(self) -> Array:
@@ -112,7 +114,7 @@ class Nodes:
         inner = self._share(self.u, self._ca, self.rising, self._rate_slip[0])
         if self.v is not None:
             inner = inner + self._share(self.v, self._cb, self.falling, self._rate_slip[1])
-        return UNIT_ROUNDOFF * (64 + 4 * np.square(self._x) + inner)
+        return UNIT_ROUNDOFF * (self._phi_care + inner)
 
     def _share(self, u: Array, coefficient: float, slope: Array, rate_slip: Array | float) -> Array:
         out: Array = abs(coefficient) * (slope * self._size + 16 * np.abs(u) + 4 * rate_slip)
@@ -126,11 +128,11 @@ class Nodes:
         q = self._law.rate
         if q > MOSTLY:  # the chord is steep
             return self.care()
-        each = 16 + 4 * max(q / (1 - q) / -math.log1p(-q), 1.0)
+        each = 16 + 4 * chord(q)
         inner = abs(self._ca) * (self._size + each * np.abs(self.u))
         if self.v is not None:
             inner = inner + abs(self._cb) * (self._size + each * np.abs(self.v))
-        return UNIT_ROUNDOFF * (64 + 4 * np.square(self._x) + inner)
+        return UNIT_ROUNDOFF * (self._phi_care + inner)
 
     def slip(self) -> Array:
         """Bound on the absolute rounding error of u, of v and of the loss."""

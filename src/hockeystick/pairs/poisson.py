@@ -107,13 +107,23 @@ def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
 
 
 def mixed_units(rate: float) -> float:
-    """What four units of l do to psi, in units of psi: with ``A = log 1/q``, ``|l| psi'(l) <= (2 + A) |psi(l)|``.
+    """What four units of l and of q do to psi, in units of psi.
+
+    Of l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
 
     For l < 0 as psi is convex and psi(0) = 0: ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``, by ``log(1 + y) >= y /
     (1 + y)``: ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. Beyond, ``psi >= l - A >= 1`` and ``psi' <= 1``: at most
     ``1 + A``.
+
+    Of q: ``q |e^l - 1| / g = |1 - 1/g|``, which is at most psi above 0; below, where ``psi >= log(1 - q)``, it is
+    convex in psi, at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
     """
-    return 4 * (2 - math.log(rate))
+    return 4 * (2 - math.log(rate)) + 4 * chord(rate)
+
+
+def chord(rate: float) -> float:
+    """``max(1, q / (1 - q) / log 1/(1-q))``: what ``|1 - e^-psi| / |psi|`` is at most, psi being log(1 - q) or more."""
+    return max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
 
 
 def rate_error(loss: Array, psi: Array, rate: float) -> Array:

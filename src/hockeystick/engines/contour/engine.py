@@ -161,6 +161,9 @@ class ContourEngine:
             if attempt and wide and (len(path.s) > LONG or (placed and path.jumps is None)):
                 break
             astray = not found.upper - root <= HOPELESS * found.upper
+            if wide and path.jumps is not None:  # what was found is noise
+                lean *= LEAN
+                continue
             if coarse and not attempt:
                 sharpness = 0.3
             elif placed and path.jumps is not None:

@@ -165,11 +165,11 @@ class Jumps:
             log_size, angle, size = log_one_plus(-share)
             doubt = np.where(size > 2 * moved, moved / (size - moved), np.inf)
             doubt = count * (doubt + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle)))
-            grown, turned = np.expm1(count * log_size), count * angle
-            height, sine = 2 * np.square(np.sin(0.5 * turned)), (1 + grown) * np.sin(turned)
+            grown, kept, turned = np.expm1(count * log_size), np.exp(count * log_size), count * angle
+            height, sine = 2 * np.square(np.sin(0.5 * turned)), kept * np.sin(turned)
             factor = (height - grown * np.cos(turned)) - 1j * sine
             rounded = 8 * UNIT_ROUNDOFF * (height + np.abs(grown) + np.abs(sine))
-            return factor, (1 + grown) * np.expm1(doubt) + rounded
+            return factor, kept * np.expm1(doubt) + rounded
 
 
 def chosen(

@@ -180,12 +180,13 @@ class Path:
         weights = 1 / (z * (1 + z))
         weights[1:] *= 2
         terms, slack, core = np.exp(k - k_top) * weights, 0.0, NO_CORE
-        if float(k_error.max()) > UNKNOWN:  # all that is known there is |m(t + is)| <= m(t)
-            unknown = k_error > UNKNOWN
+        unknown = k_error > UNKNOWN
+        if unknown.any():  # all that is known there is |m(t + is)| <= m(t)
             slack = float(np.abs(weights[unknown]).sum()) / self.period * (1 + SPARE)
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
         if self.jumps is not None:
             factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
+            factor, doubt = np.where(unknown, 0.0, factor), np.where(unknown, 0.0, doubt)
             slack += float((np.abs(terms) * np.exp(k_error)) @ doubt) / self.period * (1 + SPARE)
             terms, core = terms * factor, self.jumps.core(counts[0])
         right = self.theta, summed(counts, self.right)

@@ -59,6 +59,10 @@ class Mesh:
     t: float
     kappa: float
 
+    def moved(self, by: float) -> Mesh:
+        """The same masses at losses that are larger by as much."""
+        return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
+
 
 @dataclass(frozen=True, slots=True)
 class Points:

@@ -33,6 +33,7 @@ from hockeystick.engines.grid.work import (
 )
 from hockeystick.engines.guide import Guide
 from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 
@@ -326,7 +327,12 @@ class Run:
             again = self._laws(pair, count, Mesh(offset, h, self.t, kappa))
             lower = max(lower, again[0], key=lambda law: law.log_mass)
             upper = min(upper, again[1], key=lambda law: law.log_mass)
-        return lower, upper
+        atoms = pair.atoms
+        if not atoms.units:
+            return lower, upper
+        # atoms on grid points may be off by more than the sum's own slip pays for
+        slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0))
+        return replace(lower, mesh=lower.mesh.moved(-slip)), replace(upper, mesh=upper.mesh.moved(slip))
 
     def _laws(self, pair: DominatingPair, count: int, mesh: Mesh) -> tuple[GridLaw, GridLaw]:
         try:
