@@ -138,9 +138,8 @@ def test_the_part_that_is_not_the_cores(count: int) -> None:
     """``1 - (1 - J/m)^k`` from K and J, with their errors."""
     cumulant, error = np.array([1e-5 + 0j, -3e-4 + 2e-3j, -0.2 + 1.5j]), np.array([1e-16, 1e-15, 1e-12])
     values, errors = np.array([1e-9 + 0j, 2e-7 - 1e-7j, 1e-4 + 3e-5j]), np.array([1e-22, 1e-20, 1e-16])
-    jumps = Jumps(
-        Choice(Split(1.0, 1.0), 1.0, 0.0, np.ones(1), np.ones(1)), JumpCut(np.ones(1), np.ones(1)), values, errors, 1.0
-    )
+    choice = Choice(Split(1.0, 1.0), 1.0, 0.0, JumpCut(np.ones(1), np.ones(1)))
+    jumps = Jumps(choice, values, errors, 1.0)
     found, doubt = jumps.factor(cumulant, error, count)
     for j in range(3):
         for sign in (-1, 0, 1):  # both ends of what K and J may be
@@ -153,8 +152,8 @@ def test_the_part_that_is_not_the_cores(count: int) -> None:
 def test_what_an_error_moves_where_nothing_is_left() -> None:
     """``(1 - J/m)^k`` is below the roundings of 1; its error need not be."""
     values, errors = np.array([0.05 + 0j]), np.array([0.03])
-    choice = Choice(Split(1.0, 1.0), 1.0, 0.0, np.ones(1), np.ones(1))
-    jumps = Jumps(choice, JumpCut(np.ones(1), np.ones(1)), values, errors, 1.0)
+    choice = Choice(Split(1.0, 1.0), 1.0, 0.0, JumpCut(np.ones(1), np.ones(1)))
+    jumps = Jumps(choice, values, errors, 1.0)
     found, doubt = jumps.factor(np.zeros(1, dtype=np.complex128), np.zeros(1), 1000)
     assert abs(mp.mpc(found[0]) - (1 - (1 - mpf("0.02")) ** 1000)) <= doubt[0]
 

@@ -50,24 +50,6 @@ NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)
 FAR_REACHES = np.array([2.0, 4.0])
 
 
-class Choice(NamedTuple):
-    """What counts as a jump, and where the line may end; any choice is sound.
-
-    Attributes:
-        split: c and w.
-        tilt: y of the bound on the core.
-        log_core: upper bound on log C(y).
-        edges: shape (m,), increasing heights, the first of them where the line ends.
-        bounds: shape (m,), bounds on ``log |J|`` from each edge on.
-    """
-
-    split: Split
-    tilt: float
-    log_core: float
-    edges: Array
-    bounds: Array
-
-
 @dataclass(frozen=True, slots=True)
 class JumpCut:
     """Bounds on the terms from a height on.
@@ -90,20 +72,34 @@ class JumpCut:
         return float(log_tails(self.edges, math.log(counts[0]) + self.bounds, step)[0]) + SPARE
 
 
+class Choice(NamedTuple):
+    """What counts as a jump, and where the line may end; any choice is sound.
+
+    Attributes:
+        split: c and w.
+        tilt: y of the bound on the core.
+        log_core: upper bound on log C(y).
+        beyond: where the line may end.
+    """
+
+    split: Split
+    tilt: float
+    log_core: float
+    beyond: JumpCut
+
+
 @dataclass(frozen=True, slots=True)
 class Jumps:
     """Jumps on a line.
 
     Attributes:
-        choice: what counts as one.
-        beyond: where the line may end.
+        choice: what counts as one, and where the line ends.
         values: shape (n,), J of one round at the points.
         errors: shape (n,), bounds on their errors.
         share: about the part of ``m(t)^k`` that is not the core's.
     """
 
     choice: Choice
-    beyond: JumpCut
     values: ComplexArray
     errors: Array
     share: float
@@ -139,15 +135,14 @@ class Jumps:
             return None
         high = law.range_for(t, 0.0, tolerance)[1]
         choice = chosen(law, count, t, epsilon, wanted, wanted - top, high, longest)
-        if choice is None or choice.edges[0] > longest:
+        if choice is None or choice.beyond.reach > longest:
             return None
-        beyond = JumpCut(choice.edges, choice.bounds)
-        points = math.ceil(beyond.reach / step) + 1
+        points = math.ceil(choice.beyond.reach / step) + 1
         found = JumpLine(law, choice.split, t, step * (points - 1), tolerance, high).values(step, points)
         if found is None:
             return None
         share = min(count * float(found[0][0].real), 1.0)
-        return cls(choice, beyond, *found, max(share, 1e-280))
+        return cls(choice, *found, max(share, 1e-280))
 
     def core(self, count: int) -> tuple[float, float]:
         """``(y, log C(y)^k peak(y))``, the latter from above."""
@@ -217,7 +212,7 @@ def chosen(
             bounds, enough = tails(split, shift, edges)
             at = int(np.argmax(enough))
             if enough[at] and at < len(edges) - 1:
-                return Choice(split, tilt, bound, edges[at:], bounds[at:])
+                return Choice(split, tilt, bound, JumpCut(edges[at:], bounds[at:]))
         return None
     return None
 

@@ -154,7 +154,7 @@ class Path:
                 most = plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
             jumps = Jumps.on(transforms, self.t, step, aim.epsilon, wanted, top, inner, most)
             if jumps is not None:
-                return jumps.beyond, jumps
+                return jumps.choice.beyond, jumps
         if plain is None:
             assert reason is not None
             raise reason
