@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.cut import SPARE, log_tails
+from hockeystick.engines.contour.cut import SPARE, Cut, log_tails
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.mixture_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
@@ -51,21 +51,8 @@ FAR_REACHES = np.array([2.0, 4.0])
 
 
 @dataclass(frozen=True, slots=True)
-class JumpCut:
-    """Bounds on the terms from a height on.
-
-    Attributes:
-        edges: shape (m,), increasing heights, the first of them where the sum is cut.
-        bounds: shape (m,), bounds on ``log |J|`` from each edge on.
-    """
-
-    edges: Array
-    bounds: Array
-
-    @property
-    def reach(self) -> float:
-        """Where the sum is cut."""
-        return float(self.edges[0])
+class JumpCut(Cut):
+    """The same of one kind of round without its core: ``bounds`` are on ``log |J|`` from each edge on, shape (m,)."""
 
     def log_tail(self, counts: Array, step: float) -> float:
         """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE, Cut, cut
-from hockeystick.engines.contour.jumps import JumpCut, Jumps
+from hockeystick.engines.contour.jumps import Jumps
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.errors import NotApplicableError
@@ -141,7 +141,7 @@ class Path:
         variance: float,
         inner: float,
         longest: int,
-    ) -> tuple[Cut | JumpCut, Jumps | None]:
+    ) -> tuple[Cut, Jumps | None]:
         """Where the line ends, and the jumps on it where it is much shorter without the core."""
         step, plain, reason = 2 * math.pi / self.period, None, None
         try:
