@@ -53,3 +53,8 @@ class Sampling(ABC):
     def dataset_records(self) -> int | None:
         """Number of records of the dataset, where the scheme knows it."""
         return None
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """Steps that one pass over the data takes, where the scheme says how many."""
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from hockeystick import domains
@@ -13,6 +14,9 @@ from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.sampling.base import Sampling
+
+ROUNDED = Fraction(1, 2**52)
+"""Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11")
 
@@ -23,8 +27,8 @@ class Poisson(Sampling):
 
     Args:
         sample_rate: inclusion probability, in (0, 1]; or give both of the following.
-        batch_size: expected number of records in a round.
-        dataset_size: number of records; ``sample_rate = batch_size / dataset_size``.
+        batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
+        dataset_size: number of records; beside a sample rate it needs no batch size.
 
     Raises:
         InvalidInputError: a value outside its domain, or both ways of giving the rate at odds.
@@ -45,19 +49,18 @@ class Poisson(Sampling):
 
     key_rules: ClassVar[Mapping[str, Any]] = {
         "anyOf": [{"required": ["sample_rate"]}, {"required": ["batch_size", "dataset_size"]}],
-        "dependentRequired": {"batch_size": ["dataset_size"], "dataset_size": ["batch_size"]},
+        "dependentRequired": {"batch_size": ["dataset_size"]},
     }
 
     def __post_init__(self) -> None:
         domains.check_fields(self)
-        if self.batch_size is None and self.dataset_size is None:
-            if self.sample_rate is None:
-                raise InvalidInputError(
-                    "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
-                    "sample_rate",
-                )
-        else:
+        if self.batch_size is not None or (self.sample_rate is None and self.dataset_size is not None):
             self._check_sizes()
+        elif self.sample_rate is None:
+            raise InvalidInputError(
+                "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
+                "sample_rate",
+            )
 
     def _check_sizes(self) -> None:
         for key in ("batch_size", "dataset_size"):
@@ -95,14 +98,25 @@ class Poisson(Sampling):
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
 
     def keys(self) -> dict[str, Any]:
-        """Both sizes, which imply the rate, or the rate alone."""
+        """Both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
         keys = super().keys()
-        return keys if self.dataset_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+        return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     @property
     def dataset_records(self) -> int | None:
         """``dataset_size``."""
         return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``, or ``ceil(1 / sample_rate)`` without a batch size.
+
+        A rate that is 1/k rounded to a double takes k steps, and not k + 1.
+        """
+        if self.batch_size is not None:
+            return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
+        steps = 1 / Fraction(_given(self.sample_rate))
+        return round(steps) if abs(steps - round(steps)) <= ROUNDED * steps else math.ceil(steps)
 
 
 def _given(value: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick import domains
@@ -82,3 +84,8 @@ class WithoutReplacement(Sampling):
     def dataset_records(self) -> int:
         """``dataset_size``."""
         return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``."""
+        return math.ceil(Fraction(self.dataset_size, self.batch_size))

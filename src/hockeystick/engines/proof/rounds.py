@@ -135,8 +135,9 @@ class ExactRounds:
             UnsupportedError: a round that has no dominating pair, or whose pair is not written down here.
         """
         out = cls()
-        for item in plan.rounds:
-            if item.count:
+        for kind, count in plan.kinds.items():
+            if count:
+                item = Round(*kind, count)
                 item.pair(direction)  # refuses what has no dominating pair
                 out._take(item, direction)
         return out
