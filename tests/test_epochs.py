@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from hockeystick import parameters, targets
 from hockeystick.report.calibration import calibration_answer
 
 RECORDS = 60_000
-SIZES = {"batch_size": 256, "dataset_size": RECORDS, "epochs": 60}
+SIZES: dict[str, Any] = {"batch_size": 256, "dataset_size": RECORDS, "epochs": 60}
 PLAN = hs.dp_sgd(1.1, **SIZES)
 TARGET = targets.Epsilon(3.0, 1e-5)
 

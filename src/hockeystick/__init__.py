@@ -24,9 +24,10 @@ from hockeystick.errors import (
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
 from hockeystick.odometer import Accountant
 from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, Round, dp_sgd
+from hockeystick.plan import Plan, dp_sgd
 from hockeystick.planfile import load_plan
 from hockeystick.profile import Profile
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"

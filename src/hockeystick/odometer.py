@@ -17,7 +17,8 @@ from hockeystick.domains import MAX_COUNT, shown, whole
 from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.mechanisms import Gaussian
 from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson
 from hockeystick.targets import Epsilon
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from hockeystick.domains import MAX_COUNT, choice
 from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 
 Build = Callable[[float], Plan]
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hockeystick.bounds import Answer, Bound, DeltaAnswer, DeltaBound
     from hockeystick.profile import Profile
 
+__all__ = ["Certified", "Plan", "Round", "dp_sgd", "target_delta"]
+
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
 

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 from hockeystick.adjacency import Adjacency
 from hockeystick.domains import one_line, shown
 from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling
 from hockeystick.schema import json_schema, mechanism_named, sampling_named, validated, within
 

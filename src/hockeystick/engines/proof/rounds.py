@@ -17,7 +17,8 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, written
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
 
 ONE = Fraction(1)
