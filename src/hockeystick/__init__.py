@@ -7,7 +7,7 @@
 True
 """
 
-from hockeystick import filters, targets
+from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.band import Band
@@ -64,8 +64,14 @@ __all__ = [
     "WithoutReplacement",
     "__version__",
     "calibrate",
+    "conversions",
     "dp_sgd",
     "filters",
     "load_plan",
     "targets",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, without the modules that importing them leaves here."""
+    return __all__

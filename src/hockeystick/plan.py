@@ -38,6 +38,7 @@ class Plan:
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
         delta: default target of :meth:`epsilon`, in (0, 1).
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
+        delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
     Raises:
         InvalidInputError: an unknown adjacency, or delta outside (0, 1).
@@ -58,7 +59,10 @@ class Plan:
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
         delta: float | None = None,
         published: Mapping[str, Any] | None = None,
+        *,
+        delta_target: float | None = None,
     ) -> None:
+        delta = delta_target if delta is None else delta
         merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
         for item in rounds:
             if not isinstance(item, Round):

@@ -8,8 +8,22 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.mechanisms.base import Claim, Mechanism
+from hockeystick.errors import UnsupportedError
+from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
+
+
+def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
+    """The dominating pair of a mechanism that sees every record.
+
+    Raises:
+        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+    """
+    claim = mechanism.claims[direction]
+    if claim.status in (Status.REFUSED, Status.RENYI):
+        only = '; only its Renyi divergence is bounded: use accountant="rdp"' if claim.status is Status.RENYI else ""
+        raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
+    return mechanism.pair(direction)
 
 
 class Sampling(ABC):

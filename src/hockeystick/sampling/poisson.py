@@ -13,7 +13,9 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
-from hockeystick.sampling.base import Sampling
+from hockeystick.sampling.base import Sampling, own_pair
+
+_NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
 
 ROUNDED = Fraction(1, 2**52)
 """Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
@@ -81,17 +83,21 @@ class Poisson(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Adding and removing: for every mechanism. Replacing: where the mechanism has a theorem of its own."""
+        """Adding and removing: as good as the mechanism's own pair. Replacing: where it has a theorem of its own."""
         if direction is Direction.REPLACE_ONE:
             return mechanism.sampled_replacement
         base = mechanism.claims[direction]
-        return base if base.status is Status.REFUSED else _THEOREM
+        if base.status is Status.TIGHT:
+            return _THEOREM
+        if base.status is Status.UPPER:  # what dominates the mechanism dominates it sampled, and is no tighter for it
+            return Claim(Status.UPPER, f"{_THEOREM.source}; of the pair of {base.source}")
+        return base if base.status is Status.REFUSED else _NO_PAIR
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mixture pair; at rate 1 the mechanism's own."""
         rate = _given(self.sample_rate)
         if rate == 1:
-            return mechanism.pair(direction)
+            return own_pair(mechanism, direction)
         if direction is Direction.REPLACE_ONE:
             return mechanism.sampled_replacement_pair(rate)
         base = mechanism.with_against_without()

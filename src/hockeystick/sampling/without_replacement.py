@@ -12,7 +12,7 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
-from hockeystick.sampling.base import Sampling
+from hockeystick.sampling.base import Sampling, own_pair
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
 _NO_PAIR = (
@@ -64,20 +64,23 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """The mechanism's own; nothing but ``replace-one``."""
-        return mechanism.sampled_without_replacement if direction is Direction.REPLACE_ONE else _ONE_SIZE
+        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        if direction is not Direction.REPLACE_ONE:
+            return _ONE_SIZE
+        base = mechanism.claims[direction]
+        return base if base.status is Status.REFUSED else mechanism.sampled_without_replacement
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """None, unless every batch is the whole dataset."""
         if self.rate == 1:
-            return mechanism.pair(direction)
+            return own_pair(mechanism, direction)
         raise UnsupportedError(
             f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {_NO_PAIR}"
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """From the mechanism's own pair under replacement."""
-        base = mechanism.pair(direction)
+        base = own_pair(mechanism, direction)
         return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
 
     @property
