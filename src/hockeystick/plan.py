@@ -68,8 +68,9 @@ class Plan:
             if not isinstance(item, Round):
                 raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
             key = (item.mechanism, item.sampling, item.epochs is None)
-            known = merged.get(key)
-            merged[key] = item if known is None else known.joined(item) or item
+            joined = merged[key].joined(item) if key in merged else item
+            assert joined is not None  # the key says all that joining asks
+            merged[key] = joined
         canonical = [item for item in merged.values() if item.count] or list(merged.values())
         if len(canonical) > 1:
             canonical.sort(key=Round.sort_key)
