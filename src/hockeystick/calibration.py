@@ -124,9 +124,9 @@ def _between_stairs(
         return math.ceil(stair(1) / value)
 
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
-    steps = Parameter(
-        "steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=steps_at(parameter.start)
-    )
+    # from the middle, and not from where the plan is: over values that are not monotone the answer must not depend on it
+    middle = math.ceil(math.sqrt(fewest * most))
+    steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     try:
         met, missed = _Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap).run()
     except UnreachableError:  # the search from the least value on says so, in terms of the parameter
