@@ -20,6 +20,7 @@ from hockeystick import filters
 from hockeystick.adjacency import Direction
 from hockeystick.filters import conversion, guarantee
 from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
+from hockeystick.filters.gdp import _log
 from hockeystick.mechanisms import Mechanism
 from hockeystick.mechanisms.base import Claim, Status
 from hockeystick.pairs import GaussianPair
@@ -193,7 +194,7 @@ def test_deltas_are_used_up_to_the_last_digit() -> None:
 
 
 def test_advanced_composition_is_rounded_up() -> None:
-    """A target just below the formula is refused. Of 100 rounds, so that basic composition is no help."""
+    """A target just below the formula is refused. Of 2000 rounds, so that basic composition is no help."""
     rng = random.Random(5)
     for _ in range(DRAWS):
         epsilon = rng.uniform(0.001, 0.05)
@@ -204,6 +205,15 @@ def test_advanced_composition_is_rounded_up() -> None:
         item = hs.Round(hs.RandomizedResponse(epsilon), count=2000)
         assert not filters.ApproximateDpFilter(below(formula), 0.5, slack=slack).allows(item)
         assert filters.ApproximateDpFilter(float(formula * (1 + mpmath.mpf("1e-12"))), 0.5, slack=slack).allows(item)
+
+
+def test_what_was_spent_is_a_target_that_allows_it() -> None:
+    """Just: no double below it does, whichever of the two compositions it is by."""
+    for item in (hs.Round(hs.Laplace(3.0), count=2), hs.Round(hs.RandomizedResponse(0.01), count=1000)):
+        budget = filters.ApproximateDpFilter(3.0, 1e-6)
+        budget.spend(item)
+        assert filters.ApproximateDpFilter(budget.spent, 1e-6).allows(item)
+        assert not filters.ApproximateDpFilter(math.nextafter(budget.spent, 0.0), 1e-6).allows(item)
 
 
 def test_squares_below_all_doubles_are_not_lost() -> None:
@@ -272,6 +282,15 @@ def test_the_epsilon_of_a_gaussian_budget_is_that_of_its_curve() -> None:
             m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
             curve = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
             assert (curve <= mpmath.mpf(delta)) is within
+
+
+def test_the_log_of_a_target_delta_is_rounded_down() -> None:
+    """An epsilon at a log delta that is above that of the target would be too small."""
+    rng = random.Random(9)
+    for _ in range(DRAWS):
+        delta = 10 ** rng.uniform(-300, -0.1)
+        found, truth = mpmath.mpf(_log(delta)), mpmath.log(mpmath.mpf(delta))
+        assert 0 <= truth - found <= -1e-15 * truth
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ was spent. Only what is proven is here:
 
 What was *spent* and what the *budget* is have names of their own. Every filter counts in a ``currency`` and has
 ``spent``, ``budget`` and ``remaining`` in it; ``budget_epsilon(delta)`` is the epsilon of everything that it allows
-together. No filter has an ``epsilon``: with parameters chosen on the way, what was spent up to a moment has no epsilon
-that is read off the filter (arXiv 1605.08294). :class:`Odometer` has one, ``epsilon(delta)``, and there it is what was
-spent.
+together. No filter has an ``epsilon``: with parameters chosen on the way, what was spent up to a moment has in general
+no epsilon that follows from the filter (arXiv 1605.08294). :class:`Odometer` has one, ``epsilon(delta)``, and there it
+is what was spent.
 
 Composing the curves that were realised and stopping where they cross the budget (a filter on trade-off functions or
 loss distributions) is not here: it is invalid in general (arXiv 2602.06756, arXiv 2602.15815; the separation of filters

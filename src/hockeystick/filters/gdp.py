@@ -90,7 +90,7 @@ def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
 
 
 @squared_distance.register
-def _(pair: GaussianPair, item: Round) -> Fraction:
+def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
     """From the noise as it was written, so that budgets add up; from the pair, rounded up, where that is not its."""
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:

@@ -12,7 +12,6 @@ from hockeystick.filters.approximate import Guarantees
 from hockeystick.filters.base import SLACK
 from hockeystick.filters.conversion import balanced_tilt
 from hockeystick.filters.decimals import rounded_up
-from hockeystick.numerics.rounding import next_up
 
 STEEPEST = 1e100  # t beyond which products may leave the range of a double; any t is valid
 
@@ -65,9 +64,12 @@ class Odometer(Guarantees):
         return min(rounded_up(self._sums[0]), self._line(self._sums[1]))
 
     def _line(self, squares: Fraction) -> float:
-        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up."""
-        total = 0.5 * next_up(float(squares))
-        return ((1 + self._tilt) * total + self._log / self._tilt) * (1 + SLACK)
+        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up.
+
+        Squares below all doubles, which are rounded to 0, are paid for by the slack of the other term: it is above
+        1e-130, as the order is at most ``STEEPEST``.
+        """
+        return (0.5 * (1 + self._tilt) * float(squares) + self._log / self._tilt) * (1 + SLACK)
 
     def epsilon(self, delta: float) -> float:
         """What was spent so far, at delta or a larger one; infinite below."""

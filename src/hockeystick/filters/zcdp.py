@@ -89,5 +89,5 @@ def _rho(pair: DominatingPair, item: Round) -> Fraction:
 
 
 @_rho.register
-def _(pair: GaussianPair, item: Round) -> Fraction:
+def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
     return squared_distance(pair, item) / 2
