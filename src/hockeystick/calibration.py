@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from hockeystick import domains
 from hockeystick.bounds import Bound
+from hockeystick.caveats import told
 from hockeystick.errors import UnreachableError
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
@@ -99,8 +100,9 @@ def calibrate(
     search = _Search(chosen, build, target, tolerance, gap)
     met, beside = search.run()
     made = build(met.value)
-    other = None if beside is None else (beside.value, beside.bound)
-    return Calibration(chosen.name, met.value, target, met.bound, made, other)
+    achieved = told(met.bound, made.samplings, target.at_delta)
+    other = None if beside is None else (beside.value, told(beside.bound, made.samplings, target.at_delta))
+    return Calibration(chosen.name, met.value, target, achieved, made, other)
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
