@@ -20,8 +20,7 @@ from hockeystick.cli import main
 from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 RECORDS = 60_000
-SIZES = {"batch_size": 256, "dataset_size": RECORDS}
-SGD = hs.dp_sgd(1.1, **SIZES, steps=200)
+SGD = hs.dp_sgd(1.1, batch_size=256, dataset_size=RECORDS, steps=200)
 MIXED = SGD + hs.Round(hs.Gaussian(20.0))
 SAFE, UNSAFE = 1e-6, 1 / RECORDS
 POISSON = f"sampling poisson: {Poisson.assumption}"
@@ -53,7 +52,7 @@ def test_every_kind_of_delta_carries_them_and_its_logarithm_too(name: str, epsil
 
 
 def test_a_proved_interval_carries_them_too() -> None:
-    few = hs.dp_sgd(1.1, **SIZES, steps=1)
+    few = hs.dp_sgd(1.1, batch_size=256, dataset_size=RECORDS, steps=1)
     found = few.epsilon(UNSAFE, proof=True)
     assert found.guarantee == "proved"
     assert found.assumptions == (POISSON,)
@@ -63,7 +62,7 @@ def test_a_proved_interval_carries_them_too() -> None:
 
 def test_each_way_of_sampling_is_named_once() -> None:
     assert MIXED.epsilon(SAFE).assumptions == (POISSON, NONE)
-    rounds = [hs.Round(hs.Gaussian(2.0 + i), WithoutReplacement(**SIZES)) for i in range(3)]
+    rounds = [hs.Round(hs.Gaussian(2.0 + i), WithoutReplacement(256, RECORDS)) for i in range(3)]
     found = hs.Plan(rounds, "replace-one").epsilon(SAFE, accountant="rdp")
     assert found.assumptions == (f"sampling without-replacement: {WithoutReplacement.assumption}",)
 

@@ -19,7 +19,7 @@ Found = TypeVar("Found", bound=Bound | UpperBound | Estimate)
 
 def assumptions_of(samplings: Iterable[Sampling]) -> dict[str, str]:
     """What the program must do for the answer to be about it: one line for each scheme, by its name."""
-    return {kind.name: kind.assumption for kind in dict.fromkeys(map(type, samplings))}
+    return {sampling.name: sampling.assumption for sampling in samplings}
 
 
 def records_of(samplings: Iterable[Sampling]) -> int | None:

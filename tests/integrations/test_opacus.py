@@ -97,6 +97,7 @@ def test_beside_their_accountants_on_the_same_history() -> None:
     for accountant in (ours, rdp, prv, gdp):
         accountant.history = [(1.0, 0.01, 1000)]
     bound = ours.bound(DELTA)
+    assert isinstance(bound, hs.Bound)
     assert bound.relative_gap < 1e-6
     assert ours.get_epsilon(DELTA) == bound.upper
     assert bound.upper < rdp.get_epsilon(DELTA)
@@ -328,11 +329,8 @@ def samplers() -> dict[str, tuple[Any, bool]]:
     records = range(12)
     data = TensorDataset(torch.randn(12, 6))
 
-    class Sorted(SequentialSampler):
-        """May look at the data."""
-
-    class Ours(DataLoader):
-        """May do anything."""
+    looking = type("Sorted", (SequentialSampler,), {})  # may look at the data
+    ours = type("Ours", (DataLoader,), {})  # may do anything
 
     def loader(sampler: Any) -> Any:
         return DataLoader(data, batch_size=4, sampler=sampler)
@@ -348,9 +346,9 @@ def samplers() -> dict[str, tuple[Any, bool]]:
         "with replacement": (loader(RandomSampler(records, replacement=True)), False),
         "more than there are": (loader(RandomSampler(records, num_samples=13)), False),
         "weighted": (loader(WeightedRandomSampler(weighted, 12, replacement=False)), False),
-        "unknown": (loader(Sorted(records)), False),
+        "unknown": (loader(looking(records)), False),
         "another batch sampler": (DataLoader(data, batch_sampler=[[0, 1], [1, 2]]), False),
-        "another loader": (Ours(data, batch_size=4), False),
+        "another loader": (ours(data, batch_size=4), False),
         "no batches": (DataLoader(data, batch_size=None), False),
     }
 
@@ -390,6 +388,7 @@ def test_without_noise_epsilon_is_infinite() -> None:
     train(module, optimizer, loader)
     assert engine.get_epsilon(DELTA) == math.inf
     bound = engine.accountant.bound(DELTA)
+    assert isinstance(bound, hs.Bound)
     assert (bound.lower, bound.upper) == (0.0, math.inf)
     assert bound.reason == "a step without noise: noise_multiplier 0"
     with pytest.raises(hs.InvalidInputError, match="history entry 1: noise_multiplier must be greater than 0"):
