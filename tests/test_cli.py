@@ -56,6 +56,8 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
         "guarantee": "certified",
         "direction": bound.direction,
         **({} if bound.reason is None else {"reason": bound.reason}),
+        "assumptions": list(bound.assumptions),
+        "warnings": [],
     }
     assert repr(bound.upper) in result.stdout
 
