@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, overload
 
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
@@ -77,6 +77,10 @@ class DeltaBound(Bound):
     """A :class:`Bound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
 
     log_delta: Bound = field(default=Bound(-math.inf, -math.inf, -math.inf), compare=False)
+
+
+ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
+"""Why there is no lower end where a round's pair is not claimed to be tight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,21 @@ class DeltaEstimate(Estimate):
     """An :class:`Estimate` of delta that also holds its natural logarithm, for deltas below the range of a double."""
 
     log_delta: Estimate = field(default=Estimate(-math.inf, "gdp"), compare=False)
+
+
+@overload
+def from_above(found: DeltaAnswer) -> DeltaUpperBound | DeltaEstimate: ...
+@overload
+def from_above(found: Answer) -> UpperBound | Estimate: ...
+def from_above(found: Answer) -> UpperBound | Estimate:
+    """An interval without its lower end; other answers, which have none, as they are."""
+    if not isinstance(found, Bound):
+        return found
+    said = {"accountant": found.accountant, "direction": found.direction, "reason": found.reason or ONLY_DOMINATED}
+    if isinstance(found, DeltaBound):
+        log = found.log_delta
+        return DeltaUpperBound(found.upper, **said, log_delta=UpperBound(log.upper, **said))  # type: ignore[arg-type]
+    return UpperBound(found.upper, **said)  # type: ignore[arg-type]
 
 
 Answer = Bound | UpperBound | Estimate

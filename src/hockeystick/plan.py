@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.bounds import from_above
 from hockeystick.caveats import records_of, told
 from hockeystick.errors import InvalidInputError
-from hockeystick.mechanisms import Gaussian, Mechanism
+from hockeystick.mechanisms import Gaussian, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson, Sampling
@@ -126,6 +127,16 @@ class Plan:
         """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
         return tuple(item.sampling for item in self.rounds)
 
+    @property
+    def known_from_below(self) -> bool:
+        """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
+        return all(
+            item.claim(direction).status is Status.TIGHT
+            for item in self.rounds
+            if item.count
+            for direction in self.adjacency.directions
+        )
+
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
 
@@ -203,7 +214,8 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return told(accountant_named(accountant, proof, options).epsilon(self, target, gap), self.samplings, target)
+        found = accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, target)
 
     @overload
     def delta(
@@ -249,7 +261,7 @@ class Plan:
 
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         found = accountant_named(accountant, proof, options).delta(self, epsilon, gap)
-        return told(found, self.samplings, found.quoted)
+        return told(found if self.known_from_below else from_above(found), self.samplings, found.quoted)
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False

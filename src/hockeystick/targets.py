@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
+from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.rough import rough_epsilon
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
@@ -86,7 +87,7 @@ class Epsilon(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
-        return plan.epsilon(self.delta, gap=gap)
+        return AutoAccountant().epsilon(plan, self.delta, gap)
 
     def rough_excess(self, plan: Plan) -> float | None:
         """By the leading saddle-point term."""
@@ -110,7 +111,7 @@ class Delta(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon."""
-        return plan.delta(self.epsilon, gap=gap)
+        return AutoAccountant().delta(plan, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
         """In the logarithm of -log delta, which is nearly linear in that of the noise."""
@@ -140,7 +141,7 @@ class Advantage(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon 0."""
-        return plan.delta(0.0, gap=gap)
+        return AutoAccountant().delta(plan, 0.0, gap)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -9,12 +10,13 @@ from typing import ClassVar, Self, TypeVar
 
 from hockeystick import domains
 from hockeystick.adjacency import Direction
-from hockeystick.bounds import Answer, DeltaAnswer
+from hockeystick.bounds import ONLY_DOMINATED, Answer, Bound, DeltaAnswer, DeltaBound
 from hockeystick.errors import InvalidInputError
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.plan import Plan
 
 T = TypeVar("T")
+Interval = TypeVar("Interval", Bound, DeltaBound)
 
 NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 
@@ -66,6 +68,21 @@ class Accountant(ABC):
                 f"gap is for accountants that give an interval; received {gap!r} with {self.name!r}, leave it out",
                 "gap",
             )
+
+
+def without_lower(plan: Plan, found: Interval) -> Interval:
+    """The interval as it is where every pair of the plan is tight; else from the least value there is.
+
+    A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
+    the lower end of an interval around it says nothing of the truth.
+    """
+    if plan.known_from_below:
+        return found
+    if isinstance(found, DeltaBound):
+        log = found.log_delta
+        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or ONLY_DOMINATED)
+        return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED, log_delta=log)
+    return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED)
 
 
 def compositions(plan: Plan) -> list[tuple[Direction, Composition]]:
