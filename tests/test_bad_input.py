@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,63 @@ def test_deep_nesting_is_refused(text: str, syntax: str) -> None:
 
 def test_dotted_keys_do_not_take_for_ever() -> None:
     assert refusal("\n" + ".".join("a" * 100_000) + " = 1\n").startswith("line 2 has more than 200 dots")
+
+
+HOSTILE = {
+    '{"round":[' + "0," * 2_499_999 + "0]}": "round 1: a round must be a table of keys; received 0",
+    '{"round":[' + "{}," * 1_000_000 + "{}]}": "round 1: mechanism is missing; it must be one of",
+    "{" + ",".join(f'"a{n}":0' for n in range(500_000)) + "}": "unknown key 'a0'; the keys here are adjacency",
+    "".join(f"[a{n}{'.b' * 199}]\n" for n in range(5_000)): "995000 times '.'; at most 500000 are read",
+    "".join(f"[a{n}]\n" for n in range(500_000)): "500000 times '['; at most 201000 are read, for 100000 rounds",
+    "round = [" + "{}," * 500_000 + "]": "500000 times '{'; at most 201000 are read, for 100000 rounds",
+}
+"""Files below the limit in bytes of which every entry is a fault, and the one fault that is told."""
+
+
+def test_a_file_of_faults_is_refused_at_the_first_one(tmp_path: Path) -> None:
+    """All faults together would take a kilobyte or more each: 3.5 gigabytes for the first of these files."""
+    for number, text in enumerate(HOSTILE):
+        (tmp_path / f"{number}").write_text(text)
+    code = f"""
+import resource, time
+from pathlib import Path
+from hockeystick.errors import InvalidInputError
+from hockeystick.planfile import parse_plan
+parts = [time.process_time()]
+for number in range({len(HOSTILE)}):
+    try:
+        parse_plan(Path({str(tmp_path)!r}, str(number)).read_bytes(), "x")
+    except InvalidInputError as error:
+        print(error)
+    parts.append(time.process_time())
+longest = max(after - before for before, after in zip(parts, parts[1:]))
+print(longest, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *messages, figures = done.stdout.splitlines()
+    for message, expected in zip(messages, HOSTILE.values(), strict=True):
+        assert message.startswith(f"x: {expected}")
+    seconds, kilobytes = map(float, figures.split())
+    assert seconds < 5
+    assert kilobytes < 600_000 * (1024 if sys.platform == "darwin" else 1)  # Darwin counts bytes
+
+
+def test_a_hundred_thousand_kinds_of_rounds_are_read_and_one_more_is_refused() -> None:
+    rounds = [{"mechanism": "laplace", "scale": 1 + number} for number in range(100_000)]
+    assert len(plan_from_dict({"round": rounds}).rounds) == 100_000
+    with pytest.raises(hs.InvalidInputError, match="the plan has 100001 tables of rounds; at most 100000 are read"):
+        plan_from_dict({"round": [*rounds, rounds[0]]})
+
+
+def test_the_fault_of_a_later_round_comes_before_that_of_what_was_published() -> None:
+    """In the order of the file, although rounds are looked at one by one."""
+    text = ROUND + ROUND.replace("1.0", "-1") + "[published]\nsource = 3\n"
+    assert refusal(text).startswith("round 2: noise_multiplier must be")
+    assert refusal(text.replace("-1", "1")).startswith("published: source must be a string")
+    assert refusal("delta = 2\n" + text).startswith("delta must be")
+    many = ROUND + "".join(f"a{number} = 1\n" for number in range(1000))
+    assert refusal(ROUND + many).startswith("round 2: unknown key 'a0'; the keys here are")
+    assert refusal(many).startswith("round 1: unknown key 'a0'; the keys here are")
 
 
 def test_values_are_repeated_but_long_ones_are_cut() -> None:

@@ -22,6 +22,12 @@ MAX_COUNT = 10**12
 SHOWN_LENGTH = 60
 """Longest form, in characters, in which a received value is repeated to a person."""
 
+PLACE_LENGTH = 300
+"""Longest form, in characters, in which the name of a file is repeated: what real paths have, and no more."""
+
+LOOKED_AT = 1000
+"""Characters at each end of a value's form that are made printable: more than are shown, fewer than a file may hold."""
+
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
     "exclusiveMinimum": operator.gt,
@@ -175,10 +181,22 @@ def listed(names: Iterable[str]) -> str:
 def shown(value: object) -> str:
     """A value as it is repeated to a person: its ``repr`` on one line, cut in the middle if it is long."""
     try:
-        text = one_line(repr(value))
+        return cut(repr(value))
     except Exception:  # a repr may fail in any way, and integers of thousands of digits have none
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 20]}...{text[-17:]}"
+        return cut(f"a value of type {type(value).__name__}")
+
+
+def place(path: object) -> str:
+    """The name of a file or of another source as it is repeated to a person: on one line, cut if it is very long."""
+    return cut(str(path), PLACE_LENGTH)
+
+
+def cut(text: str, length: int = SHOWN_LENGTH) -> str:
+    """The text on one line, cut in the middle to that many characters if it is longer."""
+    if len(text) > 2 * LOOKED_AT:
+        text = f"{text[:LOOKED_AT]}...{text[-LOOKED_AT:]}"
+    text = one_line(text)
+    return text if len(text) <= length else f"{text[: length - 20]}...{text[-17:]}"
 
 
 def one_line(text: str) -> str:

@@ -174,7 +174,7 @@ class Profile:
         Raises:
             InvalidInputError: a place that cannot be written.
         """
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         columns = self.table(epsilon)
         rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
@@ -188,7 +188,7 @@ class Profile:
         """
         import json
 
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
         write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")

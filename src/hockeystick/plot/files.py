@@ -7,9 +7,9 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hockeystick.domains import one_line
+from hockeystick.domains import place, shown
 from hockeystick.errors import HockeystickError, InvalidInputError
-from hockeystick.planfile import write_bytes
+from hockeystick.files import write_bytes
 from hockeystick.plot.style import SETTINGS
 
 if TYPE_CHECKING:
@@ -43,10 +43,13 @@ def checked_ending(path: str | Path) -> str:
     Raises:
         InvalidInputError: another ending.
     """
-    ending = Path(path).suffix.lower()
+    try:
+        ending = Path(path).suffix.lower()
+    except TypeError:
+        raise InvalidInputError(f"a figure's file is named by a path; received {shown(path)}") from None
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{one_line(str(path))}: a figure's file ends in {', '.join(ENDINGS)}; received {ending or 'no ending'!r}"
+            f"{place(path)}: a figure's file ends in {', '.join(ENDINGS)}; received {shown(ending or 'no ending')}"
         )
     return ending
 
