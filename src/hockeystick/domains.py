@@ -166,11 +166,30 @@ def check_fields(instance: object) -> None:
             object.__setattr__(instance, key, domain.check(value, key))
 
 
-def choice(key: str, value: object, known: Sequence[str]) -> str:
-    """The line that refuses a value that is none of the known names, with the nearest of them."""
-    close = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+def choice(key: str, value: object, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """The line that refuses a value that is none of the known names, with the :func:`nearest` of them."""
+    close = nearest(value, known, cutoff)
+    hint = "" if close is None else f"; did you mean {close!r}?"
     return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
+
+
+def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name of which a value is a slip; ``None`` where it is none.
+
+    Args:
+        value: the value received.
+        known: the names.
+        cutoff: how alike the two have to be, from 0 to 1.
+
+    A name within a longer one is not taken for a slip: what is meant is another thing.
+
+    >>> nearest("laplcae", ["laplace"]), nearest("discrete-laplace", ["laplace"])
+    ('laplace', None)
+    """
+    if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
+        return None
+    close = difflib.get_close_matches(value, list(known), 1, cutoff)
+    return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
 
 
 def listed(names: Iterable[str]) -> str:

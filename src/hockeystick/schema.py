@@ -8,7 +8,6 @@ the same words.
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -25,6 +24,7 @@ from hockeystick.domains import (
     choice,
     domains_of,
     listed,
+    nearest,
     shown,
     whole_numbers,
 )
@@ -53,6 +53,9 @@ MAX_ROUNDS = 100_000
 KEYS_READ = 100
 """Keys of a table that are looked at. No table has a fifth of that, so that a longer one has an unknown key among them,
 and an unknown key is what it is refused for."""
+
+ANOTHER = 0.8
+"""How alike a mechanism's name has to be for a slip: randomized-rounding is as near as 0.74 to randomized-response."""
 
 _TOP = ("adjacency", "delta", "round", "published")
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
@@ -280,12 +283,14 @@ def _round_refusal(item: Any, error: Any) -> InvalidInputError:
 def _tag_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
     names = [kind.name for kind in MECHANISMS]
     if "mechanism" not in item:
-        close = difflib.get_close_matches("mechanism", [key for key in item if isinstance(key, str)], 1, 0.8)
+        close = [key for key in item if nearest(key, ["mechanism"], 0.8)]
         if close:
             return InvalidInputError(f"unknown key {close[0]!r}; did you mean 'mechanism'?", "mechanism")
         return InvalidInputError(f"mechanism is missing; it must be one of {listed(names)}", "mechanism")
     if item["mechanism"] not in names:
-        return InvalidInputError(choice("mechanism", item["mechanism"], names), "mechanism")
+        line = choice("mechanism", item["mechanism"], names, ANOTHER)
+        absent = isinstance(item["mechanism"], str) and nearest(item["mechanism"], names, ANOTHER) is None
+        return InvalidInputError(line + ("; that mechanism is not there" if absent else ""), "mechanism")
     return InvalidInputError(choice("sampling", item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
 
 
@@ -301,8 +306,8 @@ def _key_refusal(error: Any, key: Any, unknown: Any) -> InvalidInputError:
 
 def _unknown(key: object, known: Iterable[str]) -> str:
     known = list(known)
-    close = difflib.get_close_matches(str(key), known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"the keys here are {', '.join(known)}"
+    close = nearest(key, known)
+    hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
     return f"unknown key {shown(key)}; {hint}"
 
 

@@ -47,7 +47,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
         if not key:
             raise InvalidInputError(f"--option must be NAME=NUMBER; received {domains.shown(text)}, without a name")
         if key in found:
-            raise InvalidInputError(f"--option {key} is given twice; give it once", key)
+            raise InvalidInputError(f"--option {domains.cut(key)} is given twice; give it once", key)
         found[key] = number
     return found
 
@@ -56,7 +56,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
     command = _as_json(command)
     command = click.option(
-        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs hockeystick[proof]."
+        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
     )(command)
     command = click.option(
         "--gap",
