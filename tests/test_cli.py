@@ -13,9 +13,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import hockeystick as hs
+from command import runner
 from hockeystick.cli import main
 from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
@@ -25,7 +26,7 @@ FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
 
 
 def run(*args: str | Path, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
 
 
 def refused(*args: str | Path, stdin: str | bytes | None = None) -> str:
