@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hockeystick.domains import shown
+from hockeystick.errors import InvalidInputError
+
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
 
@@ -26,6 +29,9 @@ class Bound:
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
 
+    Raises:
+        InvalidInputError: ends that are not in order, or not numbers.
+
     >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
     >>> float(b), b.gap
     (1.5, 0.5)
@@ -40,7 +46,9 @@ class Bound:
     reason: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        assert self.lower <= self.estimate <= self.upper, (self.lower, self.estimate, self.upper)
+        if not self.lower <= self.estimate <= self.upper:  # nor is NaN
+            ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
+            raise InvalidInputError(f"an interval needs lower <= estimate <= upper; received {ends}", "lower")
 
     def __float__(self) -> float:
         return self.upper
