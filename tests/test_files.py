@@ -53,7 +53,7 @@ def test_who_could_not_read_the_old_content_cannot_read_the_new(
     path = tmp_path / "plan.toml"
     PLAN.save(path)
     path.chmod(0o600)
-    modes = []
+    modes: list[int] = []
 
     def seen(descriptor: int) -> None:
         modes.extend(mode(each) for each in tmp_path.iterdir())
@@ -91,7 +91,7 @@ def test_the_owner_is_kept_where_the_system_permits_it(tmp_path: Path, monkeypat
     status = new.stat()
     old = os.stat_result((0o100640, *status[1:4], 12345, 54321, *status[6:]))
     for permitted, expected in ((12345, [(12345, 54321)]), (-1, [(12345, 54321), (-1, 54321)])):
-        given = []
+        given: list[Any] = []
 
         def give(path: Path, owner: int, group: int, given: list[Any] = given, permitted: int = permitted) -> None:
             given.append((owner, group))

@@ -15,6 +15,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, get_type_hints
 
+import numpy as np
+import numpy.typing as npt
+
 from hockeystick.errors import InvalidInputError
 
 MAX_COUNT = 10**12
@@ -164,6 +167,21 @@ def check_fields(instance: object) -> None:
         value = getattr(instance, key)
         if value is not None or key not in optional:
             object.__setattr__(instance, key, domain.check(value, key))
+
+
+def array(value: object, key: str) -> npt.NDArray[np.float64]:
+    """A number, a list of numbers or an array of any shape, as an array of floats.
+
+    Raises:
+        InvalidInputError: it holds what is no number, or a number beyond the range of a double.
+    """
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "biufO":  # not text, although NumPy would read the digits in one
+            return found.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidInputError(f"{key} must be a number or an array of numbers; received {shown(value)}", key)
 
 
 def choice(key: str, value: object, known: Sequence[str], cutoff: float = 0.6) -> str:

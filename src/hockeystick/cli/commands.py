@@ -11,13 +11,14 @@ import click
 from hockeystick import __version__, domains
 from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
-from hockeystick.cli.group import PROGRAM, OneLineGroup
+from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
+from hockeystick.start import PROGRAM
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
