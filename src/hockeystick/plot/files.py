@@ -15,7 +15,10 @@ from hockeystick.plot.style import SETTINGS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISSING = "a figure needs matplotlib; install it with: pip install 'hockeystick[plot]'"
+MISSING = (
+    "a figure needs matplotlib, which is missing: install it with `pip install matplotlib`, or in a clone with "
+    "`pip install '.[plot]'`"
+)
 ENDINGS = (".svg", ".png", ".pdf")
 
 NO_DATES: dict[str, dict[str, Any]] = {
