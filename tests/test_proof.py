@@ -268,7 +268,10 @@ def test_other_accountants_have_no_proof() -> None:
 
 def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)  # as if it were not installed
-    with pytest.raises(HockeystickError, match=r"^a proof needs .*pip install 'hockeystick\[proof\]'$"):
+    with pytest.raises(
+        HockeystickError,
+        match=r"^a proof needs .*`pip install python-flint`, or in a clone .*\.\[proof\]'`$",
+    ):
         dp_sgd(1.0, 0.01, 100).epsilon(1e-6, proof=True)
 
 
