@@ -43,6 +43,9 @@ def test_readme_shows_the_commands_of_a_newcomer() -> None:
     assert readme.index("make test") < readme.index("## Install")
     assert "$ make demo\n.venv/bin/hockeystick epsilon examples/plans/" in shell
     assert "too low" in shell
+    assert re.search(
+        r"^tf-privacy-mnist-tutorial .* valid, not tight\n  note: the tutorial's loader shuffles", shell, re.M
+    )
     assert "$ hockeystick epsilon --noise-multiplier" in shell
 
 

@@ -28,6 +28,8 @@ class Bound:
         accountant: the route by which the numbers came.
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
     Raises:
         InvalidInputError: ends that are not in order, or not numbers.
@@ -44,6 +46,8 @@ class Bound:
     accountant: str = field(default="auto", compare=False)
     direction: str | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not self.lower <= self.estimate <= self.upper:  # nor is NaN
@@ -93,6 +97,8 @@ class UpperBound:
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
         reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
     >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
     1.5
@@ -103,6 +109,8 @@ class UpperBound:
     direction: str | None = field(default=None, compare=False)
     order: float | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     guarantee: Guarantee = field(default="upper bound", init=False, compare=False)
 
     def __float__(self) -> float:
@@ -135,6 +143,8 @@ class Estimate:
         accountant: the route by which the number came.
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated, where one did.
         reason: what is known to be wrong with it here; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
     >>> Estimate(1.5, accountant="gdp").ends
     {'value': 1.5}
@@ -144,6 +154,8 @@ class Estimate:
     accountant: str = field(compare=False)
     direction: str | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     guarantee: Guarantee = field(default="estimate", init=False, compare=False)
 
     @property

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from hockeystick import domains
 from hockeystick.bounds import Bound
+from hockeystick.caveats import told
 from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
@@ -110,7 +111,10 @@ def calibrate(
         chosen, above = _between_stairs(chosen, chosen.stair, build, target, gap)
     met, missed = _Search(chosen, build, target, tolerance, gap).run()
     beside = above if missed is None else (missed.value, missed.bound)
-    return Calibration(chosen.name, met.value, target, met.bound, build(met.value), beside)
+    made = build(met.value)
+    achieved = told(met.bound, made.samplings, target.at_delta)
+    other = None if beside is None else (beside[0], told(beside[1], made.samplings, target.at_delta))
+    return Calibration(chosen.name, met.value, target, achieved, made, other)
 
 
 def _between_stairs(
@@ -130,7 +134,7 @@ def _between_stairs(
         return math.ceil(stair(1) / value)
 
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
-    # from the middle, and not from where the plan is: over values that are not monotone the answer must not depend on it
+    # from the middle, and not from where the plan is: the answer must not depend on it, although nothing is monotone
     middle = math.ceil(math.sqrt(fewest * most))
     steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     try:

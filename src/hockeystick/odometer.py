@@ -8,7 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Never
+from typing import Any, Never, Self
 
 from hockeystick.adjacency import Adjacency
 from hockeystick.bounds import Bound, DeltaBound
@@ -49,6 +49,13 @@ class Accountant:
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
+
+    def __copy__(self) -> Self:
+        """One that goes on by itself: a step of either is no step of the other."""
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other._history = list(self._history)
+        return other
 
     def step(
         self,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.caveats import records_of, told
 from hockeystick.errors import InvalidInputError
 from hockeystick.frozen import FrozenDict
 from hockeystick.mechanisms import Gaussian, Mechanism
@@ -119,8 +120,12 @@ class Plan:
     @property
     def dataset_size(self) -> int | None:
         """The smallest dataset size that a round names, if any does."""
-        sizes = [size for item in self.rounds if (size := item.sampling.dataset_records) is not None]
-        return min(sizes, default=None)
+        return records_of(self.samplings)
+
+    @property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
+        return tuple(item.sampling for item in self.rounds)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
@@ -199,7 +204,7 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        return told(accountant_named(accountant, proof, options).epsilon(self, target, gap), self.samplings, target)
 
     @overload
     def delta(
@@ -244,7 +249,8 @@ class Plan:
         from hockeystick.accountants import accountant_named
 
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        found = accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        return told(found, self.samplings, found.quoted)
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False

@@ -7,7 +7,7 @@ certified ends that says which end is the safe one to quote.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,6 +21,7 @@ from hockeystick.accountants.curve import PlanCurve
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
+from hockeystick.caveats import told
 from hockeystick.engines.interval import Ends
 from hockeystick.epsilons import epsilons
 from hockeystick.errors import UnsupportedError
@@ -86,10 +87,11 @@ class Profile:
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
-        return Bound(
+        said = Bound(
             bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
             reason=bound.reason,
         )  # fmt: skip
+        return told(said, self.plan.samplings, None)
 
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
@@ -152,12 +154,14 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return fitted(self._trade_offs(least, 1 - least), least)
+        fit = fitted(self._trade_offs(least, 1 - least), least)
+        samplings = self.plan.samplings
+        return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
 
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return tight_mu(self._trade_offs(least, 1 - least), least)
+        return told(tight_mu(self._trade_offs(least, 1 - least), least), self.plan.samplings, None)
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records, from this profile alone."""

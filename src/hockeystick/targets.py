@@ -32,6 +32,11 @@ class Target(ABC):
         """The number."""
         return float(getattr(self, self.name))
 
+    @property
+    def at_delta(self) -> float | None:
+        """The delta that the target is about, where it is about one; a delta of 1/dataset_size or more is warned of."""
+        return None
+
     @abstractmethod
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of a plan."""
@@ -74,6 +79,11 @@ class Epsilon(Target):
     name: ClassVar[str] = "epsilon"
     rough_gap: ClassVar[float | None] = 1e-2
 
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
+
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
         return plan.epsilon(self.delta, gap=gap)
@@ -92,6 +102,11 @@ class Delta(Target):
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
     name: ClassVar[str] = "delta"
     rough_gap: ClassVar[float | None] = 1e-2
+
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon."""

@@ -155,7 +155,14 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
     marked ~, may lie on either side of the truth.
     """
-    from hockeystick.report import comparison_json, delta_entry, epsilon_entry, exact, print_comparison
+    from hockeystick.report import (
+        comparison_json,
+        comparison_lines,
+        delta_entry,
+        epsilon_entry,
+        exact,
+        print_comparison,
+    )
 
     chosen = chosen_plan(plan, flags)
     if epsilon is not None and delta is not None:
@@ -172,9 +179,10 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
             say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
             entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
     if as_json:
-        _print_json(comparison_json(quantity, {given: at}, entries))
+        _print_json(comparison_json(chosen, quantity, {given: at}, entries))
     else:
-        print_comparison(f"{quantity} at {given} = {exact(at)}", entries)
+        lines = comparison_lines(chosen, {given: at}, entries)
+        print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
 
 
 @main.command()
