@@ -480,8 +480,7 @@ def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | 
 
 
 def test_lists_do_for_arrays_in_conversions() -> None:
-    from hockeystick import conversions
-
+    conversions: Any = hs.conversions
     response = conversions.LossDistribution.of_masses([-1.0, 1.0], [1 / (1 + math.e), math.e / (1 + math.e)])
     again = conversions.LossDistribution([-1, 1], response.p.tolist(), response.q.tolist())
     assert again.delta([0, 0.5]).tolist() == response.delta(np.array([0.0, 0.5])).tolist()

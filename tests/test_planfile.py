@@ -192,15 +192,19 @@ def test_what_was_published_belongs_to_the_plan_alone() -> None:
     noted["source"] = "another"
     assert plan.published == {"source": "a page", "epsilon": 3.0}
     held: Any = plan.published
-    for change in (
-        lambda: held.update(source="another"),
-        lambda: held.__setitem__("source", "another"),
-        lambda: held.pop("source"),
-        lambda: held.clear(),
-        lambda: held.setdefault("note", "x"),
-    ):
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("update", ({"source": "another"},)),
+        ("__setitem__", ("source", "another")),
+        ("__delitem__", ("source",)),
+        ("__ior__", ({"source": "another"},)),
+        ("pop", ("source",)),
+        ("popitem", ()),
+        ("setdefault", ("note", "x")),
+        ("clear", ()),
+    ]
+    for change, arguments in calls:
         with pytest.raises(TypeError, match="part of an immutable object"):
-            change()
+            getattr(held, change)(*arguments)
     assert plan.published == (2 * plan).published == {"source": "a page", "epsilon": 3.0}
     for again in (pickle.loads(pickle.dumps(plan)), copy.deepcopy(plan), copy.copy(plan)):
         assert (again, again.published) == (plan, plan.published)
