@@ -119,7 +119,19 @@ def test_what_cannot_be_recorded_is_refused_and_changes_nothing(arguments: dict[
     assert accountant.history == ()
 
 
-@pytest.mark.parametrize("state", [{}, [], {"adjacency": "add", "history": [{"mechanism": "gauss"}]}, {"history": []}])
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        [],
+        {"adjacency": "add", "history": [{"mechanism": "gauss"}]},
+        {"history": []},
+        {"adjacency": "add", "history": None},
+        {"adjacency": "add", "history": 3},
+        {"adjacency": "add", "history": "gaussian"},
+        {"adjacency": None, "history": []},
+    ],
+)
 def test_a_broken_state_is_refused_and_changes_nothing(state: Any) -> None:
     """Whole or not at all."""
     accountant = stepped([(1.0, 0.01, 3)])

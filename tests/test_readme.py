@@ -49,6 +49,23 @@ def test_readme_shows_the_commands_of_a_newcomer() -> None:
     assert "$ hockeystick epsilon --noise-multiplier" in shell
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_command_is_put_on_the_path_before_it_is_shown(page: str) -> None:
+    """After `make demo` alone there is no command of that name: it lies in the environment."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert 0 < text.index("\n. .venv/bin/activate\n") < text.index("\npip install .\n") < text.index("\n$ hockeystick ")
+
+
+def test_nobody_is_sent_to_an_index_on_which_the_package_is_not() -> None:
+    """Whoever takes the name there could have a stranger's package installed by our own advice."""
+    places = [*TEXTS, *(ROOT / "src").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
+    assert len(places) > 100
+    for path in places:
+        assert not re.search(r"install[^\n]*\bhockeystick(\[| *$)|hockeystick\[", path.read_text(encoding="utf-8")), (
+            path
+        )
+
+
 def test_readme_shows_the_stages_of_make_test() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (stages,) = re.findall(r"^\$ make test\n(.*?)^\.\.\.$", readme, re.MULTILINE | re.DOTALL)

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, overload
 
+from hockeystick.domains import shown
+from hockeystick.errors import InvalidInputError
+
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
 
@@ -28,6 +31,9 @@ class Bound:
         assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
         warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
+    Raises:
+        InvalidInputError: ends that are not in order, or not numbers.
+
     >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
     >>> float(b), b.gap
     (1.5, 0.5)
@@ -44,7 +50,9 @@ class Bound:
     warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        assert self.lower <= self.estimate <= self.upper, (self.lower, self.estimate, self.upper)
+        if not self.lower <= self.estimate <= self.upper:  # nor is NaN
+            ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
+            raise InvalidInputError(f"an interval needs lower <= estimate <= upper; received {ends}", "lower")
 
     def __float__(self) -> float:
         return self.upper

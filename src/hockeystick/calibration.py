@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hockeystick import domains
 from hockeystick.bounds import Bound
 from hockeystick.caveats import told
-from hockeystick.errors import UnreachableError
+from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
 from hockeystick.targets import Target
@@ -97,6 +97,12 @@ def calibrate(
     (4.3021, True)
     """
     chosen, build = _of(plan, parameter)
+    if not isinstance(target, Target):
+        raise InvalidInputError(
+            "target must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5); received "
+            f"{domains.shown(target)}",
+            "target",
+        )
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
@@ -144,8 +150,19 @@ def _between_stairs(
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
+    if not isinstance(parameter, str | Parameter):
+        raise InvalidInputError(
+            "parameter must be a name, such as 'noise-multiplier', or a Parameter; received "
+            f"{domains.shown(parameter)}",
+            "parameter",
+        )
     if isinstance(plan, Plan):
         return of_plan(plan, parameter if isinstance(parameter, str) else parameter.name)
+    if not callable(plan):
+        raise InvalidInputError(
+            f"plan must be a Plan, or a function from the parameter's value to one; received {domains.shown(plan)}",
+            "plan",
+        )
     return (named(parameter) if isinstance(parameter, str) else parameter), plan
 
 

@@ -8,8 +8,8 @@ Three descriptions of a pair (P, Q), each of which gives back the other two:
 - the *trade-off function* ``f(alpha) = inf {1 - P(E): Q(E) <= alpha}``, ``T(Q, P)`` of Dong, Roth, Su 2022 (arXiv
   1905.02383): the least type II error of a test of Q against P at level alpha.
 
-Losses and epsilons are natural logarithms; masses are plain numbers. All is ordinary floating point, accurate to a few
-roundings of the numbers that come in, and carries no certificate.
+Losses and epsilons are natural logarithms; masses are plain numbers; lists of numbers do for arrays. All is ordinary
+floating point, accurate to a few roundings of the numbers that come in, and carries no certificate.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ ROUNDING = 1e-9
 
 CONVEXITY = 1e-12
 """How far a point of a convex curve may lie above the chord of its neighbours, for its rounding to be believed."""
+
+MASS = domains.Domain("a number, 0 or greater", {"minimum": 0}, "mass at an infinite loss")
 
 LARGEST = 700.0  # epsilons whose exponential is formed
 
@@ -66,6 +68,10 @@ class LossDistribution:
     q_infinite: float = 0.0
 
     def __post_init__(self) -> None:
+        for key in ("losses", "p", "q"):
+            object.__setattr__(self, key, domains.array(getattr(self, key), key))
+        for key in ("p_infinite", "q_infinite"):
+            object.__setattr__(self, key, MASS.check(getattr(self, key), key))
         losses, p, q = self.losses, self.p, self.q
         if not (losses.ndim == 1 and losses.shape == p.shape == q.shape):
             raise InvalidInputError(
@@ -87,12 +93,15 @@ class LossDistribution:
             raise InvalidInputError("p and q must have the ratio e^loss at each loss", "p")
 
     @classmethod
-    def of_masses(cls, losses: Array, p: Array, p_infinite: float = 0.0) -> LossDistribution:
+    def of_masses(cls, losses: npt.ArrayLike, p: npt.ArrayLike, p_infinite: float = 0.0) -> LossDistribution:
         """The distribution with these masses under P; those under Q are ``p e^-loss``, the rest of Q is at ``-inf``.
 
         Raises:
             InvalidInputError: they are no loss distribution: ``E e^-L`` is above 1.
         """
+        losses, p = domains.array(losses, "losses"), domains.array(p, "p")
+        if losses.shape != p.shape:
+            raise InvalidInputError(f"losses and p must be of one length; received {losses.shape} and {p.shape}", "p")
         with np.errstate(over="ignore"):
             q = p * np.exp(-losses)
         rest = 1 - float(q.sum())
@@ -100,8 +109,9 @@ class LossDistribution:
             raise InvalidInputError(f"no loss distribution: E e^-L must be at most 1; received {1 - rest!r}", "p")
         return cls(losses, p, q, p_infinite, _beyond_rounding(rest, len(q)))
 
-    def delta(self, epsilon: Array) -> Array:
+    def delta(self, epsilon: npt.ArrayLike) -> Array:
         """The privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""
+        epsilon = domains.array(epsilon, "epsilon")
         above = epsilon[..., None] < self.losses
         with np.errstate(over="ignore"):
             parts = np.where(above, -np.expm1(np.minimum(epsilon[..., None] - self.losses, 0.0)), 0.0)
@@ -137,6 +147,8 @@ class TradeOff:
     beta: Array
 
     def __post_init__(self) -> None:
+        for key in ("alpha", "beta"):
+            object.__setattr__(self, key, domains.array(getattr(self, key), key))
         alpha, beta = self.alpha, self.beta
         if alpha.ndim != 1 or alpha.shape != beta.shape or len(alpha) < 2:
             raise InvalidInputError("alpha and beta must be one-dimensional, of one length of at least 2", "alpha")
@@ -148,9 +160,9 @@ class TradeOff:
         if (beta[1:-1] > (1 - share) * beta[:-2] + share * beta[2:] + CONVEXITY).any():
             raise InvalidInputError("beta must be convex in alpha", "beta")
 
-    def __call__(self, alpha: Array) -> Array:
+    def __call__(self, alpha: npt.ArrayLike) -> Array:
         """Type II errors at levels in [0, 1]; shape of ``alpha``."""
-        out: Array = np.interp(alpha, self.alpha, self.beta)
+        out: Array = np.interp(domains.array(alpha, "alpha"), self.alpha, self.beta)
         return out
 
 
@@ -168,7 +180,12 @@ def curve_of_tails(p_above: Curve, q_above: Curve) -> Curve:
     >>> delta(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
     """
-    return lambda epsilon: p_above(epsilon) - np.exp(epsilon) * q_above(epsilon)
+
+    def delta(epsilon: npt.ArrayLike) -> Array:
+        at = domains.array(epsilon, "epsilon")
+        return p_above(at) - np.exp(at) * q_above(at)
+
+    return delta
 
 
 def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
@@ -188,10 +205,19 @@ def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
     >>> p_above(np.array([0.5])).tolist(), q_above(np.array([0.5])).round(6).tolist()  # and Q(L = 1) = 1/e
     ([1.0], [0.367879])
     """
-    return lambda e: delta(e) - slope(e), lambda e: -np.exp(-e) * slope(e)
+
+    def p_above(epsilon: npt.ArrayLike) -> Array:
+        at = domains.array(epsilon, "epsilon")
+        return delta(at) - slope(at)
+
+    def q_above(epsilon: npt.ArrayLike) -> Array:
+        at = domains.array(epsilon, "epsilon")
+        return -np.exp(-at) * slope(at)
+
+    return p_above, q_above
 
 
-def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
+def dominating_pair(delta: Curve, epsilons: npt.ArrayLike) -> LossDistribution:
     """A pair that dominates whatever has this privacy curve, with losses among ``epsilons``.
 
     ``h(alpha) = delta(log alpha)`` is convex and decreasing, ``h(0) = 1``, ``h >= (1 - alpha)_+``, and every such
@@ -216,7 +242,7 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
     >>> [f"{excess:.0e}" for excess in pair.delta(at)[1:] - gaussian(at)[1:] if excess > 1e-12]
     ['4e-06']
     """
-    epsilons = np.asarray(epsilons, dtype=np.float64)
+    epsilons = domains.array(epsilons, "epsilons")
     if epsilons.ndim != 1 or not len(epsilons) or not (np.diff(epsilons) > 0).all() or abs(epsilons).max() > LARGEST:
         raise InvalidInputError(
             f"epsilons must be a one-dimensional array, strictly increasing, within {LARGEST:g} of 0", "epsilons"
@@ -272,7 +298,7 @@ def loss_of_trade_off(f: TradeOff) -> LossDistribution:
     return LossDistribution(losses, p_of, q_of, _beyond_rounding(1 - float(f.beta[0]), len(p)), float(q[~seen].sum()))
 
 
-def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
+def curve_of_trade_off(f: Curve, alpha: npt.ArrayLike) -> Curve:
     """The privacy curve of a trade-off function, ``delta(eps) = 1 + f*(-e^eps) = sup 1 - f(alpha) - e^eps alpha``.
 
     Dong, Roth, Su 2022 (arXiv 1905.02383), Proposition 2.12. The supremum is over the levels given: a lower bound,
@@ -283,10 +309,14 @@ def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
     >>> gaussian(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
     """
-    powers = 1 - f(alpha)
-    return lambda epsilon: np.array([float(np.max(powers - np.exp(e) * alpha)) for e in np.ravel(epsilon)]).reshape(
-        np.shape(epsilon)
-    )
+    levels = domains.array(alpha, "alpha")
+    powers = 1 - f(levels)
+
+    def delta(epsilon: npt.ArrayLike) -> Array:
+        at = domains.array(epsilon, "epsilon")
+        return np.array([float(np.max(powers - np.exp(e) * levels)) for e in at.ravel()]).reshape(at.shape)
+
+    return delta
 
 
 def subsampled(loss: LossDistribution, rate: float, direction: Direction | str = Direction.REMOVE) -> LossDistribution:

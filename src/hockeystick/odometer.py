@@ -8,7 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Never, Self
 
 from hockeystick.adjacency import Adjacency
 from hockeystick.bounds import Bound, DeltaBound
@@ -60,7 +60,7 @@ class Accountant:
     def step(
         self,
         item: Round | None = None,
-        *,
+        *others: Never,
         noise_multiplier: float | None = None,
         sample_rate: float | None = None,
         count: int = 1,
@@ -69,6 +69,7 @@ class Accountant:
 
         Args:
             item: any round; its own count is multiplied by ``count``. Or give the next two, for a step of DP-SGD:
+            others: nothing; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm.
             sample_rate: probability that a record enters the batch.
             count: how often.
@@ -76,6 +77,12 @@ class Accountant:
         Raises:
             InvalidInputError: neither or both ways of saying what was run, or a value outside its domain.
         """
+        if others:
+            raise InvalidInputError(
+                "a step is one Round, or noise_multiplier= and sample_rate= by name; received "
+                f"{', '.join(map(shown, (item, *others)))}",
+                "item",
+            )
         if item is None:
             if noise_multiplier is None or sample_rate is None:
                 raise InvalidInputError(
@@ -181,5 +188,7 @@ class Accountant:
                 f"the state must have the keys {' and '.join(map(repr, STATE_KEYS))}; received {shown(state)}", "state"
             )
         adjacency = Adjacency.parse(state["adjacency"])
+        if not isinstance(state["history"], list | tuple):
+            raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history = adjacency, history

@@ -16,6 +16,7 @@ from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.bounds import from_above
 from hockeystick.caveats import records_of, told
 from hockeystick.errors import InvalidInputError
+from hockeystick.frozen import FrozenDict
 from hockeystick.mechanisms import Gaussian, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.rounds import Round
@@ -66,7 +67,7 @@ class Plan:
     ) -> None:
         delta = delta_target if delta is None else delta
         merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
-        for item in rounds:
+        for item in _listed(rounds):
             if not isinstance(item, Round):
                 raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
             key = (item.mechanism, item.sampling, item.epochs is None)
@@ -79,7 +80,7 @@ class Plan:
         object.__setattr__(self, "rounds", tuple(canonical))
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
-        object.__setattr__(self, "published", published)
+        object.__setattr__(self, "published", None if published is None else _frozen(published))
 
     def __add__(self, other: Plan | Round) -> Plan:
         if isinstance(other, Round):
@@ -316,6 +317,23 @@ class Plan:
         from hockeystick.planfile import save_plan
 
         save_plan(self, path)
+
+
+def _listed(rounds: object) -> Iterable[Any]:
+    if isinstance(rounds, Iterable) and not isinstance(rounds, str | Mapping):
+        return rounds
+    remedy = ": put it into a list" if isinstance(rounds, Round) else ""
+    raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
+
+
+def _frozen(published: object) -> FrozenDict:
+    """A copy that nobody can change: neither the caller's dictionary nor the plan's changes the other."""
+    if not isinstance(published, Mapping):
+        raise InvalidInputError(
+            f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",
+            "published",
+        )
+    return FrozenDict(published)
 
 
 def target_delta(delta: float) -> float:

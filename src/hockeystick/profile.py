@@ -24,7 +24,7 @@ from hockeystick.bounds import Bound
 from hockeystick.caveats import told
 from hockeystick.engines.interval import Ends
 from hockeystick.epsilons import epsilons
-from hockeystick.errors import InvalidInputError, UnsupportedError
+from hockeystick.errors import UnsupportedError
 from hockeystick.gdp import GaussianFit, fitted, tight_mu
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.plan import Plan
@@ -168,17 +168,21 @@ class Profile:
         return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
-        """Columns by name: epsilon, and the ends of delta there."""
-        at = np.ravel(np.asarray(epsilon, dtype=np.float64))
+        """Columns by name: epsilon, and the ends of delta there.
+
+        Raises:
+            InvalidInputError: what is no number, or an epsilon outside [0, 1e100].
+        """
+        at = domains.array(epsilon, "epsilon").ravel()
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
 
     def to_csv(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
         """Write :meth:`table` to a file, whole or not at all.
 
         Raises:
-            InvalidInputError: a place that cannot be written.
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
         """
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         columns = self.table(epsilon)
         rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
@@ -188,11 +192,11 @@ class Profile:
         """Write :meth:`table`, with the plan, to a file, whole or not at all.
 
         Raises:
-            InvalidInputError: a place that cannot be written.
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
         """
         import json
 
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
         write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
@@ -314,12 +318,7 @@ class GroupProfile:
 
 def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
     """As an array of floats, each in the domain."""
-    try:
-        at = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"{key} must be a number or an array of numbers; received {domains.shown(value)}", key
-        ) from None
+    at = domains.array(value, key)
     for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
         domain.check(float(one), key)
     return at

@@ -18,6 +18,8 @@ from hockeystick.plan import Plan
 T = TypeVar("T")
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
+ASKED = ("epsilon", "delta")
+
 NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 
 
@@ -54,7 +56,10 @@ class Accountant(ABC):
         for key in options:
             if key not in known:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise InvalidInputError(f"accountant {self.name!r} has no option {key!r}; {takes}", key)
+                asked = "; a plan's epsilon is asked at a delta, its delta at an epsilon" if key in ASKED else ""
+                raise InvalidInputError(
+                    f"accountant {self.name!r} has no option {domains.shown(key)}; {takes}{asked}", key
+                )
         return replace(self, **options)
 
     def refuse_gap(self, gap: float | None) -> None:
@@ -65,7 +70,8 @@ class Accountant(ABC):
         """
         if gap is not None:
             raise InvalidInputError(
-                f"gap is for accountants that give an interval; received {gap!r} with {self.name!r}, leave it out",
+                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
+                "leave it out",
                 "gap",
             )
 

@@ -34,9 +34,12 @@ def _range(command: Command) -> Command:
     return click.option("--from", "start", type=float, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
 
 
-@click.group(cls=OneLineGroup)
-def plot() -> None:
-    """Figures of a plan, with the certified bracket; needs hockeystick[plot]."""
+@click.group(cls=OneLineGroup, invoke_without_command=True)
+@click.pass_context
+def plot(context: click.Context) -> None:
+    """Figures of a plan, with the certified bracket; needs matplotlib."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @plot.command()
