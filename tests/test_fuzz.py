@@ -10,7 +10,6 @@ from pathlib import Path
 from types import ModuleType
 
 import click
-import fuzz
 import numpy as np
 import pytest
 from fuzz import registry, run
@@ -89,7 +88,7 @@ def _commands(name: str, command: click.Command) -> Iterator[str]:
 
 def test_every_public_callable_is_drawn_by_a_case() -> None:
     """What is added to the public names needs a case; what is taken away leaves none behind."""
-    covered = {name for entry in fuzz.CASES.values() for name in entry.covers}
+    covered = {name for entry in registry.declared().values() for name in entry.covers}
     public = set(public_names())
     assert not sorted(public - covered), "no case draws these"
     assert not sorted(covered - public), "these are no public names"
@@ -97,10 +96,13 @@ def test_every_public_callable_is_drawn_by_a_case() -> None:
 
 def test_every_kind_and_every_case_is_drawn() -> None:
     """A run of a few thousand cases has each of them, and the same ones again."""
-    drawn = [fuzz.chosen(SEED, index).name for index in range(3000)]
-    assert set(drawn) == set(fuzz.CASES)
-    assert drawn == [fuzz.chosen(SEED, index).name for index in range(3000)]
-    assert {fuzz.chosen(SEED, index, ["group", "plan.moderate_laws"]).kind for index in range(50)} == {"group", "plan"}
+    drawn = [registry.chosen(SEED, index).name for index in range(3000)]
+    assert set(drawn) == set(registry.declared())
+    assert drawn == [registry.chosen(SEED, index).name for index in range(3000)]
+    assert {registry.chosen(SEED, index, ["group", "plan.moderate_laws"]).kind for index in range(50)} == {
+        "group",
+        "plan",
+    }
 
 
 def test_moderate_plans_cover_the_domain() -> None:
@@ -229,7 +231,7 @@ def test_a_run_goes_on_where_it_was_stopped(
     monkeypatch.setattr(run, "run", answered)
     assert run.main(["3", "9"]) == 1
     assert run.main(["5", "9"]) == 1
-    assert asked == [(fuzz.chosen(9, index).name, index) for index in range(5)]
+    assert asked == [(registry.chosen(9, index).name, index) for index in range(5)]
     assert "5 cases, 1 failed" in capsys.readouterr().out
     assert run.main(["5", "9", "--only", "3"]) == 0
-    assert asked[-1] == (fuzz.chosen(9, 3).name, 3)
+    assert asked[-1] == (registry.chosen(9, 3).name, 3)

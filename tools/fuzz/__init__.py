@@ -8,10 +8,3 @@ process of its own and goes on where it was stopped.
 For a new public function: write a function of a :class:`~fuzz.draws.Draw` and a :class:`~fuzz.laws.Held` in the file of
 its kind, with ``@case(kind, name, ...)`` above it. ``tests/test_fuzz.py`` fails as long as a public name has none.
 """
-
-from fuzz import cases
-from fuzz.draws import Draw
-from fuzz.laws import Held
-from fuzz.registry import CASES, Entry, chosen
-
-__all__ = ["CASES", "Draw", "Entry", "Held", "cases", "chosen"]

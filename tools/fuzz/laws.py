@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 import signal
 import time
 import traceback
@@ -25,11 +24,8 @@ T = TypeVar("T")
 SECONDS = 5.0
 """Processor time that one call may take."""
 
-GIVEN_UP = 20.0
+GIVEN_UP = 12.0
 """Processor time after which a call is given up, where it may take 5 s; in proportion where it may take more."""
-
-BYTES = 2 << 30
-"""Memory that one case may take."""
 
 SLACK = 1e-12
 """Relative: what comparing rounded doubles may cost."""
@@ -47,12 +43,16 @@ class GivenUpError(BaseException):
 class Held:
     """Asks, and keeps every law that does not hold, in words.
 
+    Args:
+        patience: what limits on time are multiplied by; 1 where a process has the machine's attention.
+
     Attributes:
         wrong: what does not hold.
         slowest: processor time of the slowest call, in seconds, and what it was.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = 1.0) -> None:
+        self._patience = patience
         self.wrong: list[str] = []
         self.slowest: tuple[float, str] = (0.0, "")
 
@@ -65,6 +65,7 @@ class Held:
             invalid: whether what is asked may lie outside a domain, so that InvalidInputError is a right answer.
             seconds: processor time that the call may take.
         """
+        seconds *= self._patience
         started = time.process_time()
         try:
             with _given_up_after(seconds * GIVEN_UP / SECONDS), warnings.catch_warnings():
@@ -82,6 +83,15 @@ class Held:
             if spent > seconds and not (self.wrong and self.wrong[-1].startswith(f"{said}: given up")):
                 self.wrong.append(f"{said}: took {spent:.1f} s")
         return None
+
+    def do(self, said: str, call: Callable[[], None], *, invalid: bool = False) -> bool:
+        """Whether a call that gives nothing back was done; otherwise as :meth:`ask`."""
+
+        def done() -> bool:
+            call()
+            return True
+
+        return self.ask(said, done, invalid=invalid) is not None
 
     def law(self, holds: Any, said: str) -> None:
         """A law; what does not hold is kept."""
@@ -136,11 +146,6 @@ class Held:
         lower, upper = np.ravel(found.lower), np.minimum.accumulate(np.ravel(found.upper))
         over = lower[1:] > upper[:-1] + slack * np.abs(np.where(np.isfinite(upper[:-1]), upper[:-1], 0.0))
         self.law(not over.any(), f"{said}: rises: {_listed(found)}")
-
-    def cost(self) -> None:
-        """The memory of the process so far, which has run nothing but this case."""
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        self.law(peak <= BYTES, f"took {peak / 2**30:.1f} GB")
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,8 +34,7 @@ class Entry:
         return Draw(f"{seed}:{index}:{self.name}")
 
 
-CASES: dict[str, Entry] = {}
-"""All cases by name, in the order in which they are declared."""
+_CASES: dict[str, Entry] = {}
 
 
 def case(kind: str, *covers: str) -> Callable[[Check], Check]:
@@ -42,16 +42,22 @@ def case(kind: str, *covers: str) -> Callable[[Check], Check]:
 
     def declare(check: Check) -> Check:
         name = f"{kind}.{check.__name__}"
-        assert name not in CASES, name
-        CASES[name] = Entry(kind, name, check, covers)
+        assert name not in _CASES, name
+        _CASES[name] = Entry(kind, name, check, covers)
         return check
 
     return declare
 
 
+def declared() -> dict[str, Entry]:
+    """All cases by name, in the order in which they are declared."""
+    importlib.import_module("fuzz.cases")
+    return _CASES
+
+
 def kinds() -> list[str]:
     """The kinds, in the order in which they are declared."""
-    return list(dict.fromkeys(entry.kind for entry in CASES.values()))
+    return list(dict.fromkeys(entry.kind for entry in declared().values()))
 
 
 def chosen(seed: int, index: int, only: Sequence[str] = ()) -> Entry:
@@ -64,4 +70,4 @@ def chosen(seed: int, index: int, only: Sequence[str] = ()) -> Entry:
     """
     draw = random.Random(f"{seed}:{index}")
     named = draw.choice(list(only) or kinds())
-    return draw.choice([entry for entry in CASES.values() if named in (entry.kind, entry.name)])
+    return draw.choice([entry for entry in declared().values() if named in (entry.kind, entry.name)])

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from fuzz import registry
-from fuzz.laws import BYTES, Held
+from fuzz.laws import Held
 from fuzz.registry import Entry
 
 PATIENCE = 900.0
 """Seconds by the clock after which a case is killed: for code that does not come back to Python to be interrupted."""
+
+BYTES = 2 << 30
+"""Memory that one case may take."""
 
 ADDRESSES = 3 * BYTES
 """Limit on the address space of a case: more than it may take, since what is reserved is not all used."""
@@ -43,21 +46,24 @@ class Result:
     said: str = ""
 
 
-def held(entry: Entry, seed: int, index: int) -> Result:
+def held(entry: Entry, seed: int, index: int, patience: float = 1.0) -> Result:
     """Draw a case and hold its answers to their laws, in this process."""
-    draw, laws = entry.draw(seed, index), Held()
+    draw, laws = entry.draw(seed, index), Held(patience)
     try:
         entry.check(draw, laws)
     except Exception:  # of what a case calls without asking, such as to_dict: a finding like any other
         laws.wrong.append(f"raised by what is not asked: {traceback.format_exc()}")
-    laws.cost()
     return Result(laws.wrong, *laws.slowest, said=repr(draw.said))
 
 
 def _answer(entry: Entry, seed: int, index: int, pipe: Connection) -> None:
     """In the child."""
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
-    pipe.send(held(entry, seed, index))
+    result = held(entry, seed, index)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # of this case alone: the process has run no other
+    if peak > BYTES:
+        result.wrong.append(f"took {peak / 2**30:.1f} GB")
+    pipe.send(result)
 
 
 def run(entry: Entry, seed: int, index: int) -> Result:
@@ -86,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", type=int, metavar="INDEX", help="run one case again, by its number")
     parser.add_argument("--kind", action="append", default=[], help="draw this kind, or case, alone; may be repeated")
     options = parser.parse_args(arguments)
-    known = [*registry.kinds(), *registry.CASES]
+    known = [*registry.kinds(), *registry.declared()]
     for name in options.kind:
         if name not in known:
             parser.error(f"--kind must be one of {', '.join(known)}; received {name!r}")

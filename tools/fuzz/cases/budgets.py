@@ -8,6 +8,7 @@ import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import hockeystick as hs
 from fuzz.draws import Draw
@@ -99,12 +100,12 @@ def spend(draw: Draw, held: Held) -> None:
     for table in rounds:
         item = hs.Plan.from_dict({"round": [table]}).rounds[0]
         before, said = made.history, made.said()
-        allowed = held.ask("allows", lambda item=item: (made.allows(item),))  # type: ignore[misc]
+        allowed = held.ask("allows", partial(made.allows, item))
         if allowed is None:
             continue
-        spent = held.ask("spend", lambda item=item: [made.spend(item)])  # type: ignore[misc]
-        held.same("allows and spend", allowed[0], spent is not None)
-        if spent is None:
+        spent = held.do("spend", partial(made.spend, item))
+        held.same("allows and spend", allowed, spent)
+        if not spent:
             held.same("history after a refusal", (made.history, made.said()), (before, said))
         else:
             held.same("history", made.history, (*before, item))

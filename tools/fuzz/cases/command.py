@@ -51,7 +51,7 @@ def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = 
     status = held.ask(said[:200], call, seconds=seconds)
     if status is None:
         return None
-    shown, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))  # type: ignore[attr-defined]
+    shown, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
     held.law(status in (0, 2), f"{said[:300]}: status {status}: {errors[:300]}")
     lines = [line for line in errors.splitlines() if not line.startswith(("not drawn", "warning"))]
     if status:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -162,7 +163,7 @@ def malformed(draw: Draw, held: Held) -> None:
     numbers = (0.0, 1.0, -1.0, 0.5, math.nan, math.inf, -math.inf, 5e-324, 1e308, 2.0)
     one, two, three = ([draw.of(*numbers) for _ in range(draw.random.randint(0, 4))] for _ in range(3))
     draw.note("arrays", (one, two, three))
-    wrap = draw.of(np.array, list)
+    wrap: Any = draw.of(np.array, list)
     a, b, c = (wrap(each) for each in (one, two, three))
     held.ask("LossDistribution", lambda: conversions.LossDistribution(a, b, c), invalid=True)
     held.ask("of_masses", lambda: conversions.LossDistribution.of_masses(a, b), invalid=True)

@@ -11,6 +11,15 @@ from fuzz.laws import SECONDS, Held
 from fuzz.registry import case
 from hockeystick.integrations import frames
 
+NO_KEYS: tuple[Any, ...] = (None, "x", -1.0, float("nan"), 10**400, True, 2.5, [], 0)
+"""What most keys of a row may not be."""
+
+NO_HISTORIES: tuple[Any, ...] = (
+    None, 3, [3], [()], [(1, 2)], [(0, 0.1, 5)], [(1, 0, 5)], [(1, 0.1, -5)], "ab", [(1, 0.1, 10**400)],
+    [("a", "b", "c")], {1: 2}, [(1, 0.1, True)],
+)  # fmt: skip
+"""What is no history of (noise multiplier, sample rate, steps)."""
+
 
 class Column(list[Any]):
     """A column of :class:`Frame`."""
@@ -87,12 +96,18 @@ def epsilon(draw: Draw, held: Held) -> None:
 @case("frame", "integrations.frames.epsilon")
 def malformed(draw: Draw, held: Held) -> None:
     """Rows that are no plan are refused with their number."""
-    value = draw.note("value", draw.of(None, "x", -1.0, float("nan"), 10**400, True, 2.5, [], 0))
-    columns = {"noise_multiplier": [1.0, 1.0], "sample_rate": [0.1, 0.1], "steps": [10, 10], "delta": [1e-5, 1e-5]}
+    value: Any = draw.note("value", draw.of(*NO_KEYS))
+    columns: dict[str, Any] = {
+        "noise_multiplier": [1.0, 1.0],
+        "sample_rate": [0.1, 0.1],
+        "steps": [10, 10],
+        "delta": [1e-5, 1e-5],
+    }
     key = draw.note("key", draw.of(*columns, "batch_size", "adjacency", "colour"))
-    changed: dict[str, Any] = {**columns, key: [*columns.get(key, [None])[:1], value]}
+    changed = {**columns, key: [*columns.get(key, [None])[:1], value]}
     held.ask("frames.epsilon", lambda: frames.epsilon(Frame(changed)), invalid=True)
-    held.ask("frames.epsilon", lambda: frames.epsilon(Frame(columns), **{key: value}), invalid=True)
+    argument: dict[str, Any] = {key: value}
+    held.ask("frames.epsilon", lambda: frames.epsilon(Frame(columns), **argument), invalid=True)
     held.ask("frames.epsilon", lambda: frames.epsilon(value), invalid=True)
 
 
@@ -105,7 +120,6 @@ def history(draw: Draw, held: Held) -> None:
     found = held.ask("plan_from_history", lambda: frames.plan_from_history(entries), invalid=True)
     if found is not None:
         held.same("steps", found.steps, sum(count for *_, count in entries))
-    broken = draw.note("broken", draw.of(None, 3, [3], [()], [(1, 2)], [(0, 0.1, 5)], [(1, 0, 5)], [(1, 0.1, -5)], "ab",
-                                         [(1, 0.1, 10**400)], [("a", "b", "c")], {1: 2}, [(1, 0.1, True)]))  # fmt: skip
+    broken: Any = draw.note("broken", draw.of(*NO_HISTORIES))
     held.law(held.ask("plan_from_history", lambda: frames.plan_from_history(broken), invalid=True) is None,
              f"{broken} is taken for a history")  # fmt: skip

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+from typing import Any
 
 import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 
-BROKEN = (
+BROKEN: tuple[Any, ...] = (
     {}, [], None, {"adjacency": "add"}, {"adjacency": "add", "history": None}, {"adjacency": "sub", "history": []},
     {"adjacency": "add", "history": 3}, {"adjacency": "add", "history": [3]}, {"adjacency": [], "history": []},
     {"adjacency": "add", "history": [{"mechanism": "gaussian"}]}, {"adjacency": "add", "history": [], "more": 1},
@@ -24,17 +25,17 @@ METHODS = ("step", "plan", "history", "epsilon", "delta", "state_dict", "load_st
 def _stepped(draw: Draw, held: Held) -> hs.Accountant:
     """An accountant after a few steps, of DP-SGD and others."""
     made = hs.Accountant(draw.note("adjacency", draw.of("add-or-remove", "add", "remove", "replace-one")))
-    steps = []
+    steps: list[Any] = []
     for _ in range(draw.random.randint(1, 4)):
         if draw.chance(0.6):
             noise, rate, count = draw.noise(), draw.rate(), draw.count()
             steps.append((noise, rate, count))
-            held.ask("step", lambda: [made.step(noise_multiplier=noise, sample_rate=rate, count=count)])  # noqa: B023
+            held.do("step", lambda: made.step(noise_multiplier=noise, sample_rate=rate, count=count))  # noqa: B023
         else:
             table = draw.round(made.plan.adjacency is not hs.Adjacency.REPLACE_ONE)
             steps.append(table)
             item = hs.Plan.from_dict({"round": [table]}).rounds[0]
-            held.ask("step", lambda: [made.step(item, count=draw.of(0, 1, 2))], invalid=True)  # noqa: B023
+            held.do("step", lambda: made.step(item, count=draw.of(0, 1, 2)), invalid=True)  # noqa: B023
     draw.note("steps", steps)
     return made
 
@@ -53,14 +54,14 @@ def accountant(draw: Draw, held: Held) -> None:
     held.same("delta", held.ask("delta", lambda: made.delta(at)), held.ask("plan.delta", lambda: plan.delta(at)))
     state = held.ask("state_dict", made.state_dict)
     again = hs.Accountant()
-    held.ask("load_state_dict", lambda: [again.load_state_dict(json.loads(json.dumps(state)))])
+    held.do("load_state_dict", lambda: again.load_state_dict(json.loads(json.dumps(state))))
     for twin in (again, pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
         held.same("history of a copy", twin.history, made.history)
         held.same("plan of a copy", twin.plan, plan)
     before = again.history
     broken = draw.note("broken", draw.of(*BROKEN))
-    refused = held.ask("load_state_dict", lambda: [again.load_state_dict(broken)], invalid=True)
-    held.law(refused is None, f"the state {broken} is taken")
+    taken = held.do("load_state_dict", lambda: again.load_state_dict(broken), invalid=True)
+    held.law(not taken, f"the state {broken} is taken")
     held.same("history after a broken state", again.history, before)
 
 

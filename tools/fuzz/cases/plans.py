@@ -99,10 +99,10 @@ def _laws(question: Case, draw: Draw, held: Held, engines: tuple[str, ...] = ENG
         other = held.ask(f"{question.quantity} by {name}", lambda name=name: _or_none(question, name))  # type: ignore[misc]
         if other is not None:
             held.meet(f"contradiction in {question.quantity}", found, other)
-    other = easier(question, draw)
-    bound = held.ask("the easier question", other.ask)
+    easy = easier(question, draw)
+    bound = held.ask("the easier question", easy.ask)
     if bound is not None:
-        held.at_most(f"not monotone: {other}", bound.ends["lower"], found.quoted)
+        held.at_most(f"not monotone: {easy}", bound.ends["lower"], found.quoted)
 
 
 def _or_none(question: Case, name: str) -> Answer | None:

@@ -233,11 +233,11 @@ def table(draw: Draw, held: Held) -> None:
         held.same("table", columns["delta_upper"], np.ravel(band.upper).tolist())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table"
-        if held.ask("to_csv", lambda: [profile.to_csv(path, at)]):
+        if held.do("to_csv", lambda: profile.to_csv(path, at)):
             rows = list(csv.reader(path.read_text().splitlines()))
             held.same("to_csv", [list(map(float, row)) for row in rows[1:]], list(map(list, zip(*columns.values(),
                                                                                             strict=True))))  # fmt: skip
-        if held.ask("to_json", lambda: [profile.to_json(path, at)]):
+        if held.do("to_json", lambda: profile.to_json(path, at)):
             content = json.loads(path.read_text())
             held.same("to_json", {key: content[key] for key in columns}, columns)
             held.same("plan in to_json", hs.Plan.from_dict(content["plan"]), profile.plan)
@@ -247,4 +247,5 @@ def table(draw: Draw, held: Held) -> None:
 
 
 def _ordered(found: hs.Band, order: Any) -> hs.Band:
-    return hs.Band(*(np.ravel(end)[order] for end in (found.lower, found.estimate, found.upper)), found.safe)
+    lower, estimate, upper = (np.ravel(end)[order] for end in (found.lower, found.estimate, found.upper))
+    return hs.Band(lower, estimate, upper, found.safe)

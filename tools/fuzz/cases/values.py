@@ -16,7 +16,7 @@ from fuzz.laws import Held
 from fuzz.registry import case
 from hockeystick import filters, targets
 
-OUTSIDE = (
+OUTSIDE: tuple[Any, ...] = (
     math.nan, math.inf, -math.inf, -1.0, -5e-324, 10**400, -(10**400), 1e13, 1e101, "1", None, True, [], [0.5], {},
     1j, b"1", object(), np.float64(0.5), np.int64(3), np.array(0.5), np.array([0.5, 0.7]), 0, 1, 0.5, "add", "auto",
 )  # fmt: skip
@@ -130,7 +130,7 @@ def answers(draw: Draw, held: Held) -> None:
     """Intervals: ends in order or refused; copies are equal; gaps are numbers."""
     ends = [draw.of(0.0, 5e-324, 0.5, 1.0, 1e308, math.inf, draw.epsilon()) for _ in range(3)]
     draw.note("ends", ends)
-    made = held.ask("Bound", lambda: hs.Bound(*ends), invalid=True)
+    made = held.ask("Bound", lambda: hs.Bound(ends[0], ends[1], ends[2]), invalid=True)
     held.same("a bound and the order of its ends", made is not None, sorted(ends) == ends)
     if made is not None:
         held.law(0 <= made.relative_gap <= 1 and made.gap >= 0, f"gaps of {made}: {made.gap}, {made.relative_gap}")
