@@ -1,0 +1,40 @@
+"""Arrays that come from outside: made of lists, or refused in one line."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick import domains
+from hockeystick.errors import InvalidInputError
+
+Array = npt.NDArray[np.float64]
+
+
+def array_of(values: npt.ArrayLike, key: str) -> Array:
+    """An array of doubles, of what may be one or a list.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"{key} must be an array of numbers; received {domains.shown(values)}", key) from None
+
+
+def of_one_length(**arrays: Array) -> None:
+    """Refuse arrays, given by name, that are not all of shape (n,) with one n.
+
+    Raises:
+        InvalidInputError: they are not; the message names their shapes.
+    """
+    first = next(iter(arrays.values()))
+    if first.ndim != 1 or any(each.shape != first.shape for each in arrays.values()):
+        *names, last = arrays
+        *shapes, shape = (str(each.shape) for each in arrays.values())
+        raise InvalidInputError(
+            f"{', '.join(names)} and {last} must be one-dimensional and of one length; received {', '.join(shapes)} "
+            f"and {shape}",
+            names[0],
+        )
