@@ -41,7 +41,7 @@ help:
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
-	@echo 'make fuzz N=10000 SEED=1          hold random plans to laws; goes on where it was stopped'
+	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make fmt       format the sources'
 	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations and everything else that was made'
@@ -127,7 +127,7 @@ validate: .venv/.run-time
 	@$(BIN)/python tools/validate.py '$(VALUES)'
 
 fuzz: .venv/.run-time
-	@$(BIN)/python tools/fuzz.py $(N) $(SEED)
+	@PYTHONPATH=tools $(BIN)/python -m fuzz $(N) $(SEED)
 
 bench: .venv/.run-time
 	@PYTHONPATH=tools $(BIN)/python -m bench.run --cases='$(CASES)' --peers='$(PEERS)'
