@@ -9,9 +9,9 @@
     new = "log_value"
     tests = ["tests/test_grid_laws.py::test_lost_mass"]      # the nearest tests, as pytest is told of them
 
-``at`` names a definition: a function, a method, a class, or a constant of a module or class. First the named tests have to pass
-on the code as it is. Then each mutant is written into a copy of the working tree and its tests are run there: it is
-killed if one of them fails. Exit status 1 if any is left alive, or if an entry is no longer right.
+``at`` names a definition: a function, a method, a class, or a constant of a module or class. First the named tests
+have to pass on the code as it is. Then each mutant is written into a copy of the working tree and its tests are run
+there: it is killed if one of them fails. Exit status 1 if any is left alive, or if an entry is no longer right.
 """
 
 from __future__ import annotations
@@ -164,8 +164,8 @@ def _named(parent: ast.AST) -> Iterator[tuple[tuple[str, ...], ast.stmt]]:
     for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield (node.name,), node
-            for name, inner in _named(node):
-                yield (node.name, *name), inner
+            for inner, below in _named(node):
+                yield (node.name, *inner), below
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(parent, ast.Module | ast.ClassDef):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for name in (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)):
@@ -212,15 +212,7 @@ def checked(tests: Sequence[str], root: Path) -> tuple[int | None, str]:
     """Exit status of pytest on the code under that root, ``None`` if it did not end, and its last lines."""
     command = [
         sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-x",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-        "--hypothesis-profile=ci",
+        *["-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-profile=ci"],
     ]
     environment = {**os.environ, "PYTHONPATH": str(root / "src")}
     try:
