@@ -210,15 +210,11 @@ def _write(path: Path, text: str) -> None:
 
 def checked(tests: Sequence[str], root: Path) -> tuple[int | None, str]:
     """Exit status of pytest on the code under that root, ``None`` if it did not end, and its last lines."""
-    command = [
-        sys.executable,
-        *["-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-profile=ci"],
-    ]
+    options = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {**os.environ, "PYTHONPATH": str(root / "src")}
     try:
-        done = subprocess.run(
-            [*command, *tests], cwd=root, env=environment, capture_output=True, text=True, timeout=SECONDS
-        )
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SECONDS)
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, "\n".join((done.stdout + done.stderr).splitlines()[-12:])
