@@ -117,7 +117,10 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
             POISSON + "batch_size = 1\ndataset_size = 4\ncount = 3\nepochs = 2",
             "round 1: give either count or epochs; received both",
         ),
-        (POISSON + "sample_rate = 0.1\nepochs = 2", "round 1: epochs needs batch_size and dataset_size, which say how"),
+        (
+            POISSON + "sample_rate = 1e-9\nepochs = 1e4",
+            "round 1: epochs must come to at most 1e12 steps; received 10000",
+        ),
         (POISSON + "batch_size = 1\ndataset_size = 4\nepochs = 0.5", "round 1: epochs must be a whole number"),
         (
             POISSON + "sample_rate = 0.1\nreplace_one_distance = 1",

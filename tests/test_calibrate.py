@@ -152,7 +152,7 @@ def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str
         (SGD, "scale", "no round of the plan has the key 'scale'"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "noise-multiplier", "different values of noise_multiplier"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "one kind of round"),
-        (SGD, "epochs", "epochs needs batch_size"),
+        (hs.Plan([hs.Round(hs.Gaussian(1.0))]), "epochs", "epochs needs sampling with batch_size and dataset_size"),
         (BOXES, "noise", "no round whose noise"),
     ],
 )

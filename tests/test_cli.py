@@ -107,7 +107,7 @@ def test_flags_describe_dp_sgd() -> None:
 def test_epochs_and_their_steps_are_shown() -> None:
     sizes = ("--batch-size", "300", "--dataset-size", "1e3", "--epochs", "2")
     shown = run("epsilon", "--noise-multiplier", "4", *sizes, "--delta", "1e-2").stdout
-    assert "rounds              8\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())
+    assert "rounds              8 (2 epochs of 4)\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())
     assert "warning" in shown
 
 
@@ -147,7 +147,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS, "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
         (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
         (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
-        (["epsilon", *FLAGS[:4], "--epochs", "3"], "--epochs needs batch_size and dataset_size"),
+        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must come to at most 1e12 steps"),
         (["epsilon", *FLAGS[:2], "--steps", "3"], "poisson sampling needs sample_rate, or batch_size and dataset_size"),
         (["epsilon", *FLAGS, "--delta", "1"], "--delta must be a number, at least 0 and less than 1"),
         (["epsilon", *FLAGS, "--delta", "-1"], "--delta must be a number, at least 0 and less than 1"),

@@ -8,7 +8,6 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from hockeystick.adjacency import Adjacency
@@ -18,7 +17,8 @@ from hockeystick.domains import MAX_COUNT, shown, whole
 from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.mechanisms import Gaussian
 from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson
 from hockeystick.targets import Epsilon
 
@@ -84,9 +84,9 @@ class Accountant:
         item = item * whole(count, "count", "number of equal steps")
         if not item.count:
             return
-        last = self._history[-1] if self._history else None
-        if last is not None and (last.mechanism, last.sampling) == (item.mechanism, item.sampling):
-            self._history[-1] = replace(last, count=last.count + item.count)
+        joined = self._history[-1].joined(item) if self._history else None
+        if joined is not None:
+            self._history[-1] = joined
         else:
             self._history.append(item)
 

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 from hockeystick.adjacency import Adjacency
 from hockeystick.domains import one_line, shown
 from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, Round, steps_of_epochs
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling
 from hockeystick.schema import json_schema, mechanism_named, sampling_named, validated, within
 
@@ -93,7 +94,8 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
-    """The keys of the plan file: counts, never epochs; keys that have their default are left out, ``count`` apart.
+    """The keys of the plan file: epochs where the plan says them, else counts; other keys that have their default are
+    left out.
 
     >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
     {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
@@ -150,9 +152,7 @@ def _round(item: dict[str, Any]) -> Round:
     count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
     own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
     chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
-    if epochs is not None:
-        count = steps_of_epochs(epochs, keys.get("batch_size"), keys.get("dataset_size"))
-    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count)
+    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs)
 
 
 def _round_keys(item: Round) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def _round_keys(item: Round) -> dict[str, Any]:
             keys[field.name] = value
     if not isinstance(item.sampling, NoSampling):
         keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
-    return {**keys, "count": item.count}
+    return {**keys, "count": item.count} if item.epochs is None else {**keys, "epochs": item.epochs}
 
 
 def _syntax_of(path: str | Path) -> str:

@@ -35,7 +35,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-EPOCHS = whole_numbers().of("passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds")
+EPOCHS = whole_numbers().of(
+    "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
+    "sample_rate)"
+)
 SIZES = ("batch_size", "dataset_size")
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
@@ -142,7 +145,6 @@ def _round_model(mechanism: type[Mechanism], sampling: type[Sampling]) -> type[B
     rules = dict(sampling.key_rules)
     if "epochs" in sampling_keys(sampling):
         keys["epochs"] = (_number("epochs", EPOCHS), None)
-        rules["dependentRequired"] = {**rules.get("dependentRequired", {}), "epochs": list(SIZES)}
         rules["not"] = {"required": ["count", "epochs"]}
     name = f"{mechanism.__name__}{sampling.__name__}Round"
     return _model(name, f"Mechanism {mechanism.name!r}; {sampling.assumption}.", keys, rules)

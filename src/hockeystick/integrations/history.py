@@ -9,7 +9,8 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms import Gaussian
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson
 
 Entry = tuple[float, float, int]

@@ -6,7 +6,8 @@ from hockeystick import domains
 from hockeystick.calibration import calibrate
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms import Gaussian
-from hockeystick.plan import Plan, Round, target_delta
+from hockeystick.plan import Plan, target_delta
+from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson
 from hockeystick.targets import Epsilon
 

@@ -96,7 +96,7 @@ def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[t
     lines.append(("adjacency", plan.adjacency.value))
     if bound.direction is not None and bound.direction != plan.adjacency:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
-    lines += [("rounds", str(plan.steps)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
+    lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
     for sampling in dict.fromkeys(type(item.sampling) for item in plan.rounds):
         lines.append((f"sampling {sampling.name}", sampling.assumption))
     if plan.published and plan.published.get("epsilon") is not None:
@@ -106,6 +106,17 @@ def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[t
         text = f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole"
         lines.append(("warning", text))
     return lines
+
+
+def rounds_said(plan: Plan) -> str:
+    """The number of rounds, with the epochs that make them where these are said.
+
+    >>> from hockeystick import dp_sgd
+    >>> rounds_said(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60))
+    '14100 (60 epochs of 235)'
+    """
+    epochs = [f"{item.epochs} epochs of {item.sampling.steps_per_epoch}" for item in plan.rounds if item.epochs]
+    return f"{plan.steps} ({', '.join(epochs)})" if epochs else str(plan.steps)
 
 
 def _published(published: Mapping[str, Any]) -> str:
