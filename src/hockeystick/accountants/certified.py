@@ -195,7 +195,7 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
-    low, high = (math.log(end) for end in composition.infinite_mass_ends)
+    low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     return Interval(
         min(_log_sum(finite.lower, low), 0.0),
         min(_log_sum(finite.estimate, math.log(infinite)), 0.0),

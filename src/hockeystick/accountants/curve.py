@@ -48,8 +48,10 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
+        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe there
+        log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
-            np.minimum(np.logaddexp(finite.lower, math.log(low)), 0.0),
+            np.minimum(np.logaddexp(finite.lower, log_low), 0.0),
             np.minimum(np.logaddexp(finite.estimate, math.log(infinite)), 0.0),
             np.minimum(np.logaddexp(finite.upper, math.log(high)), 0.0),
         )
