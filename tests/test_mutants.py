@@ -13,7 +13,7 @@ SAMPLE = 3
 ROUNDED = Mutant(
     "exponentials",
     at="numerics.rounding.exp_above",
-    old="next_up(math.exp(x), 2)",
+    old="next_up(math.exp(x), 2 * ULPS)",
     new="math.exp(x)",
     tests=("tests/test_elementary_accuracy.py::test_exponentials_rounded_outward_keep_their_side",),
 )
@@ -46,7 +46,7 @@ def test_every_entry_says_what_to_change(mutant: Mutant) -> None:
         ("an_unknown_name", "x", "names 0 definitions"),
         ("__init__", "self", "definitions, not one"),
         ("rounding.above", "math.exp(x)", "names 0 definitions"),  # a part of a name is not a name
-        ("exp_above", "2) if", "not Python"),
+        ("exp_above", "ULPS) if", "not Python"),
     ],
 )
 def test_an_entry_that_is_no_longer_right_is_an_error(at: str, old: str, said: str) -> None:
@@ -99,7 +99,7 @@ def test_killed_alive_and_broken_are_told_apart() -> None:
         killed = tried(ROUNDED, root)
         assert killed.killed, killed.said
         # more outward than need be is as sound: no test of soundness may fail
-        harmless = Mutant("harmless", ROUNDED.at, ROUNDED.old, "next_up(math.exp(x), 3)", ROUNDED.tests)
+        harmless = Mutant("harmless", ROUNDED.at, ROUNDED.old, "next_up(math.exp(x), 3 * ULPS)", ROUNDED.tests)
         assert tried(harmless, root).verdict == "SURVIVED: harmless"
         missing = Mutant("missing", ROUNDED.at, ROUNDED.old, ROUNDED.new, ("tests/test_report.py::test_not_there",))
         assert tried(missing, root).verdict.startswith("BROKEN: missing")
