@@ -10,7 +10,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import mpmath
@@ -18,13 +20,20 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from hockeystick.engines.grid import run as grid_run
 from hockeystick.engines.grid import stages, sums
-from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, shares
+from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, Reach, integrate, shares
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
+from hockeystick.engines.grid.layout import Level
+from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.stages import Tail, Window
 from hockeystick.engines.grid.sums import FADE, GridSum
+from hockeystick.engines.grid.work import Work
+from hockeystick.engines.guide import Guide
 from hockeystick.numerics.fourier import ConvolutionPower
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
+from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonRemovePair
+from hockeystick.pairs.base import Atoms, SmoothPart
 from polygons import Number, Polygon, convolved
 
 Array = npt.NDArray[np.float64]
@@ -212,6 +221,28 @@ def test_the_rounding_of_the_norm_is_charged() -> None:
         for side in (-1, +1):
             found = GridSum(laws, WIDE, side, NOTHING).log_delta(0.3)
             assert 0 <= side * (found - true) < 1e-7
+
+
+@pytest.mark.usefixtures("exact_sums")
+def test_the_elementary_functions_in_a_sum_may_be_off_by_all_that_is_stated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """exp and expm1 off by ``ULPS`` units each, against us: far above epsilon no other charge is as large as that."""
+    laws = [(law_of({0: 0.75, 1000: 0.25}, 0.05, 1e-4), 1)]
+    true = true_log_delta(laws, 0.01)
+    for side in (-1, +1):
+        off = 1 - side * 2 * ULPS * UNIT_ROUNDOFF
+
+        class Worst:
+            """NumPy, but for two functions."""
+
+            exp = staticmethod(lambda x, off=off: np.exp(x) * off)
+            expm1 = staticmethod(lambda x, off=off: np.expm1(x) * off)
+
+            def __getattr__(self, name: str) -> Any:
+                return getattr(np, name)
+
+        monkeypatch.setattr(sums, "np", Worst())
+        found = GridSum(laws, Window(-0.1, 60.0, 1.0, 1.0), side, NOTHING).log_delta(0.01)
+        assert 0 <= side * (found - true) < 1e-10
 
 
 # --- Markov's bounds ---
@@ -480,17 +511,84 @@ def test_spreading_and_merging_pay_for_their_own_roundings(h: float) -> None:
         on_its_side(merge(cells, mesh), curve_of(true), -1)
 
 
-def test_merging_pays_for_what_cancels() -> None:
+CANCELLING: list[tuple[list[int], float, float, list[list[float]], list[list[float]]]] = [
+    (
+        [0, 1, 2, 3, 4, 12, 13],
+        0.01,
+        -0.24,
+        [[0.78, 0.79, 0.62, 0.08, 0.54, 0.00058], [0.00027, 0.00019, 2.2e-05, 0.00052, 0.00014, 0.0028]],
+        [[0.016, 0.15, 0.62, 0.08, 0.07, 0.00058], [0.033, 0.00019, 0.82, 0.049, 0.0021, 0.0028]],
+    ),
+    (
+        [0, 8, 9, 10, 11, 12, 13],
+        0.01,
+        -0.24,
+        [[0.033, 0.00022, 0.087, 0.032, 0.0071, 0.0037], [6.8e-05, 0.043, 0.001, 1.5e-05, 0.0061, 0.21]],
+        [[0.03, 0.00022, 0.015, 0.00074, 0.0071, 0.0037], [0.0016, 0.043, 0.24, 0.0003, 0.0061, 0.21]],
+    ),
+    (
+        [0, 1, 2, 3, 4, 5, 69],
+        0.01,
+        -0.37,
+        [[0.3, 0.058, 0.61, 1.7e-05, 0.0011, 0.048], [0.048, 8.3e-05, 0.0029, 0.35, 0.00014, 0.014]],
+        [[0.0013, 0.058, 0.083, 1.5e-05, 0.0011, 0.048], [0.048, 8.3e-05, 0.0076, 0.35, 0.42, 0.014]],
+    ),
+    (
+        [0, 1, 65, 129, 137, 201, 202],
+        0.01,
+        -0.21,
+        [[0.00092, 0.011, 0.0053, 0.00056, 0.021, 0.0061], [0.074, 0.19, 0.025, 6.9e-05, 0.068, 0.84]],
+        [[0.00027, 0.011, 0.0053, 0.00056, 0.021, 0.00038], [0.074, 0.19, 0.025, 0.025, 0.068, 0.84]],
+    ),
+    (
+        [0, 1, 9, 10, 18, 19, 20],
+        0.01,
+        -0.42,
+        [[0.098, 0.77, 0.11, 0.037, 0.33, 0.00042], [0.0048, 3.9e-05, 0.23, 0.16, 1.6e-05, 0.21]],
+        [[0.074, 0.77, 0.11, 0.00034, 0.047, 0.00042], [0.45, 0.00025, 0.23, 0.16, 0.00016, 0.21]],
+    ),
+    (
+        [0, 1, 9, 73, 74, 75, 83],
+        0.01,
+        0.086,
+        [[0.42, 0.17, 0.44, 1.5e-05, 0.0012, 0.0083], [0.0091, 0.0029, 0.11, 0.00011, 0.034, 0.00024]],
+        [[0.0009, 0.00094, 0.44, 1.5e-05, 0.0012, 0.0083], [0.0091, 0.41, 0.11, 0.011, 0.034, 0.00024]],
+    ),
+    (
+        [0, 1, 9, 73, 74, 82, 83],
+        0.0001,
+        -0.29,
+        [[0.52, 0.0026, 0.59, 0.078, 0.0004, 0.00093], [0.0083, 4.3e-05, 5.2e-05, 5.6e-05, 0.00046, 0.18]],
+        [[0.52, 0.0026, 0.00015, 0.078, 2.4e-05, 0.00093], [0.052, 4.3e-05, 5.2e-05, 0.026, 0.00046, 0.18]],
+    ),
+    (
+        [0, 8, 72, 80, 144, 208, 209],
+        0.0001,
+        -0.31,
+        [[0.0042, 0.13, 0.0014, 0.72, 0.0044, 0.41], [0.0016, 0.0093, 0.00091, 0.13, 0.65, 0.00083]],
+        [[0.00092, 0.13, 8.4e-05, 0.08, 0.0044, 0.41], [0.36, 0.0093, 0.021, 0.13, 0.65, 0.00083]],
+    ),
+    (
+        [0, 1, 65, 73, 74, 75, 139],
+        0.0001,
+        -0.32,
+        [[0.3, 0.046, 0.014, 0.00026, 0.0053, 0.003], [0.00018, 1.9e-05, 0.00062, 0.22, 0.0096, 0.097]],
+        [[0.0085, 0.046, 0.0039, 4.2e-05, 0.0053, 0.003], [0.00018, 0.026, 0.12, 0.6, 0.0096, 0.097]],
+    ),
+]
+"""Knots, gap, offset and the integrals over the halves of the cells, in which merging loses more digits than usual:
+among a thousand random ones about one is like that."""
+
+
+@pytest.mark.parametrize(("knots", "h", "offset", "left", "right"), CANCELLING)
+def test_merging_pays_for_what_cancels(
+    knots: list[int], h: float, offset: float, left: list[list[float]], right: list[list[float]]
+) -> None:
     """Wide cells beside narrow ones lend far more than they have: what is left of it is known less well."""
-    random = np.random.default_rng(9)
-    knots = np.array([0, 64, 65, 66, 130, 131, 195])
-    for _ in range(200):
-        left, right = (10.0 ** random.uniform(-3.0, 0.0, (2, CUTS)) for _ in range(2))
-        mesh = Mesh(float(random.uniform(-1.0, 1.0)), 0.01, 0.1, 0.0)
-        cells = cells_of(left, right)
-        cells.knots = knots
-        cells.left[0], cells.right[1] = 3 * cells.left[0], 3 * cells.right[1]
-        on_its_side(merge(cells, mesh), curve_of(outcomes_of(cells, mesh)), -1)
+    mesh = Mesh(offset, h, 0.1, 0.0)
+    cells = cells_of(np.array(left), np.array(right))
+    cells.knots = np.array(knots)
+    on_its_side(merge(cells, mesh), curve_of(outcomes_of(cells, mesh)), -1)
 
 
 def test_merging_pays_for_the_rounding_of_the_grid_that_it_moves() -> None:
@@ -503,3 +601,191 @@ def test_merging_pays_for_the_rounding_of_the_grid_that_it_moves() -> None:
         lower = merge(cells, mesh)
         assert lower.mesh.offset != mesh.offset
         on_its_side(lower, curve_of(outcomes_of(cells, mesh)), -1)
+
+
+# --- the integrals over the cells ---
+
+
+@dataclass(frozen=True)
+class OffPart:
+    """A Gaussian's smooth part whose loss and log-density are off by as much as they admit: a bound's worst case."""
+
+    base: SmoothPart
+    loss_off: float = 0.0
+    log_p_off: float = 0.0
+
+    def loss(self, x: Array) -> Array:
+        return self.base.loss(x) + self.loss_off
+
+    def log_p(self, x: Array) -> Array:
+        return self.base.log_p(x) + self.log_p_off
+
+    def outcome(self, loss: Array) -> Array:
+        return self.base.outcome(loss - self.loss_off)
+
+    def loss_error(self, x: Array) -> Array:
+        return self.base.loss_error(x) + abs(self.loss_off) / UNIT_ROUNDOFF
+
+    def log_p_error(self, x: Array) -> Array:
+        return self.base.log_p_error(x) + abs(self.log_p_off) / UNIT_ROUNDOFF
+
+    def growth(self, x: Array) -> Array:
+        return self.base.growth(x)
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        return self.base.support(log_mass)
+
+
+@dataclass(frozen=True)
+class StubPair:
+    """What the cells ask of a pair."""
+
+    smooth: Any
+    atoms: Atoms
+
+
+def gaussian_delta(mu: float, epsilon: Number) -> Number:
+    """In closed form."""
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+@pytest.mark.parametrize(("loss_off", "log_p_off"), [(5e-4, 0.0), (0.0, 1e-3)], ids=["loss", "density"])
+def test_what_a_pair_admits_of_its_roundings_is_charged(loss_off: float, log_p_off: float) -> None:
+    """Losses and densities off by all they admit, against us: a twentieth of a cell, a thousandth of the mass."""
+    base = GaussianPair(1.0).smooth
+    assert base is not None
+    mesh = Mesh(0.0, 0.01, 1.0, 1.0)
+    for side in (-1, +1):
+        pair: Any = StubPair(OffPart(base, -side * loss_off, -side * log_p_off), Atoms.none())
+        cells = integrate(pair, mesh, Reach(-100.0, -60.0))
+        law = spread(cells, mesh) if side > 0 else merge(cells, mesh)
+        found = Polygon.of(law)
+        for place in (-50, -3.5, 0, 7, 120.5):
+            epsilon = mpmath.mpf(place) * mpmath.mpf(mesh.h)
+            assert side * (found.delta(epsilon) - gaussian_delta(1.0, epsilon)) >= 0
+
+
+def atoms_at(losses: Sequence[float], masses: Sequence[float], units: float = 0.0) -> Any:
+    log_p = np.log(np.array(masses))
+    return StubPair(None, Atoms(np.array(losses), log_p, log_p - np.array(losses), units))
+
+
+def test_what_atoms_admit_of_their_losses_is_charged() -> None:
+    """Atoms between the grid points whose losses are off by a few thousandths, as they say."""
+    mesh, units = Mesh(0.0, 0.25, 1.0, 0.2), 1e-3 / UNIT_ROUNDOFF
+    losses, masses = [-0.6, 0.3, 0.9], [0.25, 0.5, 0.25]
+    for side in (-1, +1):
+        cells = integrate(atoms_at(losses, masses, units), mesh, Reach(-100.0, -60.0))
+        true = [
+            (mpmath.mpf(p), mpmath.mpf(x) + side * abs(x) * mpmath.mpf(1e-3))
+            for p, x in zip(masses, losses, strict=True)
+        ]
+        on_its_side(spread(cells, mesh) if side > 0 else merge(cells, mesh), curve_of(true), side)
+
+
+def test_the_rounding_of_the_exponent_of_an_atom_is_charged() -> None:
+    """A tilt of a million over losses near 1: the exponent is a small difference of large, rounded numbers."""
+    random = np.random.default_rng(11)
+    for _ in range(30):
+        t, loss = float(random.uniform(1e5, 1e6)), 1.0 + float(random.integers(1, 100)) / 128
+        mesh = Mesh(0.0, 2.0**-13 if random.integers(2) else 1.1e-4, t, float(t * loss + random.uniform(-1.0, 1.0)))
+        cells = integrate(atoms_at([loss], [0.75]), mesh, Reach(-100.0, -60.0))
+        total = mpmath.exp(mpmath.log(mpmath.mpf(0.75)))
+        for side, law in ((-1, merge(cells, mesh)), (+1, spread(cells, mesh))):
+            assert side * (Polygon.of(law).delta(mpmath.mpf(-60)) - total * (1 - mpmath.exp(-60 - loss))) >= 0
+
+
+def test_atoms_count_as_on_the_grid_only_within_a_few_roundings() -> None:
+    """One that misses a grid point by more is spread; the sum pays for a few roundings only."""
+    mesh = Mesh(0.0, 0.25, 1.0, 0.0)
+    for steps in (40, 4000, 4 * 10**6):
+        loss = 0.75 + steps * math.ulp(0.75)
+        cells = integrate(atoms_at([0.25, loss], [0.5, 0.5]), mesh, Reach(-100.0, -60.0))
+        true = curve_of([(mpmath.mpf(0.5), mpmath.mpf(0.25)), (mpmath.mpf(0.5), mpmath.mpf(loss))])
+        slip = 32 * mpmath.mpf(UNIT_ROUNDOFF)
+        assert Polygon.of(spread(cells, mesh)).delta(mpmath.mpf(0.75) - slip) >= true.delta(mpmath.mpf(0.75))
+
+
+# --- a block put on a coarser grid ---
+
+
+def test_losses_that_are_off_by_a_rounding_move_a_coarser_law() -> None:
+    """Offsets near 1000: a loss is rounded in the 13th decimal when its cell is looked for."""
+    random = np.random.default_rng(12)
+    for _ in range(40):
+        offset, h = float(random.uniform(900.0, 1000.0)), float(random.uniform(0.01, 0.02))
+        law = law_of({0: 0.5, 1: 0.25, 5: 0.25}, h, float(random.choice([1e-6, 20.0])), offset)
+        losses = [mpmath.mpf(offset) + j * mpmath.mpf(h) for j in (0, 1, 5)]
+        for side in (-1, +1):
+            on_its_side(stages.coarsen(law, 3.7 * h, side), Polygon.of(law), side, losses)
+
+
+def test_masses_lost_below_the_least_double_are_charged_on_a_coarser_grid() -> None:
+    """Many tilted masses of the least double, which vanish when they are split between two grid points."""
+    law = GridLaw(Mesh(0.0, 0.1, 0.5, 0.0), 0, np.array([1.0, *[5e-324] * 199]))
+    on_its_side(stages.coarsen(law, 3.7, +1), Polygon.of(law), +1, [mpmath.mpf(19.85)])
+
+
+@pytest.mark.parametrize(("tiny", "side"), [(0.9, +1), (1.3, -1)], ids=["each is lost", "each is doubled"])
+def test_sums_of_many_masses_on_a_coarser_grid_are_charged(tiny: float, side: int) -> None:
+    """A thousand atoms in a cell, the heaviest first: adding any other one to it is a rounding, always the same way."""
+    law = GridLaw(Mesh(0.0, 1e-7, 1e-3, 0.0), 0, np.array([1.0, *[tiny * UNIT_ROUNDOFF] * 1000]))
+    coarse, true = Polygon.of(stages.coarsen(law, 1e-3, side)), Polygon.of(law)
+    assert side * (coarse.delta(mpmath.mpf(-50)) - true.delta(mpmath.mpf(-50))) >= 0
+
+
+# --- a run: what is lost on the way counts for every round ---
+
+
+def test_what_one_round_leaves_out_counts_for_every_round() -> None:
+    """The P-mass above the highest cell, ``Phi(-r)``, times the rounds."""
+    composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.1), 10**6)])
+    guide = Guide(composition, -100.0)
+    run = Run(composition, guide, Target(3.0, guide.saddle(3.0), -10.0, 1e-2, 0.6, 3), Work())
+    smooth = composition.rounds[0][0].smooth
+    assert smooth is not None
+    end = mpmath.mpf(smooth.support(run.reach.log_floor)[1])
+    above = mpmath.mpf(0.1) * mpmath.ncdf(1 - end) + mpmath.mpf(0.9) * mpmath.ncdf(-end)
+    assert mpmath.log(10**6 * above) <= run._log_lost <= run.log_lost
+
+
+def test_what_a_block_loses_counts_for_every_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mass above the window of a block that stands a thousand times in the composition."""
+    monkeypatch.setattr(stages, "convolution_power", convolving())
+    monkeypatch.setattr(stages, "WHOLE_PERIOD", 1)
+    monkeypatch.setattr(grid_run, "WHOLE_PERIOD", 1)
+    law = law_of({0: 0.5, 16: 0.5}, 0.1, 0.5)
+    stub: Any = SimpleNamespace(
+        _block_window=lambda i, level: Window(0.0, 1.6, 50.0, 50.0), work=Work(), log_lost=NOTHING, limited=None
+    )
+    Run._block(stub, 0, [law], (1,), Level(((1,),), 1, 1000, 0.1), 0.1, +1)
+    above = mpmath.mpf(0.5) * mpmath.exp(-mpmath.mpf(0.5) * 16 * mpmath.mpf(0.1))
+    assert mpmath.log(1000 * above) <= stub.log_lost <= mpmath.log(1000 * above) + 0.1
+
+
+def test_atoms_on_the_grid_are_moved_by_what_they_admit() -> None:
+    """Sampled atoms: their losses may be off by more than a sum's own slip pays for."""
+    pair = PoissonRemovePair(BlackBoxPair(1.0), 1e-6)
+    low, high = pair.loss_range
+    mesh = Mesh(high, high - low, 0.5, 0.0)
+    cells = integrate(pair, mesh, Reach(-100.0, -60.0))
+    laws = merge(cells, mesh), spread(cells, mesh)
+    stub: Any = SimpleNamespace(_laws=lambda *_: laws, t=mesh.t)
+    lower, upper = Run._round(stub, pair, 1, 0.0, mesh.h, math.inf)
+    off = mpmath.mpf(pair.atoms.units) * UNIT_ROUNDOFF * max(abs(low), abs(high))
+    for law, before, side in ((lower, laws[0], -1), (upper, laws[1], +1)):
+        true = Polygon.of(before)
+        true.losses = [loss + side * off for loss in true.losses]
+        true.q = [q * mpmath.exp(-side * off) for q in true.q]
+        found = Polygon.of(law)
+        for epsilon in (true.losses[-1] - off / 2, true.losses[0] - off / 2, mpmath.mpf(-1)):
+            assert side * (found.delta(epsilon) - true.delta(epsilon)) >= -(off**2)
+
+
+def test_what_the_tilt_cuts_off_below_is_charged() -> None:
+    """At a steep tilt the low losses weigh nothing, and are left out; their P-mass may be nearly 1."""
+    pair = GaussianPair(1.0)
+    mesh = Mesh(0.0, 0.05, 9.0, 45.0)
+    upper = Polygon.of(spread(integrate(pair, mesh, Reach(-100.0, -4.0)), mesh))
+    for epsilon in (-3.0, 1.0, 3.0):
+        assert upper.delta(mpmath.mpf(epsilon)) >= gaussian_delta(1.0, mpmath.mpf(epsilon))
