@@ -19,6 +19,7 @@ from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.interval import Engine, Interval
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.plan import Plan
@@ -26,6 +27,7 @@ from hockeystick.plan import Plan
 T = TypeVar("T")
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
+SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
@@ -181,7 +183,7 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (_log(delta - most), _log(delta - least))
+    targets = (_log_left(delta, most, next_down), _log_left(delta, least, next_up))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         upper = supremum[1]
@@ -197,11 +199,11 @@ def _log_delta(composition: Composition, epsilon: float, gap: float | None, engi
     finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
-    low, high = (math.log(end) for end in composition.infinite_mass_ends)
+    low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     return Interval(
-        min(_log_sum(finite.lower, low), 0.0),
-        min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
-        min(_log_sum(finite.upper, high), 0.0),
+        min(_log_sum(finite.lower, low, -1), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
+        min(_log_sum(finite.upper, high, +1), 0.0),
         finite.limited,
         finite.engine,
     )
@@ -231,7 +233,19 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0 else -math.inf
 
 
-def _log_sum(a: float, b: float) -> float:
-    """``log(e^a + e^b)``."""
+def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
+    """``log(delta - taken)``, the difference and its logarithm each rounded to the side of ``beyond``."""
+    left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
+    log = _log(left)
+    return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
+
+
+def _log_sum(a: float, b: float, side: int) -> float:
+    """A double on that side of ``log(e^a + e^b)``, for side 0 the nearest that is computed.
+
+    The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
+    """
     top = max(a, b)
-    return top if top == -math.inf else top + math.log1p(math.exp(min(a, b) - top))
+    if top == -math.inf:
+        return top
+    return top + math.log1p(math.exp(min(a, b) - top)) + side * SUM_ERROR * (1 + abs(top))
