@@ -239,7 +239,10 @@ def test_losses_far_below_keep_their_masses() -> None:
         ),
         (lambda: LossDistribution.of_masses(np.array([-math.inf]), np.array([0.0])), "finite"),
         (lambda: LossDistribution.of_masses(np.array([0.0]), np.array([math.inf])), "received"),
-        (lambda: LossDistribution.of_masses(np.array(["x"]), np.array([1.0])), "losses must be a number or an array of numbers"),
+        (
+            lambda: LossDistribution.of_masses(np.array(["x"]), np.array([1.0])),
+            "losses must be a number or an array of numbers",
+        ),
         (lambda: LossDistribution.of_masses(np.array([1.0]), np.array([0.5]), None), "p_infinite must be a number"),  # type: ignore[arg-type]
         (lambda: LossDistribution(np.array([0.0]), np.array([math.inf]), np.array([math.inf])), "add up to 1"),
         (lambda: TradeOff(np.array(["x"]), np.array([1.0])), "alpha must be a number or an array of numbers"),
