@@ -22,6 +22,7 @@ Array = npt.NDArray[np.float64]
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
+DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down, of the log; from where on longer ones, and how long
 PANELS = (32, 4000)  # least and most, of a smooth part
 FEW_PANELS = (24, 300)  # where there are many different rounds
 MANY_PAIRS = 12
@@ -79,7 +80,7 @@ class Guide:
             if depth > floor + 45.0 or floor < DEEPEST:
                 return guide, tilt, max(depth, floor)
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
-            floor = max(1.3 * depth - 50.0, 2.5 * floor)
+            floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
 
     def _batches(self, tilts: Array) -> list[Array]:
         batch = max(1, CHUNK // len(self._loss))
