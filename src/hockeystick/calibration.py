@@ -96,11 +96,15 @@ def calibrate(
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
-    search = _Search(chosen, build, target, tolerance, gap)
+    search = _Search(chosen, build, target.searched, tolerance, gap)
     met, beside = search.run()
     made = build(met.value)
-    other = None if beside is None else (beside.value, beside.bound)
-    return Calibration(chosen.name, met.value, target, met.bound, made, other)
+
+    def bound(of: _Sample) -> Bound:
+        return of.bound if target.searched is target else target.found(build(of.value), gap, of.met)
+
+    other = None if beside is None else (beside.value, bound(beside))
+    return Calibration(chosen.name, met.value, target, bound(met), made, other)
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:

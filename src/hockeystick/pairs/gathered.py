@@ -42,6 +42,7 @@ Array = npt.NDArray[np.float64]
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
 KINDS = 48  # of what is gathered: both sides of two directions are composed
+MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
 
 Parameters = tuple[float, ...]
@@ -136,6 +137,11 @@ def _based(pair: Any) -> Any:
     return pair
 
 
+def _innermost(key: Hashable) -> Hashable:
+    """What a sampled family is sampled from."""
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in (PoissonRemovePair, PoissonAddPair) else key
+
+
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
     """Each family in boxes, with the least and the most of each parameter, and the rounds within.
 
@@ -156,7 +162,8 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     for items in families:
         values = np.array([family.parameters for family, _ in items])
         push(values, np.array([float(count) for _, count in items]), items[0][0])
-    while len(heap) < KINDS and heap[0][0] < 0:
+    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, PoissonSubstitutionPair) for items in families)
+    while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
         _, _, axis, values, counts, family = heapq.heappop(heap)
         logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))
         high = logs > 0.5 * (logs.min() + logs.max())
