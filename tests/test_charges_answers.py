@@ -110,7 +110,7 @@ def test_infinite_loss_leaves_less_of_delta_for_the_rest() -> None:
         p = float(random.uniform(0.1, 0.9))
         delta = p + float(10.0 ** random.uniform(-6.0, -2.0))
         engine = Exact(0.0)
-        found = certified._epsilon(unbounded(p), delta, None, lambda _, engine=engine: engine)
+        found = certified._epsilon_of(unbounded(p), delta, None, lambda _, engine=engine: engine)
         assert found.lower <= -mpmath.log(mpmath.mpf(delta) - mpmath.mpf(p)) <= found.upper
         assert found.upper - found.lower < 1e-4
 
@@ -126,7 +126,7 @@ def test_the_logarithm_of_delta_is_rounded_to_the_safe_side() -> None:
                 else float(1 - random.uniform(1e-16, 1e-12))
             )
             composition = unbounded(infinite) if infinite else Composition([(GaussianPair(1.0), 1)])
-            found = certified._epsilon(composition, delta, None, lambda _: Exact(0.0))
+            found = certified._epsilon_of(composition, delta, None, lambda _: Exact(0.0))
             true = -mpmath.log(mpmath.mpf(delta) - mpmath.mpf(infinite))
             assert found.lower <= true <= found.upper
             assert found.upper - found.lower < 1e-13 * true + 1e-15
@@ -149,7 +149,7 @@ def test_infinite_loss_adds_to_delta() -> None:
     """At one epsilon, as :func:`with_infinite_loss` has it."""
 
     def ask(composition: Composition, epsilon: float, engine: Exact) -> tuple[float, float]:
-        found = certified._log_delta(composition, epsilon, None, lambda _: engine)
+        found = certified._log_delta_of(composition, epsilon, None, lambda _: engine)
         return found.lower, found.upper
 
     with_infinite_loss(ask)
@@ -208,10 +208,10 @@ def test_epsilon_is_not_above_the_largest_loss() -> None:
     """An engine that answers more is cut off there, at the upper one of the doubles around it."""
     composition = boxes((0.1, 0.0, 3), (1e-18, 0.0, 1))
     true = 3 * Fraction("0.1") + Fraction("1e-18")
-    found = certified._epsilon(composition, 1e-9, None, lambda _: Exact(0.0, 1.0))
+    found = certified._epsilon_of(composition, 1e-9, None, lambda _: Exact(0.0, 1.0))
     assert Fraction(repr(found.upper)) >= true
     assert found.upper == next_up(0.3)
-    pure = certified._epsilon(composition, 0.0, None, lambda _: Exact(0.0, 1.0))
+    pure = certified._epsilon_of(composition, 0.0, None, lambda _: Exact(0.0, 1.0))
     assert Fraction(repr(pure.lower)) <= true <= Fraction(repr(pure.upper))
 
 

@@ -21,7 +21,7 @@ from hockeystick.engines.contour.cut import SPARE, Cut
 from hockeystick.engines.contour.jumps import Choice, JumpCut, Jumps
 from hockeystick.engines.contour.path import Path, summed
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
-from hockeystick.engines.curve import _Chernoff
+from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.mixture_jumps import Split
@@ -335,7 +335,8 @@ def test_bounds_of_rounds_add_up_with_their_roundings() -> None:
 @pytest.mark.parametrize("epsilon", [1.1e7 + 0.37 * i for i in range(12)])
 def test_the_rough_lines_of_a_curve_keep_their_side(epsilon: float) -> None:
     """No line is lower than what its number and its slope exactly say."""
-    rough = _Chernoff(Composition([(GaussianPair(4000.0), 1)]))
+    tilts = TILT_RATIO ** np.arange(*TILTS, dtype=np.float64)
+    rough = _Chernoff(Composition([(GaussianPair(4000.0), 1)]), tilts, ROUGH)
     exact = min(
         mpf(top) - mpf(epsilon) * mpf(t) for top, t in zip(rough._tops.tolist(), rough._tilts.tolist(), strict=True)
     )

@@ -22,7 +22,7 @@ import hockeystick as hs
 import oracle
 from hockeystick.accountants import rdp, zcdp
 from hockeystick.adjacency import Direction
-from hockeystick.engines.direct import DirectEngine, _integral, _of_atoms
+from hockeystick.engines.direct import DirectEngine, _integral, _of_atoms, _panels
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
 from hockeystick.pairs.base import Atoms
@@ -85,7 +85,7 @@ def test_the_tails_of_the_density_are_added(mu: float, epsilon: float) -> None:
     """Next to no depth: one deviation on either side is all that is integrated."""
     smooth = GaussianLocation(mu)
     threshold = float(smooth.outcome(np.array([epsilon]))[0])
-    low, high = _integral(smooth, epsilon, threshold, -1.0)
+    low, high = _integral(smooth, epsilon, threshold, -1.0, _panels(smooth, threshold, -1.0))
     assert low <= gaussian_log_delta(mu, epsilon) <= high < 1.0
 
 
@@ -95,7 +95,7 @@ def test_the_mass_between_thresholds_is_added(off: float) -> None:
     mu, epsilon = 1.5, 2.0
     smooth = GaussianLocation(mu)
     threshold = float(smooth.outcome(np.array([epsilon]))[0]) + off
-    low, high = _integral(smooth, epsilon, threshold, -60.0)
+    low, high = _integral(smooth, epsilon, threshold, -60.0, _panels(smooth, threshold, -60.0))
     assert low <= gaussian_log_delta(mu, epsilon) <= high
 
 
@@ -126,7 +126,7 @@ def test_what_a_density_says_it_is_off_by_is_charged(
     monkeypatch.setattr(Off, "of_density", of_density)
     smooth, epsilon = Off(1.5), 2.0
     threshold = float(GaussianLocation(1.5).outcome(np.array([epsilon]))[0])
-    low, high = _integral(smooth, epsilon, threshold, -60.0)
+    low, high = _integral(smooth, epsilon, threshold, -60.0, _panels(smooth, threshold, -60.0))
     assert low <= gaussian_log_delta(1.5, epsilon) <= high <= low + 0.1
 
 

@@ -18,9 +18,13 @@ from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.interval import Engine, Interval
+from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import Composition
+from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.plan import Plan
 
@@ -28,6 +32,7 @@ T = TypeVar("T")
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
+GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
@@ -62,12 +67,12 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
     worst, interval = worst_direction(
-        compositions(plan),
-        lambda composition: _epsilon(composition, delta, gap, engine),
-        lambda composition, best: (
+        _directions(plan),
+        lambda rounds: _epsilon(rounds, delta, gap, engine),
+        lambda rounds, best: (
             Interval(0.0, best.lower, best.lower)
-            if best.lower > 0 and _stays_below(composition, best, best.lower, _log(delta))
-            else _epsilon(composition, delta, COARSE_GAP, engine)
+            if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
+            else _epsilon(rounds, delta, COARSE_GAP, engine)
         ),
     )
     found = Bound(
@@ -85,12 +90,12 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
     worst, log = worst_direction(
-        compositions(plan),
-        lambda composition: _log_delta(composition, epsilon, gap, engine),
-        lambda composition, best: (
+        _directions(plan),
+        lambda rounds: _log_delta(rounds, epsilon, gap, engine),
+        lambda rounds, best: (
             Interval(-math.inf, best.lower, best.lower)
-            if _stays_below(composition, best, epsilon, best.lower)
-            else _log_delta(composition, epsilon, COARSE_GAP, engine)
+            if _stays_below(rounds.worse, best, epsilon, best.lower)
+            else _log_delta(rounds, epsilon, COARSE_GAP, engine)
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
@@ -161,7 +166,43 @@ def _both(glanced: Interval, asked: Interval) -> Interval:
     return replace(wider.intersected(narrower), limited=asked.limited)
 
 
-def _epsilon(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+def _directions(plan: Plan) -> list[tuple[Direction, Gathered]]:
+    return [(direction, gathered(composition)) for direction, composition in compositions(plan)]
+
+
+def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """Of many kinds the lower end of the milder rounds and the upper end of the worse ones; at delta 0 of all."""
+    if rounds.reason is None or delta == 0:
+        return _epsilon_of(rounds.exact, delta, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: _epsilon_of(rounds.exact, delta, gap, contour))
+    if found is not None:
+        return found
+    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+    return _between(
+        _epsilon_of(rounds.milder, delta, gap, engine), _epsilon_of(rounds.worse, delta, gap, engine), rounds.reason
+    )
+
+
+def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
+    """The answer of a contour for all kinds, where that engine is meant or may be, and reaches the gap."""
+    if not rounds.tried or engine not in (AutoEngine, ContourEngine):
+        return None
+    try:
+        found = ask(ContourEngine)
+    except NotApplicableError:
+        return None
+    return found if found.limited is None else None
+
+
+def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
+    """The interval between the two sides of what is gathered."""
+    lower, upper = min(milder.lower, worse.upper), worse.upper
+    estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
+    limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
+    return Interval(lower, min(max(estimate, lower), upper), upper, limited, worse.engine, worse.tilt)
+
+
+def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     infinite = composition.infinite_mass
@@ -192,7 +233,30 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
     return interval
 
 
-def _log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """Of many kinds likewise; beyond the largest loss of all nothing is asked of an engine."""
+    if rounds.reason is None or _beyond(rounds, epsilon):
+        return _log_delta_of(rounds.exact, epsilon, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: _log_delta_of(rounds.exact, epsilon, gap, contour))
+    if found is not None:
+        return found
+    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+    return _between(
+        _log_delta_of(rounds.milder, epsilon, gap, engine),
+        _log_delta_of(rounds.worse, epsilon, gap, engine),
+        rounds.reason,
+    )
+
+
+def _beyond(rounds: Gathered, epsilon: float) -> bool:
+    """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
+    if not rounds.exact.bounded:
+        return False
+    at = Fraction(repr(epsilon))
+    return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
+
+
+def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
     infinite = composition.infinite_mass
