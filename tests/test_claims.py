@@ -76,3 +76,55 @@ def test_a_plan_is_replaced_field_by_field() -> None:
     assert (changed.adjacency, changed.delta_target, changed.rounds) == (hs.Adjacency.ADD, 1e-6, plan.rounds)
     assert replace(plan, delta_target=1e-5).delta_target == 1e-5
     assert replace(plan, delta_target=None).delta_target is None
+
+
+DOMINATED = hs.Plan([hs.Round(Dominated(20.0), count=3), hs.Round(hs.Gaussian(5.0))])
+ASSUMED = hs.Plan([hs.Round(hs.Gaussian(10.0), count=3), hs.Round(hs.Gaussian(5.0))])
+SAMPLED = hs.Plan([hs.Round(Dominated(4.0), hs.Poisson(0.1), 50)])
+
+
+@pytest.mark.parametrize(
+    "accountant", ["auto", "contour", "grid", "saddle-point", "fourier", "connect-the-dots", "rdp"]
+)
+@pytest.mark.parametrize("plan", [DOMINATED, SAMPLED])
+def test_what_only_dominates_is_no_bound_from_below(plan: hs.Plan, accountant: str) -> None:
+    """The toy's truth may be that of half the distance: a lower end of the assumed pair would lie above it."""
+    for answer in (plan.epsilon(1e-5, accountant=accountant), plan.delta(0.5, accountant=accountant)):
+        assert not isinstance(answer, hs.Bound)
+        if isinstance(answer, hs.UpperBound):
+            assert "lower" not in answer.ends
+    log = plan.delta(0.5, accountant="auto").log_delta
+    assert isinstance(log, hs.UpperBound)
+
+
+def test_the_upper_end_is_that_of_the_pair() -> None:
+    answer, assumed = (plan.epsilon(1e-5) for plan in (DOMINATED, ASSUMED))
+    assert isinstance(answer, hs.UpperBound)
+    assert answer.reason is not None
+    assert "not known to be tight" in answer.reason
+    assert answer.upper == assumed.upper
+    assert answer.accountant == assumed.accountant
+
+
+def test_accountants_asked_by_themselves_have_no_lower_end_either() -> None:
+    for name in ("auto", "contour", "grid", "fourier", "saddle-point"):
+        found = hs.ACCOUNTANTS[name].epsilon(DOMINATED, 1e-5, None)
+        assert found.ends.get("lower", 0.0) == 0.0
+    pytest.importorskip("flint")
+    assert hs.ACCOUNTANTS["auto"].delta(DOMINATED, 0.5, None).ends["lower"] == 0.0
+
+
+def test_calibration_is_by_the_upper_end() -> None:
+    """The noise found is that of the assumed pair; nothing shows that less would not do."""
+    target = hs.targets.Epsilon(1.0, 1e-5)
+    found = hs.calibrate(hs.Plan([hs.Round(Dominated(20.0), count=3)]), "noise-multiplier", target)
+    known = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(20.0), count=3)]), "noise-multiplier", target)
+    assert found.value == pytest.approx(2 * known.value, rel=3e-6)
+    assert found.achieved.lower == 0.0
+    assert found.beside is not None
+    assert not target.missed(found.beside[1])
+
+
+def test_profiles_want_both_sides() -> None:
+    with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
+        DOMINATED.profile()

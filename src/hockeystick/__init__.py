@@ -7,6 +7,9 @@
 True
 """
 
+import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while the rest is imported
+
+# isort: split
 from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction

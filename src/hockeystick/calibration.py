@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from hockeystick import domains
 from hockeystick.bounds import Bound
-from hockeystick.errors import UnreachableError
+from hockeystick.caveats import told
+from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
 from hockeystick.targets import Target
@@ -96,6 +97,12 @@ def calibrate(
     (4.3021, True)
     """
     chosen, build = _of(plan, parameter)
+    if not isinstance(target, Target):
+        raise InvalidInputError(
+            "target must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5); received "
+            f"{domains.shown(target)}",
+            "target",
+        )
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
@@ -104,7 +111,10 @@ def calibrate(
         chosen, above = _between_stairs(chosen, chosen.stair, build, target, gap)
     met, missed = _Search(chosen, build, target, tolerance, gap).run()
     beside = above if missed is None else (missed.value, missed.bound)
-    return Calibration(chosen.name, met.value, target, met.bound, build(met.value), beside)
+    made = build(met.value)
+    achieved = told(met.bound, made.samplings, target.at_delta)
+    other = None if beside is None else (beside[0], told(beside[1], made.samplings, target.at_delta))
+    return Calibration(chosen.name, met.value, target, achieved, made, other)
 
 
 def _between_stairs(
@@ -124,7 +134,7 @@ def _between_stairs(
         return math.ceil(stair(1) / value)
 
     fewest, most = steps_at(parameter.most), steps_at(parameter.least)
-    # from the middle, and not from where the plan is: over values that are not monotone the answer must not depend on it
+    # from the middle, and not from where the plan is: the answer must not depend on it, although nothing is monotone
     middle = math.ceil(math.sqrt(fewest * most))
     steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
     try:
@@ -140,8 +150,19 @@ def _between_stairs(
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
+    if not isinstance(parameter, str | Parameter):
+        raise InvalidInputError(
+            "parameter must be a name, such as 'noise-multiplier', or a Parameter; received "
+            f"{domains.shown(parameter)}",
+            "parameter",
+        )
     if isinstance(plan, Plan):
         return of_plan(plan, parameter if isinstance(parameter, str) else parameter.name)
+    if not callable(plan):
+        raise InvalidInputError(
+            f"plan must be a Plan, or a function from the parameter's value to one; received {domains.shown(plan)}",
+            "plan",
+        )
     return (named(parameter) if isinstance(parameter, str) else parameter), plan
 
 

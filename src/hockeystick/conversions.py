@@ -14,6 +14,7 @@ roundings of the numbers that come in, and carries no certificate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from hockeystick import domains
 from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError
+from hockeystick.numerics.arrays import of_one_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.poisson import mixed_loss
 
@@ -36,6 +38,8 @@ ROUNDING = 1e-9
 CONVEXITY = 1e-12
 """How far a point of a convex curve may lie above the chord of its neighbours, for its rounding to be believed."""
 
+MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1 + ROUNDING}, "mass at infinite loss")
+
 LARGEST = 700.0  # epsilons whose exponential is formed
 
 
@@ -44,14 +48,15 @@ class LossDistribution:
     """A privacy loss distribution with finitely many losses, under both laws.
 
     Args:
-        losses: shape (n,), finite, strictly increasing.
+        losses: shape (n,), finite, strictly increasing; an array or a list, as all of these.
         p: shape (n,), mass of each loss under P.
         q: shape (n,), mass of each loss under Q; ``p = e^loss q``.
         p_infinite: P-mass at loss ``+inf``, where Q has none.
         q_infinite: Q-mass at loss ``-inf``, where P has none.
 
     Raises:
-        InvalidInputError: masses that are negative, do not add up to one, or do not go with the losses.
+        InvalidInputError: what is no array of numbers, or masses that are negative, do not add up to one, or do not go
+            with the losses.
 
     >>> import math
     >>> response = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([1, math.e]) / (1 + math.e))
@@ -66,18 +71,16 @@ class LossDistribution:
     q_infinite: float = 0.0
 
     def __post_init__(self) -> None:
+        for key in ("losses", "p", "q"):
+            object.__setattr__(self, key, domains.array(getattr(self, key), key))
         losses, p, q = self.losses, self.p, self.q
-        if not (losses.ndim == 1 and losses.shape == p.shape == q.shape):
-            raise InvalidInputError(
-                f"losses, p and q must be one-dimensional and of one length; received {losses.shape}, {p.shape} and "
-                f"{q.shape}",
-                "losses",
-            )
-        if not (np.isfinite(losses).all() and (np.diff(losses) > 0).all()):
-            raise InvalidInputError("losses must be finite and strictly increasing", "losses")
+        of_one_length(losses=losses, p=p, q=q)
+        _increasing(losses)
         for key, masses, rest in (("p", p, self.p_infinite), ("q", q, self.q_infinite)):
-            total = float(masses.sum()) + rest
-            if not ((masses >= 0).all() and rest >= 0 and abs(total - 1) <= ROUNDING):
+            rest = MASS.check(rest, f"{key}_infinite")
+            # masses that are negative, or no numbers, are not added up: their sum may have no value
+            total = float(masses.sum()) + rest if (masses >= 0).all() and (masses <= 2).all() else math.nan
+            if not abs(total - 1) <= ROUNDING:
                 raise InvalidInputError(
                     f"{key} must be non-negative and add up to 1 with {key}_infinite; the sum is {total!r}", key
                 )
@@ -93,15 +96,19 @@ class LossDistribution:
         Raises:
             InvalidInputError: they are no loss distribution: ``E e^-L`` is above 1.
         """
-        with np.errstate(over="ignore"):
-            q = p * np.exp(-losses)
+        losses, p = domains.array(losses, "losses"), domains.array(p, "p")
+        of_one_length(losses=losses, p=p)
+        _increasing(losses)
+        with np.errstate(over="ignore", invalid="ignore"):  # a mass of 0 at a loss whose exponential has no double
+            q = np.where(p == 0, 0.0, p * np.exp(-losses))
         rest = 1 - float(q.sum())
-        if rest < -ROUNDING:
+        if not rest >= -ROUNDING:
             raise InvalidInputError(f"no loss distribution: E e^-L must be at most 1; received {1 - rest!r}", "p")
         return cls(losses, p, q, p_infinite, _beyond_rounding(rest, len(q)))
 
     def delta(self, epsilon: Array) -> Array:
         """The privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""
+        epsilon = domains.array(epsilon, "epsilon")
         above = epsilon[..., None] < self.losses
         with np.errstate(over="ignore"):
             parts = np.where(above, -np.expm1(np.minimum(epsilon[..., None] - self.losses, 0.0)), 0.0)
@@ -127,7 +134,8 @@ class TradeOff:
         beta: shape (n,), type II errors there: convex, from at most 1 down to 0.
 
     Raises:
-        InvalidInputError: it is not convex and decreasing from ``beta(0) <= 1`` to ``beta(1) = 0``.
+        InvalidInputError: what is no array of numbers, or it is not convex and decreasing from ``beta(0) <= 1`` to
+            ``beta(1) = 0``.
 
     >>> TradeOff(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.2, 0.0]))(np.array([0.25])).round(6).tolist()
     [0.6]
@@ -137,6 +145,8 @@ class TradeOff:
     beta: Array
 
     def __post_init__(self) -> None:
+        for key in ("alpha", "beta"):
+            object.__setattr__(self, key, domains.array(getattr(self, key), key))
         alpha, beta = self.alpha, self.beta
         if alpha.ndim != 1 or alpha.shape != beta.shape or len(alpha) < 2:
             raise InvalidInputError("alpha and beta must be one-dimensional, of one length of at least 2", "alpha")
@@ -150,7 +160,7 @@ class TradeOff:
 
     def __call__(self, alpha: Array) -> Array:
         """Type II errors at levels in [0, 1]; shape of ``alpha``."""
-        out: Array = np.interp(alpha, self.alpha, self.beta)
+        out: Array = np.interp(domains.array(alpha, "alpha"), self.alpha, self.beta)
         return out
 
 
@@ -168,7 +178,7 @@ def curve_of_tails(p_above: Curve, q_above: Curve) -> Curve:
     >>> delta(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
     """
-    return lambda epsilon: p_above(epsilon) - np.exp(epsilon) * q_above(epsilon)
+    return _of_lists(lambda e: p_above(e) - np.exp(e) * q_above(e))
 
 
 def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
@@ -188,7 +198,7 @@ def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
     >>> p_above(np.array([0.5])).tolist(), q_above(np.array([0.5])).round(6).tolist()  # and Q(L = 1) = 1/e
     ([1.0], [0.367879])
     """
-    return lambda e: delta(e) - slope(e), lambda e: -np.exp(-e) * slope(e)
+    return _of_lists(lambda e: delta(e) - slope(e)), _of_lists(lambda e: -np.exp(-e) * slope(e))
 
 
 def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
@@ -216,12 +226,18 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
     >>> [f"{excess:.0e}" for excess in pair.delta(at)[1:] - gaussian(at)[1:] if excess > 1e-12]
     ['4e-06']
     """
-    epsilons = np.asarray(epsilons, dtype=np.float64)
-    if epsilons.ndim != 1 or not len(epsilons) or not (np.diff(epsilons) > 0).all() or abs(epsilons).max() > LARGEST:
+    epsilons = domains.array(epsilons, "epsilons")
+    if (
+        epsilons.ndim != 1
+        or not len(epsilons)
+        or not (abs(epsilons) <= LARGEST).all()
+        or not (np.diff(epsilons) > 0).all()
+    ):
         raise InvalidInputError(
             f"epsilons must be a one-dimensional array, strictly increasing, within {LARGEST:g} of 0", "epsilons"
         )
-    alpha, given = np.exp(epsilons), np.asarray(delta(epsilons), dtype=np.float64)
+    alpha, given = np.exp(epsilons), domains.array(delta(epsilons), "delta")
+    of_one_length(epsilons=epsilons, delta=given)
     least = np.maximum(-np.expm1(epsilons), 0.0)
     if not ((given <= 1 + CONVEXITY).all() and (given >= least - CONVEXITY).all()):
         raise InvalidInputError("a privacy curve lies between (1 - e^eps)_+ and 1; this one does not", "delta")
@@ -268,7 +284,9 @@ def loss_of_trade_off(f: TradeOff) -> LossDistribution:
     """
     q, p = np.diff(f.alpha)[::-1], -np.diff(f.beta)[::-1]
     seen = p > 0
-    losses, p_of, q_of = _merged(np.log(p[seen] / q[seen]), p[seen], q[seen])
+    with np.errstate(over="ignore"):  # a ratio beyond the range of a double has a logarithm within it
+        logs = np.log(p[seen] / q[seen])
+    losses, p_of, q_of = _merged(np.where(np.isinf(logs), np.log(p[seen]) - np.log(q[seen]), logs), p[seen], q[seen])
     return LossDistribution(losses, p_of, q_of, _beyond_rounding(1 - float(f.beta[0]), len(p)), float(q[~seen].sum()))
 
 
@@ -283,9 +301,10 @@ def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
     >>> gaussian(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
     """
+    alpha = domains.array(alpha, "alpha")
     powers = 1 - f(alpha)
-    return lambda epsilon: np.array([float(np.max(powers - np.exp(e) * alpha)) for e in np.ravel(epsilon)]).reshape(
-        np.shape(epsilon)
+    return _of_lists(
+        lambda e: np.array([float(np.max(powers - np.exp(one) * alpha)) for one in e.flat]).reshape(e.shape)
     )
 
 
@@ -326,6 +345,17 @@ def subsampled(loss: LossDistribution, rate: float, direction: Direction | str =
     losses, p, q = _merged(losses, p, q)
     removed = LossDistribution(losses, p, q, rate * loss.p_infinite, rest)
     return removed if direction == Direction.REMOVE else removed.mirrored()
+
+
+def _of_lists(curve: Curve) -> Curve:
+    """A curve that takes lists and numbers too."""
+    return lambda epsilon: curve(domains.array(epsilon, "epsilon"))
+
+
+def _increasing(losses: Array) -> None:
+    """Refuse losses that are not finite, or not strictly increasing."""
+    if not (np.isfinite(losses).all() and (losses[1:] > losses[:-1]).all()):
+        raise InvalidInputError("losses must be finite and strictly increasing", "losses")
 
 
 def _beyond_rounding(rest: float, terms: int) -> float:

@@ -8,7 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Never, Self
 
 from hockeystick.adjacency import Adjacency
 from hockeystick.bounds import Bound, DeltaBound
@@ -50,10 +50,17 @@ class Accountant:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
 
+    def __copy__(self) -> Self:
+        """One that goes on by itself: a step of either is no step of the other."""
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other._history = list(self._history)
+        return other
+
     def step(
         self,
         item: Round | None = None,
-        *,
+        *others: Never,
         noise_multiplier: float | None = None,
         sample_rate: float | None = None,
         count: int = 1,
@@ -62,6 +69,7 @@ class Accountant:
 
         Args:
             item: any round; its own count is multiplied by ``count``. Or give the next two, for a step of DP-SGD:
+            others: nothing; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm.
             sample_rate: probability that a record enters the batch.
             count: how often.
@@ -69,6 +77,12 @@ class Accountant:
         Raises:
             InvalidInputError: neither or both ways of saying what was run, or a value outside its domain.
         """
+        if others:
+            raise InvalidInputError(
+                "a step is one Round, or noise_multiplier= and sample_rate= by name; received "
+                f"{', '.join(map(shown, (item, *others)))}",
+                "item",
+            )
         if item is None:
             if noise_multiplier is None or sample_rate is None:
                 raise InvalidInputError(
@@ -174,5 +188,7 @@ class Accountant:
                 f"the state must have the keys {' and '.join(map(repr, STATE_KEYS))}; received {shown(state)}", "state"
             )
         adjacency = Adjacency.parse(state["adjacency"])
+        if not isinstance(state["history"], list | tuple):
+            raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history = adjacency, history

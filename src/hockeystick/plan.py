@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
+from hockeystick.bounds import from_above
+from hockeystick.caveats import records_of, told
 from hockeystick.errors import InvalidInputError
-from hockeystick.mechanisms import Gaussian, Mechanism
+from hockeystick.frozen import FrozenDict
+from hockeystick.mechanisms import Gaussian, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson, Sampling
@@ -64,7 +67,7 @@ class Plan:
     ) -> None:
         delta = delta_target if delta is None else delta
         merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
-        for item in rounds:
+        for item in _listed(rounds):
             if not isinstance(item, Round):
                 raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
             key = (item.mechanism, item.sampling, item.epochs is None)
@@ -77,7 +80,7 @@ class Plan:
         object.__setattr__(self, "rounds", tuple(canonical))
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
-        object.__setattr__(self, "published", published)
+        object.__setattr__(self, "published", None if published is None else _frozen(published))
 
     def __add__(self, other: Plan | Round) -> Plan:
         if isinstance(other, Round):
@@ -118,8 +121,22 @@ class Plan:
     @property
     def dataset_size(self) -> int | None:
         """The smallest dataset size that a round names, if any does."""
-        sizes = [size for item in self.rounds if (size := item.sampling.dataset_records) is not None]
-        return min(sizes, default=None)
+        return records_of(self.samplings)
+
+    @property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
+        return tuple(item.sampling for item in self.rounds)
+
+    @property
+    def known_from_below(self) -> bool:
+        """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
+        return all(
+            item.claim(direction).status is Status.TIGHT
+            for item in self.rounds
+            if item.count
+            for direction in self.adjacency.directions
+        )
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
@@ -198,7 +215,8 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        found = accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, target)
 
     @overload
     def delta(
@@ -243,7 +261,8 @@ class Plan:
         from hockeystick.accountants import accountant_named
 
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        found = accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, found.quoted)
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
@@ -298,6 +317,23 @@ class Plan:
         from hockeystick.planfile import save_plan
 
         save_plan(self, path)
+
+
+def _listed(rounds: object) -> Iterable[Any]:
+    if isinstance(rounds, Iterable) and not isinstance(rounds, str | Mapping):
+        return rounds
+    remedy = ": put it into a list" if isinstance(rounds, Round) else ""
+    raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
+
+
+def _frozen(published: object) -> FrozenDict:
+    """A copy that nobody can change: neither the caller's dictionary nor the plan's changes the other."""
+    if not isinstance(published, Mapping):
+        raise InvalidInputError(
+            f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",
+            "published",
+        )
+    return FrozenDict(published)
 
 
 def target_delta(delta: float) -> float:

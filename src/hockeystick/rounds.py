@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hockeystick import domains
 from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError, UnsupportedError
-from hockeystick.mechanisms import Mechanism, Status
+from hockeystick.mechanisms import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.sampling import NoSampling, Sampling
 
@@ -121,6 +121,10 @@ class Round:
             return replace(self, count=self.count + other.count)
         return None
 
+    def claim(self, direction: Direction) -> Claim:
+        """What is proven of the round in one direction, and by whom."""
+        return self.sampling.claim_of(self.mechanism, direction)
+
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round in one direction.
 
@@ -140,7 +144,7 @@ class Round:
         return self.sampling.curve(self.mechanism, direction)
 
     def _check(self, direction: Direction) -> None:
-        claim = self.sampling.claim(type(self.mechanism), direction)
+        claim = self.claim(direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
                 f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "

@@ -14,8 +14,10 @@ import numpy.typing as npt
 from hockeystick.accountants.base import compositions
 from hockeystick.accountants.certified import SUM_ERROR, finite_log_delta
 from hockeystick.adjacency import Direction
+from hockeystick.bounds import ONLY_DOMINATED
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.interval import Ends, Interval
+from hockeystick.errors import UnsupportedError
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
@@ -48,7 +50,7 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
-        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe there
+        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe
         log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
             np.minimum(_log_sum(finite.lower, log_low, -1), 0.0),
@@ -107,10 +109,14 @@ class PlanCurve:
         gap: widest relative width of delta that is wanted; the engines' defaults if ``None``.
 
     Raises:
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round for which no dominating pair is proven, or whose pair is not known to be tight.
     """
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
+        if not plan.known_from_below:
+            raise UnsupportedError(
+                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
+            )
         self._of: dict[Direction, DirectionCurve] = {
             direction: DirectionCurve(composition, gap) for direction, composition in compositions(plan)
         }

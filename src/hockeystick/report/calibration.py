@@ -8,7 +8,7 @@ from typing import Any
 from hockeystick.bounds import Bound
 from hockeystick.calibration import Calibration
 from hockeystick.parameters import named, of_plan
-from hockeystick.report.answer import Answer, rounds_said
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 
 QUOTED = 7
@@ -37,6 +37,7 @@ def calibration_answer(found: Calibration) -> Answer:
     else:
         lines.append(("note", "the target is met at the end of the parameter's range"))
     lines += [("adjacency", found.plan.adjacency.value), ("rounds", rounds_said(found.plan))]
+    lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
     return Answer(headline, tuple(lines))
 
 
@@ -52,6 +53,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
         "adjacency": found.plan.adjacency.value,
         "guarantee": found.achieved.guarantee,
+        **caveats_json(found.plan, found.target.at_delta),
     }
 
 

@@ -47,6 +47,10 @@ class Sampling(ABC):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Whether the combination is supported, and why."""
 
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """What is claimed with this scheme's own parameters: at rate 1 it samples nothing, and the base claim holds."""
+        return self.claim(type(mechanism), direction)
+
     @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The dominating pair of one round; only where :meth:`claim` does not refuse.

@@ -93,6 +93,11 @@ class Poisson(Sampling):
             return Claim(Status.UPPER, f"{_THEOREM.source}; of the pair of {base.source}")
         return base if base.status is Status.REFUSED else _NO_PAIR
 
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.sample_rate == 1 else self.claim(type(mechanism), direction)
+
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mixture pair; at rate 1 the mechanism's own."""
         rate = _given(self.sample_rate)

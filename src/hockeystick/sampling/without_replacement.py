@@ -70,6 +70,11 @@ class WithoutReplacement(Sampling):
         base = mechanism.claims[direction]
         return base if base.status is Status.REFUSED else mechanism.sampled_without_replacement
 
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.rate == 1 else self.claim(type(mechanism), direction)
+
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """None, unless every batch is the whole dataset."""
         if self.rate == 1:

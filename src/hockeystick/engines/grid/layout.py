@@ -177,8 +177,8 @@ def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
                 math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
                 divisor.denominator * span.denominator,
             )
-            common = widest <= MAX_PARTS * divisor
-            if not common:  # nor will it be: further divisors are parts of this one
+            if widest > MAX_PARTS * divisor:  # nor will it be less: further divisors are parts of this one
+                common = False
                 break
         unit = float(divisor) if common else unit
     common = common or min(spans) == unit

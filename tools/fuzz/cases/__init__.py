@@ -1,0 +1,33 @@
+"""The cases, one file a kind of call; importing this declares them all."""
+
+from fuzz.cases import (
+    accountants,
+    budgets,
+    calibrations,
+    command,
+    conversions,
+    files,
+    frames,
+    groups,
+    many,
+    odometers,
+    plans,
+    profiles,
+    values,
+)
+
+__all__ = [
+    "accountants",
+    "budgets",
+    "calibrations",
+    "command",
+    "conversions",
+    "files",
+    "frames",
+    "groups",
+    "many",
+    "odometers",
+    "plans",
+    "profiles",
+    "values",
+]

@@ -1,0 +1,201 @@
+"""Privacy filters and the odometer: budgets that are never exceeded, by exact recomputation."""
+
+from __future__ import annotations
+
+import copy
+import decimal
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+
+import hockeystick as hs
+from fuzz.draws import Draw
+from fuzz.laws import Held
+from fuzz.registry import case
+from hockeystick import filters
+
+EXACTLY = decimal.Context(prec=60, Emax=10**9, Emin=-(10**9))
+
+
+def _exact(value: float) -> Fraction:
+    """The number that a parameter prints as, which is how filters of rational budgets read it."""
+    return Fraction(repr(float(value)))
+
+
+def _rho(item: hs.Round) -> Fraction | None:
+    """rho of one unsampled round of pure epsilon or of Gaussian noise under adding or removing a record."""
+    mechanism = item.mechanism
+    if isinstance(mechanism, hs.Gaussian):
+        return 1 / (2 * _exact(mechanism.noise_multiplier) ** 2)
+    if isinstance(mechanism, hs.Laplace):
+        return 1 / (2 * _exact(mechanism.scale) ** 2)
+    if isinstance(mechanism, hs.RandomizedResponse):
+        return _exact(mechanism.epsilon) ** 2 / 2
+    return None
+
+
+def _guarantee(item: hs.Round) -> tuple[Fraction, Fraction] | None:
+    """epsilon^2 and delta of one unsampled round that has them."""
+    mechanism = item.mechanism
+    if isinstance(mechanism, hs.ApproximateDP):
+        return _exact(mechanism.epsilon) ** 2, _exact(mechanism.delta)
+    rho = None if isinstance(mechanism, hs.Gaussian) else _rho(item)
+    return None if rho is None else (2 * rho, Fraction(0))
+
+
+def _zcdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    return filters.ZcdpFilter(budget=draw.note("budget", draw.noise()), adjacency=adjacency)
+
+
+def _gdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    return filters.GdpFilter(budget=draw.note("budget", draw.noise()), adjacency=adjacency)
+
+
+def _rdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    if draw.chance(0.5):
+        epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
+        return filters.RdpFilter.reaching(epsilon=epsilon, delta=delta, adjacency=adjacency)
+    order = draw.note("order", draw.edge((1 + 2**-52, 1 + 1e-9, 2.0, 1e6, 1e300), 1.001, 1e4))
+    return filters.RdpFilter(order=order, budget=draw.note("budget", draw.noise()), adjacency=adjacency)
+
+
+def _approximate(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
+    slack = draw.note("slack", None if draw.chance(0.6) else delta * draw.of(1.0, 0.5, 1e-3))
+    return filters.ApproximateDpFilter(epsilon=epsilon, delta=delta, slack=slack, adjacency=adjacency)
+
+
+def _odometer(draw: Draw, adjacency: str) -> filters.Odometer:
+    expected, delta = draw.note("expected", draw.epsilon()), draw.note("delta", draw.delta())
+    return filters.Odometer(delta=delta, expected=expected, adjacency=adjacency)
+
+
+def _pure(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    return filters.PureDpFilter(epsilon=draw.note("epsilon", draw.epsilon()), adjacency=adjacency)
+
+
+def _named(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+    return filters.privacy_filter(draw.of("zcdp", "gdp"), budget=draw.note("budget", draw.noise()))
+
+
+Made = filters.PrivacyFilter | filters.Odometer
+
+MAKERS: dict[str, Callable[[Draw, str], Made]] = {
+    "PureDpFilter": _pure, "ZcdpFilter": _zcdp, "GdpFilter": _gdp, "RdpFilter": _rdp,
+    "ApproximateDpFilter": _approximate, "Odometer": _odometer, "privacy_filter": _named,
+}  # fmt: skip
+METHODS = {
+    "PrivacyFilter": (
+        "allows", "spend", "history", "said", "spent", "budget", "remaining", "currency", "budget_epsilon",
+    ),
+    "RdpFilter": ("reaching",), "ZcdpFilter": ("reaching",), "GdpFilter": ("reaching",),
+    "Odometer": ("spent", "epsilon"),
+}  # fmt: skip
+COVERED = tuple(f"filters.{name}.{method}" for name, methods in METHODS.items() for method in methods)
+
+
+@case("filter", "filters.PrivacyFilter", *(f"filters.{name}" for name in MAKERS), *COVERED)
+def spend(draw: Draw, held: Held) -> None:
+    """Rounds chosen to come near to the budget: what was allowed stays within it, what was refused leaves no trace."""
+    name = draw.note("filter", draw.of(*MAKERS))
+    adjacency = draw.note("adjacency", draw.of("add-or-remove", "add", "remove"))
+    made = held.ask(name, lambda: MAKERS[name](draw, adjacency), invalid=True)
+    if made is None:
+        return
+    rounds = draw.note("rounds", [_round(draw, made) for _ in range(draw.random.randint(1, 6))])
+    for table in rounds:
+        item = hs.Plan.from_dict({"round": [table]}).rounds[0]
+        before, said = made.history, made.said()
+        allowed = held.ask("allows", partial(made.allows, item))
+        if allowed is None:
+            continue
+        spent = held.do("spend", partial(made.spend, item))
+        held.same("allows and spend", allowed, spent)
+        if not spent:
+            held.same("history after a refusal", (made.history, made.said()), (before, said))
+        else:
+            held.same("history", made.history, (*before, item))
+        held.law("nan" not in made.said(), made.said())
+        twin = draw.of(pickle.loads(pickle.dumps(made)), copy.deepcopy(made))
+        held.same("a copy", (twin.history, twin.said()), (made.history, made.said()))
+    _within(draw, held, made)
+
+
+def _round(draw: Draw, made: Made) -> dict[str, object]:
+    """A round whose count is near to what the budget has room for, as often as not."""
+    table = draw.round(sampled=isinstance(made, filters.RdpFilter) and draw.chance(0.5))
+    budget = draw.said.get("budget", draw.said.get("epsilon", 1.0))
+    if draw.chance(0.5):
+        count = draw.of(1, 3, 10, 1000)
+        table["count"] = count
+        share = math.sqrt(budget / count) if isinstance(made, filters.ZcdpFilter) else budget / math.sqrt(count)
+        key = next(key for key in ("noise_multiplier", "scale", "epsilon") if key in table)
+        wanted = share if key == "epsilon" else 1 / share if share > 0 else 1.0
+        table[key] = min(max(wanted * draw.of(1.0, 0.5, 2.0, 1 + 2**-52, 0.7071067811865476), 1e-12), 1e12)
+    return table
+
+
+def _within(draw: Draw, held: Held, made: Made) -> None:
+    history = made.history
+    if isinstance(made, filters.ZcdpFilter | filters.GdpFilter):
+        costs = [_rho(item) for item in history]
+        if None not in costs:
+            total = sum((item.count * cost for item, cost in zip(history, costs, strict=True) if cost), Fraction(0))
+            budget = _exact(draw.said["budget"])
+            most = budget if isinstance(made, filters.ZcdpFilter) else budget**2 / 2
+            held.law(total <= most, f"rho spent exceeds the budget by {float(total / most - 1):.1e} of it")
+    if isinstance(made, filters.RdpFilter):
+        for item in history:
+            held.law(item.mechanism.name != "approximate-dp" or not getattr(item.mechanism, "delta", 0),
+                     f"a Renyi divergence of {item}")  # fmt: skip
+        gaussian = [
+            item for item in history if isinstance(item.mechanism, hs.Gaussian) and item.sampling.name == "none"
+        ]
+        total = sum((item.count * (_rho(item) or 0) for item in gaussian), Fraction(0)) * Fraction(made.order)
+        held.law(total <= Fraction(made.budget), f"order {made.order}: {float(total)!r} exceeds {made.budget!r}")
+    if isinstance(made, filters.ApproximateDpFilter | filters.Odometer):
+        _approximate_budget(draw, held, made)
+    if isinstance(made, filters.PrivacyFilter):
+        used = (made.spent, made.remaining, made.budget)
+        held.law(made.spent >= 0 and made.spent <= made.budget * (1 + 1e-12), f"spent, remaining, budget: {used}")
+    delta = draw.said.get("delta", 1e-6)
+    ask = made.epsilon if isinstance(made, filters.Odometer) else made.budget_epsilon
+    promised = held.ask("epsilon", lambda: ask(delta))
+    if promised is None:
+        return
+    held.law(promised >= 0, f"epsilon({delta}) = {promised}")
+    plan = hs.Plan(history, draw.said["adjacency"] if draw.said["filter"] != "privacy_filter" else "add-or-remove")
+    found = held.ask("epsilon of the history", lambda: plan.epsilon(delta))
+    if found is not None:
+        held.at_most(f"epsilon of the history, which {made.name} allowed", found.lower, promised)
+
+
+def _approximate_budget(draw: Draw, held: Held, made: Made) -> None:
+    """Deltas within delta - slack, and the better of the sum and of the theorem within epsilon, in sixty digits."""
+    costs = [_guarantee(item) for item in made.history]
+    known = [cost for cost in costs if cost is not None]
+    if len(known) < len(costs):
+        held.law(False, f"a round without an epsilon was allowed: {made.history}")
+        return
+    given = draw.said["delta"]
+    slack = draw.said.get("slack")
+    slack = 0.5 * given if slack is None else slack
+    pairs = list(zip(made.history, known, strict=True))
+    deltas = sum((item.count * cost[1] for item, cost in pairs), Fraction(0))
+    held.law(deltas <= _exact(given), f"delta spent is {float(deltas)!r} of {given!r}")
+    if isinstance(made, filters.Odometer):
+        return
+    squares = sum((item.count * cost[0] for item, cost in pairs), Fraction(0))
+    with decimal.localcontext(EXACTLY):
+        total = decimal.Decimal(squares.numerator) / decimal.Decimal(squares.denominator)
+        basic = sum((item.count * _root(cost[0]) for item, cost in pairs), decimal.Decimal(0))
+        least = decimal.Decimal(min(slack, given)) if slack else None
+        advanced = basic if least is None else (-2 * least.ln() * total).sqrt() + total / 2
+        held.law(min(basic, advanced) <= decimal.Decimal(draw.said["epsilon"]) * (1 + decimal.Decimal("1e-40")),
+                 f"epsilon spent is {min(basic, advanced):.20g} of {draw.said['epsilon']!r}")  # fmt: skip
+
+
+def _root(square: Fraction) -> decimal.Decimal:
+    return (decimal.Decimal(square.numerator) / decimal.Decimal(square.denominator)).sqrt()

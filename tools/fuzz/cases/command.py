@@ -1,0 +1,170 @@
+"""The command line, in process: status 0 with an answer, or one line on standard error with status 2."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import hockeystick as hs
+from fuzz.draws import Draw
+from fuzz.laws import SECONDS, Held
+from fuzz.registry import case
+
+ALL = SECONDS * len(hs.ACCOUNTANTS)
+"""Processor time of a command that asks every accountant."""
+
+NUMBERS = ("0", "-1", "1e400", "nan", "inf", "", "x", "1e-400", "5e-324", "1e12", "0.5", "1", "2.5", "-0", "1_0", "0x1")
+
+COMMANDS = ("epsilon", "delta", "compare", "calibrate", "plot", "reproduce")
+WORDS = (
+    "curve", "steps", "noise-multiplier", "--delta", "--epsilon", "--noise-multiplier", "--sample-rate", "--steps",
+    "--json", "--gap", "--accountant", "rdp", "--adjacency", "add", "--batch-size", "--dataset-size", "--epochs",
+    "--proof", "--option", "order=2", "/dev/null", "no-such.toml", "\x1b[31m", "x" * 5000, *COMMANDS, *NUMBERS,
+)  # fmt: skip
+
+
+def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = SECONDS) -> tuple[int, str] | None:
+    """Status and standard output of a command."""
+    from hockeystick.cli import main
+
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+
+    def call() -> int:
+        import sys
+
+        before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                main(arguments)
+        except SystemExit as left:
+            return left.code if isinstance(left.code, int) else 0
+        finally:
+            sys.stdin = before
+        return 0
+
+    said = f"hockeystick {' '.join(arguments)}"
+    status = held.ask(said[:200], call, seconds=seconds)
+    if status is None:
+        return None
+    shown, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
+    held.law(status in (0, 2), f"{said[:300]}: status {status}: {errors[:300]}")
+    lines = [line for line in errors.splitlines() if not line.startswith(("not drawn", "warning"))]
+    if status:
+        held.law(len(lines) == 1 and lines[0].startswith("error: "), f"{said[:300]}: not one line: {errors[:300]!r}")
+        held.law(not shown, f"{said[:300]}: refused, with output: {shown[:200]!r}")
+    held.law(len(errors) < 1500 and "\x1b" not in errors + shown, f"{said[:200]}: {len(errors)} characters of errors")
+    held.law("nan" not in shown.lower().replace("tenant", ""), f"{said[:300]}: shows nan: {shown[:300]}")
+    return status, shown
+
+
+def _source(draw: Draw, folder: str) -> tuple[list[str], bytes, hs.Plan | None]:
+    """A plan file, one on standard input, or flags."""
+    if draw.chance(0.3):
+        noise, rate, steps = draw.noise(), draw.rate(), draw.count()
+        flags = ["--noise-multiplier", repr(noise), "--sample-rate", repr(rate), "--steps", str(steps)]
+        return draw.note("flags", flags), b"", hs.dp_sgd(noise, rate, steps)
+    plan = draw.plan()
+    path = Path(folder) / draw.of("plan.toml", "plan.json")
+    plan.save(path)
+    return (["-"], path.read_bytes(), plan) if draw.chance(0.3) else ([str(path)], b"", plan)
+
+
+def _json(held: Held, shown: str) -> dict[str, Any]:
+    def refused(name: str) -> float:
+        raise ValueError(f"{name} is no JSON")
+
+    try:
+        found: dict[str, Any] = json.loads(shown, parse_constant=refused)
+        return found
+    except ValueError as error:
+        held.law(False, f"--json: {error}: {shown[:200]!r}")
+        return {}
+
+
+@case("command", "cli.epsilon", "cli.delta")
+def question(draw: Draw, held: Held) -> None:
+    """What the library says, to the last bit with --json."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, plan = _source(draw, folder)
+        quantity = draw.note("quantity", draw.of("epsilon", "delta"))
+        at = draw.note("at", draw.delta(zero=True) if quantity == "epsilon" else draw.epsilon())
+        name = draw.note("accountant", "auto" if draw.chance(0.6) else draw.of(*hs.ACCOUNTANTS))
+        other = {"epsilon": "--delta", "delta": "--epsilon"}[quantity]
+        arguments = [quantity, *source, other, repr(at), "--accountant", name]
+        done = _run(held, [*arguments, "--json"], stdin)
+        _run(held, arguments, stdin)
+        if done is None or done[0] or plan is None:
+            return
+        found = _json(held, done[1])
+        answer = held.ask("the library", lambda: getattr(plan, quantity)(at, accountant=name))
+        if answer is not None:
+            for end, value in answer.ends.items():
+                if math.isfinite(value):
+                    held.same(f"{end} in --json", found.get(quantity, {}).get(end), value)
+
+
+@case("command", "cli.compare")
+def compare(draw: Draw, held: Held) -> None:
+    """Every accountant has a row."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        flag = draw.of(["--delta", repr(draw.delta())], ["--epsilon", repr(draw.epsilon())])
+        draw.note("flag", flag)
+        done = _run(held, ["compare", *source, *flag, *draw.of([], ["--json"])], stdin, ALL)
+        if done is not None and not done[0]:
+            held.law(all(name in done[1] for name in hs.ACCOUNTANTS), f"a row is missing: {done[1][:2000]}")
+
+
+@case("command", "cli.calibrate")
+def calibrate(draw: Draw, held: Held) -> None:
+    """A value, or one line that says what comes nearest."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        name = draw.of("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
+        target = draw.of(["--epsilon", repr(draw.epsilon()), "--delta", repr(draw.delta())],
+                         ["--advantage", repr(draw.probability())], ["--mu", repr(draw.noise())],
+                         ["--tpr", "0.5", "--fpr", repr(draw.probability())],
+                         ["--risk", repr(draw.probability())], ["--success", "0.5", "--baseline", "1e-3"])  # fmt: skip
+        draw.note("target", [name, *target])
+        _run(held, ["calibrate", name, *source, *target, *draw.of([], ["--json"])], stdin)
+
+
+@case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps", "cli.plot.compare")
+def plot(draw: Draw, held: Held) -> None:
+    """A figure of few points, or one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        which = draw.note("figure", draw.of("curve", "tradeoff", "steps", "compare"))
+        output = Path(folder) / draw.of("figure.svg", "figure.png")
+        extra = {"curve": ["--from", "0", "--to", repr(draw.epsilon())] if draw.chance(0.7) else [],
+                 "tradeoff": draw.of([], ["--log"]), "steps": ["--delta", repr(draw.delta())],
+                 "compare": ["--accountant", draw.of(*hs.ACCOUNTANTS)]}[which]  # fmt: skip
+        draw.note("extra", extra)
+        points = draw.random.randint(2, 5)
+        done = _run(held, ["plot", which, *source, *extra, "--points", str(points), "-o", str(output)], stdin,
+                    SECONDS * 2 * points)  # fmt: skip
+        if done is not None:
+            held.same("a figure and the status", output.exists(), done[0] == 0)
+
+
+@case("command", "cli.accountants", "cli.supported", "cli.schema", "cli.reproduce")
+def listings(draw: Draw, held: Held) -> None:
+    """What takes no plan."""
+    command = draw.note("command", draw.of(["accountants"], ["supported"], ["supported", "--json"], ["schema"], ["-h"],
+                                           ["reproduce", "--list"], ["--version"], [], ["plot", "-h"],
+                                           ["epsilon", "-h"]))  # fmt: skip
+    done = _run(held, command)
+    held.law(done is not None and done[0] == 0 and done[1].strip(), f"{command}: {done}")
+
+
+@case("command", "cli.epsilon", "cli.delta", "cli.compare", "cli.calibrate", "cli.plot.curve", "cli.reproduce")
+def nonsense(draw: Draw, held: Held) -> None:
+    """Flags that do not go together and values that are none: one line."""
+    arguments = [draw.of(*COMMANDS), *(draw.of(*WORDS) for _ in range(draw.random.randint(0, 7)))]
+    draw.note("arguments", arguments)
+    _run(held, arguments, seconds=ALL)

@@ -1,0 +1,48 @@
+"""Groups of up to a million million records."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import hockeystick as hs
+from fuzz.draws import Draw
+from fuzz.laws import Held
+from fuzz.registry import case
+
+
+@case("group", "Profile.group", "GroupProfile", "GroupProfile.delta")
+def delta(draw: Draw, held: Held) -> None:
+    """At least that of one record, falling in epsilon; of unsampled Gaussian rounds at least the group's true one."""
+    gaussian = draw.chance(0.3)
+    plan = hs.Plan([hs.Round(hs.Gaussian(draw.note("noise", draw.noise())))]) if gaussian else draw.plan()
+    size, at = draw.note("size", draw.size()), draw.note("epsilon", sorted(draw.epsilon() for _ in range(3)))
+    group = held.ask(f"group({size})", lambda: plan.profile().group(size))
+    found = None if group is None else held.ask(f"group({size}).delta({at})", lambda: group.delta(at))
+    if group is None or found is None:
+        return
+    held.band("group.delta", found, 1.0)
+    held.falling("group.delta along epsilon", found)
+    single = held.ask("delta", lambda: group.profile.delta(at))
+    if single is not None:
+        held.law((single.lower <= found.upper * (1 + 1e-12)).all(), f"one record {single} above the group {found}")
+    noise = draw.said.get("noise", 0.0) / size
+    if gaussian and noise >= 1e-12:
+        true = held.ask("delta of the group's plan", lambda: hs.Plan([hs.Round(hs.Gaussian(noise))]).delta(at[0]))
+        if true is not None:
+            held.at_most("the group's true delta", true.lower, float(found.upper[0]))
+
+
+@case("group", "GroupProfile.tpr")
+def tpr(draw: Draw, held: Held) -> None:
+    """At least that of one record and the baseline; never less for a larger group."""
+    plan = draw.sgd() if draw.chance(0.3) else draw.plan(both=draw.chance(0.9))
+    size, at = draw.note("size", draw.size()), draw.note("fpr", draw.several(draw.probability))
+    group = held.ask(f"group({size})", lambda: plan.profile().group(size))
+    found = None if group is None else held.ask(f"group({size}).tpr({at})", lambda: group.tpr(at))
+    if group is None or found is None:
+        return
+    held.band("group.tpr", found, 1.0)
+    held.law((found.upper >= np.asarray(at) * (1 - 1e-12)).all(), f"group.tpr {found} below guessing {at}")
+    smaller = held.ask("smaller group", lambda: group.profile.group(max(size // 2, 1)).tpr(at))
+    if smaller is not None:
+        held.law((smaller.lower <= found.upper + 1e-12).all(), f"a smaller group {smaller} above {found}")

@@ -1,0 +1,158 @@
+"""The small public classes, and every public function with a number outside its domain."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import hockeystick as hs
+from fuzz.draws import Draw
+from fuzz.laws import Held
+from fuzz.registry import case
+from hockeystick import filters, targets
+
+OUTSIDE: tuple[Any, ...] = (
+    math.nan, math.inf, -math.inf, -1.0, -5e-324, 10**400, -(10**400), 1e13, 1e101, "1", None, True, [], [0.5], {},
+    1j, b"1", object(), np.float64(0.5), np.int64(3), np.array(0.5), np.array([0.5, 0.7]), 0, 1, 0.5, "add", "auto",
+)  # fmt: skip
+"""Numbers outside most domains, things that are no numbers, and a few that are right."""
+
+PLAN = hs.Plan([hs.Round(hs.Gaussian(2.0), hs.Poisson(0.1), 10)])
+
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "Gaussian": lambda x, y: hs.Gaussian(x, y),
+    "Laplace": lambda x, y: hs.Laplace(x),
+    "RandomizedResponse": lambda x, y: hs.RandomizedResponse(x),
+    "ApproximateDP": lambda x, y: hs.ApproximateDP(x, y),
+    "Poisson": lambda x, y: hs.Poisson(x),
+    "WithoutReplacement": lambda x, y: hs.WithoutReplacement(x, y),
+    "Round": lambda x, y: hs.Round(hs.Gaussian(1.0), count=x),
+    "Plan": lambda x, y: hs.Plan([hs.Round(hs.Gaussian(1.0))], x, y),
+    "dp_sgd": lambda x, y: hs.dp_sgd(1.0, x, y),
+    "Plan.epsilon": lambda x, y: PLAN.epsilon(x),
+    "Plan.delta": lambda x, y: PLAN.delta(x, gap=y),
+    "Plan.log_delta": lambda x, y: PLAN.log_delta(x),
+    "Plan.profile": lambda x, y: PLAN.profile(x),
+    "Profile.delta": lambda x, y: PLAN.profile().delta(x),
+    "Profile.log_delta": lambda x, y: PLAN.profile().log_delta(x),
+    "Profile.epsilon": lambda x, y: PLAN.profile().epsilon(x),
+    "Profile.trade_off": lambda x, y: PLAN.profile().trade_off(x),
+    "Profile.tpr": lambda x, y: PLAN.profile().tpr(x),
+    "Profile.bayes_risk": lambda x, y: PLAN.profile().bayes_risk(x),
+    "Profile.reconstruction": lambda x, y: PLAN.profile().reconstruction(x),
+    "Profile.mu": lambda x, y: PLAN.profile().mu(x),
+    "Profile.gdp": lambda x, y: PLAN.profile().gdp(x),
+    "Profile.group": lambda x, y: PLAN.profile().group(x),
+    "Profile.table": lambda x, y: PLAN.profile().table(x),
+    "GroupProfile.delta": lambda x, y: PLAN.profile().group(2).delta(x),
+    "GroupProfile.tpr": lambda x, y: PLAN.profile().group(2).tpr(x),
+    "targets.Epsilon": lambda x, y: targets.Epsilon(x, y),
+    "targets.Delta": lambda x, y: targets.Delta(x, y),
+    "targets.GaussianDP": lambda x, y: targets.GaussianDP(x),
+    "targets.Advantage": lambda x, y: targets.Advantage(x),
+    "targets.TruePositiveRate": lambda x, y: targets.TruePositiveRate(x, y),
+    "targets.BayesRisk": lambda x, y: targets.BayesRisk(x, y),
+    "targets.Reconstruction": lambda x, y: targets.Reconstruction(x, y),
+    "calibrate": lambda x, y: hs.calibrate(PLAN, "noise-multiplier", targets.Advantage(0.1), tolerance=x, start=y),
+    "Accountant": lambda x, y: hs.Accountant(x),
+    "Accountant.step": lambda x, y: hs.Accountant().step(noise_multiplier=x, sample_rate=0.1, count=y),
+    "Accountant.remaining": lambda x, y: hs.Accountant().remaining(noise_multiplier=9.0, sample_rate=0.1, epsilon=x,
+                                                                   delta=y),
+    "filters.RdpFilter": lambda x, y: filters.RdpFilter(order=x, budget=y),
+    "filters.RdpFilter.reaching": lambda x, y: filters.RdpFilter.reaching(epsilon=x, delta=y),
+    "filters.ZcdpFilter": lambda x, y: filters.ZcdpFilter(budget=x),
+    "filters.GdpFilter": lambda x, y: filters.GdpFilter(budget=x),
+    "filters.ApproximateDpFilter": lambda x, y: filters.ApproximateDpFilter(epsilon=x, delta=y),
+    "filters.Odometer": lambda x, y: filters.Odometer(delta=x, expected=y),
+    "filters.ZcdpFilter.epsilon": lambda x, y: filters.ZcdpFilter(budget=1.0).epsilon(x),
+    "filters.GdpFilter.epsilon": lambda x, y: filters.GdpFilter(budget=1.0).epsilon(x),
+    "filters.privacy_filter": lambda x, y: filters.privacy_filter("gdp", budget=x),
+}  # fmt: skip
+"""Each public function of numbers with two values in the places where it takes numbers."""
+
+
+@case("value", *CALLS)
+def outside(draw: Draw, held: Held) -> None:
+    """A number outside its domain, or what is no number, is refused in one line or taken as the number it is."""
+    name = draw.note("call", draw.of(*CALLS))
+    one, two = draw.of(*OUTSIDE), draw.of(*OUTSIDE)
+    draw.note("values", f"{one!r:.60}, {two!r:.60}")
+    held.ask(f"{name}({one!r:.60}, {two!r:.60})", lambda: CALLS[name](one, two), invalid=True)
+
+
+PARTS = {
+    "Gaussian": ("pair", "with_against_without", "sampled_replacement_pair", "unsampled_only", "replacement_only"),
+    "Laplace": ("pair", "with_against_without", "unsampled_only", "replacement_only"),
+    "RandomizedResponse": ("pair", "with_against_without"), "ApproximateDP": ("pair", "with_against_without"),
+    "NoSampling": ("claim", "pair"), "Poisson": ("claim", "pair", "keys", "dataset_records"),
+    "WithoutReplacement": ("claim", "pair", "curve", "rate", "dataset_records"), "Round": (), "Plan": (),
+    "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
+}  # fmt: skip
+"""Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
+
+
+@case("value", *PARTS, *(f"{name}.{method}" for name, methods in PARTS.items() for method in methods))
+def objects(draw: Draw, held: Held) -> None:
+    """Mechanisms, sampling schemes, rounds: copies are equal, representations give them back, pairs are there."""
+    item = hs.Plan.from_dict(draw.note("round", {"round": [draw.round()]})).rounds[0]
+    records = int(draw.spread(1, 1e12))
+    fixed = hs.WithoutReplacement(draw.note("batch", draw.random.randint(1, records)), draw.note("records", records))
+    held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
+    for thing in (item, item.mechanism, item.sampling, fixed, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
+                  hs.Parameter("steps", costs=True)):  # fmt: skip
+        held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
+        held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
+        held.same("hash", hash(copy.deepcopy(thing)), hash(thing))
+        if not isinstance(thing, str):
+            held.same("repr", eval(repr(thing), vars(hs)), thing)
+    for adjacency in hs.Adjacency:
+        for direction in adjacency.directions:
+            held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
+            for scheme in (item.sampling, fixed, hs.NoSampling()):
+                claim = scheme.claim(type(item.mechanism), direction)
+                made = held.ask("round", lambda scheme=scheme: hs.Round(item.mechanism, scheme), invalid=True)  # type: ignore[misc]
+                held.law(claim.source and scheme.keys() is not None, f"a claim without a source: {claim}")
+                held.law(scheme.dataset_records is None or scheme.dataset_records >= 1, "records")
+                if made is not None and claim.status != "refused":
+                    held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
+                    held.ask("curve", lambda made=made, direction=direction: made.curve(direction))  # type: ignore[misc]
+
+
+@case("value", "Bound", "DeltaBound", "UpperBound", "Estimate", "DeltaUpperBound", "DeltaEstimate", "Band",
+      "Bound.ends", "Bound.gap", "Bound.relative_gap", "Bound.quoted", "UpperBound.quoted", "UpperBound.ends",
+      "Estimate.quoted", "Estimate.ends", "Band.quoted", "Band.gap", "Band.columns")  # fmt: skip
+def answers(draw: Draw, held: Held) -> None:
+    """Intervals: ends in order or refused; copies are equal; gaps are numbers."""
+    ends = [draw.of(0.0, 5e-324, 0.5, 1.0, 1e308, math.inf, draw.epsilon()) for _ in range(3)]
+    draw.note("ends", ends)
+    made = held.ask("Bound", lambda: hs.Bound(ends[0], ends[1], ends[2]), invalid=True)
+    held.same("a bound and the order of its ends", made is not None, sorted(ends) == ends)
+    if made is not None:
+        held.law(0 <= made.relative_gap <= 1 and made.gap >= 0, f"gaps of {made}: {made.gap}, {made.relative_gap}")
+        held.same("float", float(made), made.quoted)
+    held.law(held.ask("Bound of nan", lambda: hs.Bound(0.0, math.nan, 1.0), invalid=True) is None, "nan in a bound")
+    low, mid, high = sorted(ends)
+    band = hs.Band(np.array([low]), np.array([mid]), np.array([high]), draw.of("lower", "upper"))
+    held.law(not np.isnan(band.gap).any() and band.quoted.shape == (1,) and len(band.columns()) == 3, f"{band}")
+    for thing in (hs.Bound(low, mid, high), hs.DeltaBound(low, mid, high), hs.UpperBound(high, "rdp"),
+                  hs.Estimate(mid, "gdp"), hs.DeltaUpperBound(high, "rdp"), hs.DeltaEstimate(mid, "gdp")):  # fmt: skip
+        held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
+        held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
+        held.law(thing.quoted in thing.ends.values(), f"quoted {thing}")
+
+
+@case("value", "HockeystickError", "InvalidInputError", "UnsupportedError", "NotApplicableError", "UnreachableError",
+      "BudgetError")  # fmt: skip
+def errors(draw: Draw, held: Held) -> None:
+    """Errors survive a pickle, as they have to where a pool of processes raises them."""
+    for kind in (hs.HockeystickError, hs.InvalidInputError, hs.UnsupportedError, hs.NotApplicableError,
+                 hs.UnreachableError, hs.BudgetError):  # fmt: skip
+        one = kind(draw.note("text", draw.of("a line", "")))
+        held.same("pickle", str(pickle.loads(pickle.dumps(one))), str(one))
+    field = pickle.loads(pickle.dumps(hs.InvalidInputError("no", "key"))).field
+    held.same("field", field, "key")
