@@ -2,7 +2,14 @@
 
 from hockeystick.report.answer import Answer, delta_answer, delta_json, epsilon_answer, epsilon_json
 from hockeystick.report.calibration import calibration_answer, calibration_json
-from hockeystick.report.comparison import Entry, comparison_json, delta_entry, epsilon_entry, sorted_entries
+from hockeystick.report.comparison import (
+    Entry,
+    comparison_json,
+    delta_entry,
+    epsilon_entry,
+    failure_of,
+    sorted_entries,
+)
 from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
 from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
 from hockeystick.report.tables import print_accountants, print_answer, print_comparison, print_supported
@@ -22,6 +29,7 @@ __all__ = [
     "exact",
     "exp_down",
     "exp_up",
+    "failure_of",
     "print_accountants",
     "print_answer",
     "print_comparison",
