@@ -36,7 +36,7 @@ def unit(x: Fraction, length: int) -> Fraction:
 @pytest.mark.parametrize("shown", [report.round_up, report.round_down, report.exact, report.exp_up, report.exp_down])
 def test_nan_is_not_shown_as_a_number(shown: Callable[[float], str]) -> None:
     """It compares as neither more nor less than 0, and is no minus infinity for that."""
-    with pytest.raises(ValueError, match="(?i)nan"):
+    with pytest.raises(ValueError, match=r"(?i)nan"):
         shown(math.nan)
 
 

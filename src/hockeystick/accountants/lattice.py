@@ -344,10 +344,13 @@ def crossing(
         return 0.0, 0.0
     if at_high > 0:
         return top, math.inf
+    steps, width = 0, high - low
     while high - low > PRECISION * high:
-        # a secant where the function is smooth, its interval moved on to catch the root from the other side as well
+        # a secant where the function is smooth, its interval moved on to catch the root from the other side as well;
+        # where it has steps (log delta next to 0) secants creep, and every other step halves
         middle = 0.5 * (low + high)
-        if math.isfinite(at_high) and high - low < 0.5 * top:
+        steps, creeping = steps + 1, high - low > 0.5 ** (steps // 2) * width
+        if math.isfinite(at_high) and high - low < 0.5 * top and not (creeping and steps % 2):
             secant = low + (high - low) * at_low / (at_low - at_high)
             margin = max(0.01 * (high - low), 0.3 * PRECISION * high)
             middle = min(max(secant + (margin if abs(at_low) < abs(at_high) else -margin), low + margin), high - margin)

@@ -156,7 +156,9 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
         low, high = sorted(axis.get_view_interval())
         if scale == "linear":
             whole = panel.whole and axis is axes.xaxis
-            axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole))
+            axis.set_major_locator(
+                MaxNLocator(most, steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole)
+            )
             if high >= 1000:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         elif math.log10(high / low) >= 2:
