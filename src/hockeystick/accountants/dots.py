@@ -108,7 +108,7 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     left = losses < 0
     above, below = curve.above(losses), curve.below(losses)
     roundings, slip = _roundings(curve, losses), _knot_roundings(losses, knots)
-    # the rounding of a knot moves a point by the slope in eps: -e^eps Q(L > eps), and e^eps Q(L <= eps) in the left form
+    # rounding a knot moves a point by the slope in eps: -e^eps Q(L > eps), and e^eps Q(L <= eps) in the left form
     p, q = above[0] + pair.infinite_mass, _times_exp(above[1], losses)
     right_values = np.minimum.accumulate(np.maximum(p - q, 0.0) + roundings * (p + q) + slip * q)
     p, q = below[0], _times_exp(below[1], losses)

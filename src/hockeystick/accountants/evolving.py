@@ -46,7 +46,7 @@ from hockeystick.accountants.lattice import (
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.accountants.prv import HOEFFDING, SHARE, USED, log_less, log_plus
+from hockeystick.accountants.prv import HOEFFDING, NO_SHARE, SHARE, USED, log_less, log_plus
 from hockeystick.accountants.rounded import deviation, rounded
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -111,6 +111,8 @@ class EvolvingAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         least, most = composition.infinite_mass_ends
         error = self.delta_error or (delta - most) / SHARE
+        if error == 0:
+            raise NotApplicableError(NO_SHARE)
         if error >= delta - most:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15
@@ -134,7 +136,8 @@ class EvolvingAccountant(BracketAccountant):
         lower = log_less(self._sum(evolution.side(False), tilt).lower(epsilon + distance), log_error)
         if composition.infinite_mass:
             least, most = composition.infinite_mass_ends
-            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, math.log(least)) - 1e-12
+            log_least = math.log(least) if least > 0 else -math.inf
+            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, log_least) - 1e-12
         return Ends(min(lower, upper), upper)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:

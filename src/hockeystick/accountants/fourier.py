@@ -46,6 +46,7 @@ POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
+LEAST_WRAPPED = 1e-300  # no smaller mass is aimed at: the transform's rounding alone is far above it
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
@@ -126,7 +127,7 @@ class FourierAccountant(Accountant):
                 f"{points} points are too few for {composition.count} rounds: the loss of each is rounded by a part of "
                 f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
-        reach = max(reach_of(composition, math.log(1 / wrapped)), 1.01 * epsilon)
+        reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
         reach = reach or 1.0  # any will do where no loss differs from 0
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
 

@@ -41,6 +41,7 @@ from hockeystick.accountants.round_guarantee import (
     least_over_slack,
     mutual_guarantees,
     split,
+    why_infinite,
 )
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
 from hockeystick.accountants.worst_case_law import (
@@ -86,8 +87,9 @@ class OptimalAccountant(Accountant):
             ends = self._exact_epsilon(composition, delta)
             reason = "delta is not above the probability with which the black boxes fail"
             return epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
-        direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
-        return epsilon_bound(self.name, direction, upper)
+        subjects = mutual_guarantees(plan)
+        direction, upper = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
+        return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta) if math.isinf(upper) else None)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve, or the least delta whose bound on epsilon is good."""
@@ -151,6 +153,8 @@ class OptimalAccountant(Accountant):
     def _epsilon(self, kinds: Kinds, delta: float) -> float:
         """An upper bound for rounds that are no black boxes."""
         budget = -math.log1p(-delta) * (1 - CARE)
+        if any(kind.least_delta >= 1 for kind, _ in kinds):
+            return math.inf
         spent = math.fsum(-count * math.log1p(-kind.least_delta) for kind, count in kinds) * (1 + CARE)
         best = math.inf
         if spent <= budget:

@@ -50,6 +50,9 @@ SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 LEAST_LOG_LOST = -700.0  # of what a domain leaves out
+NO_SHARE = (
+    "a thousandth of delta, what its delta_error is by default, is below the range of a double; ask for a larger delta"
+)
 USED = "delta_error leaves nothing of delta; set it below delta"
 
 
@@ -81,6 +84,8 @@ class PrvAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         finite = delta - composition.infinite_mass_ends[1]
         error = self.delta_error or finite / SHARE
+        if error == 0:
+            raise NotApplicableError(NO_SHARE)
         if error >= finite:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         rounds = self._rounded(composition, math.log(error))

@@ -17,11 +17,10 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant, renyi_compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_left
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.errors import NotApplicableError
-from hockeystick.numerics.rounding import next_down
 from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
 from hockeystick.plan import Plan
@@ -67,7 +66,7 @@ def _epsilon(composition: RenyiComposition, delta: float) -> RenyiBound:
     pure = RenyiBound(composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf, PURE)
     if delta <= infinite or not composition.rounds:
         return pure
-    found = renyi_epsilon(composition, math.log(next_down(delta - infinite)))
+    found = renyi_epsilon(composition, log_left(delta, infinite))
     return min(found, pure, key=lambda bound: bound.value)
 
 
