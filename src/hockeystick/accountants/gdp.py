@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import NO_EPSILON, Accountant, compositions
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
@@ -65,7 +65,8 @@ class GdpAccountant(Accountant):
             return epsilon_interval(self.name, direction, ends)
         asked = [(_epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
-        return Estimate(value, self.name, direction.value, _doubt(composition, delta))
+        reason = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
+        return Estimate(value, self.name, direction.value, reason)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve."""

@@ -60,7 +60,11 @@ from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 CARE = 64 * UNIT_ROUNDOFF
-MAX_EXACT, MAX_WORK = 2_000_000, 2e9
+MAX_EXACT, MAX_WORK = 400_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
+MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the slack is searched, by some 25 epsilons
+NOT_SEARCHED = (
+    "half of delta is the slack: a search for the best share would take too long with so many kinds of rounds"
+)
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -89,7 +93,10 @@ class OptimalAccountant(Accountant):
             return epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
         subjects = mutual_guarantees(plan)
         direction, upper = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
-        return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta) if math.isinf(upper) else None)
+        if math.isinf(upper):
+            return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta))
+        searched = all(_searchable(kinds) for _, kinds in subjects)
+        return epsilon_bound(self.name, direction, upper, None if searched else NOT_SEARCHED)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve, or the least delta whose bound on epsilon is good."""
@@ -180,7 +187,7 @@ class OptimalAccountant(Accountant):
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _searched(self, kinds: Kinds, budget: float) -> float:
-        if exact_points([(0.0, count) for _, count in kinds]) > MAX_EXACT:
+        if not _searchable(kinds):
             return self._at(kinds, budget, 0.5 * budget)
         return least_over_slack(budget, partial(self._at, kinds, budget))
 
@@ -209,6 +216,10 @@ class OptimalAccountant(Accountant):
 def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
     laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
     return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
+
+
+def _searchable(kinds: Kinds) -> bool:
+    return exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
 
 
 def _boxes(composition: Composition) -> Boxes | None:
