@@ -278,7 +278,7 @@ def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
     """``alpha_i`` times the jump of the slope at each point kept, and a bound on its rounding error."""
     gap = points.knots.gap
     value, left = points.values[kept], points.left[kept]
-    at: Array = points.knots.first + kept * gap
+    at = np.asarray(points.knots.first + kept * gap, dtype=np.float64)
     apart = np.diff(kept) * gap
     wide = np.expm1(np.minimum(apart, 700.0))
     grow = 1 + wide
