@@ -41,7 +41,7 @@ Array = npt.NDArray[np.float64]
 
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
-KINDS = 48  # of what is gathered: both sides of two directions are composed
+KINDS = 32  # of what is gathered: both sides of two directions are composed
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
 
@@ -85,7 +85,8 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
     """
-    if len(composition.rounds) <= MOST:
+    sampled_boxes = sum(isinstance(getattr(pair, "base", None), BlackBoxPair) for pair, _ in composition.rounds)
+    if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
         return Gathered(composition, composition, composition)
     families = [_family(pair) for pair, _ in composition.rounds]
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
