@@ -1,17 +1,19 @@
 # Everything runs from .venv, which is made when it is first needed. `make help` lists the targets.
 #
-# `make test-integrations` has an environment of its own, .venv-integrations, for the packages we stand beside.
+# `make test-integrations` has an environment of its own, .venv-integrations, for the packages we stand beside, and
+# `make test-oldest` has .venv-oldest, with the oldest releases of what the package needs to run.
 #
 # The files .venv/.made, .venv/.run-time, .venv/.test and .venv/.docs say what has been installed there.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-integrations docs readme validate fuzz bench fmt clean
+.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
 BESIDE := .venv-integrations/bin
+OLDEST := .venv-oldest/bin
 TORCH := torch==2.13.0
 JOBS := 2
 N := 10000
@@ -35,13 +37,14 @@ help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
 	@echo 'make test      style, types, layers and tests (installs what they need)'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
+	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make fmt       format the sources'
-	@echo 'make clean     remove .venv, .venv-integrations and everything else that was made'
+	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations and everything else that was made'
 
 .venv/.made:
 	$(eval FOUND := $(shell $(FIND)))
@@ -59,6 +62,19 @@ help:
 	@echo 'installing the package and what the tests need'
 	@$(INSTALL) '.[test]'
 	@touch .venv/.run-time $@
+
+# these Pythons have wheels of the oldest releases
+.venv-oldest/.test: CANDIDATES = $(PYTHON) python3.11 python3.12
+.venv-oldest/.test: pyproject.toml tools/oldest.py
+	$(eval FOUND := $(shell $(FIND)))
+	$(if $(filter missing,$(firstword $(FOUND))),$(error $(wordlist 2,99,$(FOUND))))
+	@echo 'making .venv-oldest with $(FOUND)'
+	@$(FOUND) -m venv --clear .venv-oldest
+	@$(OLDEST)/python tools/oldest.py > .venv-oldest/constraints.txt
+	@echo 'installing the package, what the tests need, and the oldest releases of what it needs to run'
+	@$(OLDEST)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input \
+		--constraint .venv-oldest/constraints.txt --editable '.[test]'
+	@touch $@
 
 # torch by itself first, so that a build without CUDA is taken where the index offers one
 .venv-integrations/.test: pyproject.toml
@@ -91,6 +107,10 @@ test: .venv/.test
 	@echo 'pytest'
 	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci
 
+test-oldest: .venv-oldest/.test
+	@echo 'pytest, with the oldest releases'
+	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci
+
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'
 	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations src/hockeystick/integrations
@@ -117,5 +137,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv .venv-integrations .bench docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-integrations .bench docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

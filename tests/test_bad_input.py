@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hockeystick as hs
@@ -117,7 +121,10 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
             POISSON + "batch_size = 1\ndataset_size = 4\ncount = 3\nepochs = 2",
             "round 1: give either count or epochs; received both",
         ),
-        (POISSON + "sample_rate = 0.1\nepochs = 2", "round 1: epochs needs batch_size and dataset_size, which say how"),
+        (
+            POISSON + "sample_rate = 1e-9\nepochs = 1e4",
+            "round 1: epochs must come to at most 1e12 steps; received 10000",
+        ),
         (POISSON + "batch_size = 1\ndataset_size = 4\nepochs = 0.5", "round 1: epochs must be a whole number"),
         (
             POISSON + "sample_rate = 0.1\nreplace_one_distance = 1",
@@ -205,6 +212,63 @@ def test_deep_nesting_is_refused(text: str, syntax: str) -> None:
 
 def test_dotted_keys_do_not_take_for_ever() -> None:
     assert refusal("\n" + ".".join("a" * 100_000) + " = 1\n").startswith("line 2 has more than 200 dots")
+
+
+HOSTILE = {
+    '{"round":[' + "0," * 2_499_999 + "0]}": "round 1: a round must be a table of keys; received 0",
+    '{"round":[' + "{}," * 1_000_000 + "{}]}": "round 1: mechanism is missing; it must be one of",
+    "{" + ",".join(f'"a{n}":0' for n in range(500_000)) + "}": "unknown key 'a0'; the keys here are adjacency",
+    "".join(f"[a{n}{'.b' * 199}]\n" for n in range(5_000)): "995000 times '.'; at most 500000 are read",
+    "".join(f"[a{n}]\n" for n in range(500_000)): "500000 times '['; at most 201000 are read, for 100000 rounds",
+    "round = [" + "{}," * 500_000 + "]": "500000 times '{'; at most 201000 are read, for 100000 rounds",
+}
+"""Files below the limit in bytes of which every entry is a fault, and the one fault that is told."""
+
+
+def test_a_file_of_faults_is_refused_at_the_first_one(tmp_path: Path) -> None:
+    """All faults together would take a kilobyte or more each: 3.5 gigabytes for the first of these files."""
+    for number, text in enumerate(HOSTILE):
+        (tmp_path / f"{number}").write_text(text)
+    code = f"""
+import resource, time
+from pathlib import Path
+from hockeystick.errors import InvalidInputError
+from hockeystick.planfile import parse_plan
+parts = [time.process_time()]
+for number in range({len(HOSTILE)}):
+    try:
+        parse_plan(Path({str(tmp_path)!r}, str(number)).read_bytes(), "x")
+    except InvalidInputError as error:
+        print(error)
+    parts.append(time.process_time())
+longest = max(after - before for before, after in zip(parts, parts[1:]))
+print(longest, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *messages, figures = done.stdout.splitlines()
+    for message, expected in zip(messages, HOSTILE.values(), strict=True):
+        assert message.startswith(f"x: {expected}")
+    seconds, kilobytes = map(float, figures.split())
+    assert seconds < 5
+    assert kilobytes < 600_000 * (1024 if sys.platform == "darwin" else 1)  # Darwin counts bytes
+
+
+def test_a_hundred_thousand_kinds_of_rounds_are_read_and_one_more_is_refused() -> None:
+    rounds = [{"mechanism": "laplace", "scale": 1 + number} for number in range(100_000)]
+    assert len(plan_from_dict({"round": rounds}).rounds) == 100_000
+    with pytest.raises(hs.InvalidInputError, match="the plan has 100001 tables of rounds; at most 100000 are read"):
+        plan_from_dict({"round": [*rounds, rounds[0]]})
+
+
+def test_the_fault_of_a_later_round_comes_before_that_of_what_was_published() -> None:
+    """In the order of the file, although rounds are looked at one by one."""
+    text = ROUND + ROUND.replace("1.0", "-1") + "[published]\nsource = 3\n"
+    assert refusal(text).startswith("round 2: noise_multiplier must be")
+    assert refusal(text.replace("-1", "1")).startswith("published: source must be a string")
+    assert refusal("delta = 2\n" + text).startswith("delta must be")
+    many = ROUND + "".join(f"a{number} = 1\n" for number in range(1000))
+    assert refusal(ROUND + many).startswith("round 2: unknown key 'a0'; the keys here are")
+    assert refusal(many).startswith("round 1: unknown key 'a0'; the keys here are")
 
 
 def test_values_are_repeated_but_long_ones_are_cut() -> None:
@@ -302,6 +366,133 @@ def test_what_is_no_number_is_refused_in_one_line(build: Any, value: Any) -> Non
         build(value)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 300
+
+
+hk: Any = hs  # of no type, so that everything may be handed to it
+ONE = hk.dp_sgd(1.0, 0.1, 10, delta=1e-6)
+TARGET = hk.targets.Epsilon(3.0, delta=1e-5)
+LAW = hk.Round(hk.Gaussian(1))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: hk.calibrate(ONE, "noise-multiplier", 3.0),
+            "target must be one of hockeystick.targets, such as Epsi",
+        ),
+        (lambda: hk.calibrate(None, "noise-multiplier", TARGET), "plan must be a Plan, or a function from the param"),
+        (
+            lambda: hk.calibrate(ONE, 3, TARGET),
+            "parameter must be a name, such as 'noise-multiplier', or a Parameter",
+        ),
+        (lambda: hk.Plan(LAW), "rounds must be a list of rounds; received Round(mechanism=Gaussian"),
+        (lambda: hk.Plan(None), "rounds must be a list of rounds; received None"),
+        (lambda: hk.Plan("gaussian"), "rounds must be a list of rounds; received 'gaussian'"),
+        (
+            lambda: hk.Plan([LAW], published=3),
+            "published must be a dictionary, such as {'source': 'a page'}; received",
+        ),
+        (
+            lambda: hk.Adjacency("zero-out"),
+            "adjacency must be one of 'add-or-remove', 'add', 'remove', 'replace-one'",
+        ),
+        (
+            lambda: hk.Adjacency([]),
+            "adjacency must be one of 'add-or-remove', 'add', 'remove', 'replace-one'; received",
+        ),
+        (lambda: hk.Direction("both"), "direction must be one of 'remove', 'add', 'replace-one'; received 'both'"),
+        (
+            lambda: hk.Accountant().step(1.1, 0.01),
+            "a step is one Round, or noise_multiplier= and sample_rate= by name",
+        ),
+        (lambda: ONE.epsilon(epsilon=1e-5), "accountant 'auto' has no option 'epsilon'; it takes none; a plan's epsil"),
+        (lambda: ONE.epsilon(1e-5, accountant=[]), "accountant must be one of 'auto', 'contour', 'grid', "),
+        (lambda: ONE.epsilon(1e-5, accountant="x" * 10**6), "accountant must be one of 'auto', 'contour', 'grid', "),
+        (lambda: ONE.epsilon(1e-5, **{"x" * 10**6: 1.0}), "accountant 'auto' has no option 'xxx"),
+        (
+            lambda: hk.Plan([LAW], "x" * 10**6),
+            "adjacency must be one of 'add-or-remove', 'add', 'remove', 'replace-o",
+        ),
+        (lambda: hk.load_plan("x" * 10**6 + ".toml"), "xxx"),
+        (lambda: hk.Bound(2.0, 1.0, 0.0), "an interval needs lower <= estimate <= upper; received 2.0, 1.0, 0.0"),
+        (
+            lambda: hk.Bound(0.0, math.nan, 1.0),
+            "an interval needs lower <= estimate <= upper; received 0.0, nan, 1.0",
+        ),
+        (
+            lambda: hk.Bound(0.0, 1.0, math.nan),
+            "an interval needs lower <= estimate <= upper; received 0.0, 1.0, nan",
+        ),
+        (lambda: ONE.profile().delta(10**400), "epsilon must be a number or an array of numbers; received 10000"),
+        (lambda: ONE.profile().log_delta([10**400]), "epsilon must be a number or an array of numbers; received ["),
+        (lambda: ONE.profile().epsilon(10**400), "delta must be a number or an array of numbers; received"),
+        (lambda: ONE.profile().tpr(10**400), "fpr must be a number or an array of numbers; received"),
+        (lambda: ONE.profile().bayes_risk(10**400), "prior must be a number or an array of numbers; received"),
+        (lambda: ONE.profile().delta("1"), "epsilon must be a number or an array of numbers; received '1'"),
+        (lambda: ONE.profile().group(2).delta(10**400), "epsilon must be a number or an array of numbers; received"),
+        (lambda: ONE.profile().table("x"), "epsilon must be a number or an array of numbers; received 'x'"),
+        (lambda: ONE.profile().to_csv("no.csv", "x"), "epsilon must be a number or an array of numbers; received 'x'"),
+        (lambda: ONE.profile().to_json("no.json", [[1], []]), "epsilon must be a number or an array of numbers; recei"),
+        (lambda: ONE.profile().to_csv(None, 1.0), "None: cannot be written: "),
+        (
+            lambda: hk.conversions.LossDistribution("x", [1.0], [1.0]),
+            "losses must be a number or an array of numbers",
+        ),
+        (
+            lambda: hk.conversions.LossDistribution([0.0], [1.0], [1.0], "x"),
+            "p_infinite must be a number, 0 or greater",
+        ),
+        (lambda: hk.conversions.LossDistribution.of_masses([0.0], [0.5, 0.5]), "losses and p must be of one length"),
+    ],
+)
+def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
+    with pytest.raises(hs.InvalidInputError) as caught:
+        call()
+    assert str(caught.value).startswith(words)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+    if "Round(" in words:
+        assert str(caught.value).endswith("put it into a list")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "meant"),
+    [
+        ("gausian", "gaussian"),
+        ("Gaussian", "gaussian"),
+        ("laplce", "laplace"),
+        ("randomised-response", "randomized-response"),
+        ("discrete-laplace", None),
+        ("discrete-gaussian", None),
+        ("k-randomized-response", None),
+        ("randomized-rounding", None),
+        ("exponential", None),
+    ],
+)
+def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | None) -> None:
+    """A plan with Laplace noise says nothing of a release with discrete Laplace noise: nobody may be led to it."""
+    message = refusal(f'[[round]]\nmechanism = "{mechanism}"\n')
+    if meant is None:
+        assert message.endswith(f"received '{mechanism}'; that mechanism is not there")
+    else:
+        assert message.endswith(f"received '{mechanism}'; did you mean '{meant}'?")
+
+
+def test_lists_do_for_arrays_in_conversions() -> None:
+    conversions: Any = hs.conversions
+    response = conversions.LossDistribution.of_masses([-1.0, 1.0], [1 / (1 + math.e), math.e / (1 + math.e)])
+    again = conversions.LossDistribution([-1, 1], response.p.tolist(), response.q.tolist())
+    assert again.delta([0, 0.5]).tolist() == response.delta(np.array([0.0, 0.5])).tolist()
+    assert again.delta(0.0) == pytest.approx((math.e - 1) / (math.e + 1))
+    f = conversions.trade_off(response)
+    copy = conversions.TradeOff(f.alpha.tolist(), f.beta.tolist())
+    assert copy([0, 0.1]).tolist() == f(np.array([0.0, 0.1])).tolist()
+    curve = conversions.curve_of_trade_off(copy, f.alpha.tolist())
+    assert curve([0, 0.5]) == pytest.approx(response.delta([0, 0.5]))
+    assert conversions.dominating_pair(response.delta, [-1, 1]).delta([0.3]) == pytest.approx(response.delta([0.3]))
+    p_above, q_above = conversions.tails_of_curve(lambda e: 1 - np.exp(e - 1), lambda e: -np.exp(e - 1))
+    assert conversions.curve_of_tails(p_above, q_above)([0.5]) == pytest.approx(1 - math.exp(-0.5))
 
 
 def test_numbers_of_every_type_are_numbers() -> None:

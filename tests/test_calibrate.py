@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
+from command import runner
 from hockeystick import targets
 from hockeystick.calibration import TOLERANCE
 from hockeystick.cli import main
@@ -26,7 +27,7 @@ BOXES = hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-8), count=30)])
 
 
 def run(*args: str | Path) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args])
+    return runner().invoke(main, [str(arg) for arg in args])
 
 
 def check(plan: hs.Plan, parameter: str, target: Target, sharp: bool = True) -> hs.Calibration:
@@ -152,7 +153,7 @@ def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str
         (SGD, "scale", "no round of the plan has the key 'scale'"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "noise-multiplier", "different values of noise_multiplier"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "one kind of round"),
-        (SGD, "epochs", "epochs needs batch_size"),
+        (hs.Plan([hs.Round(hs.Gaussian(1.0))]), "epochs", "epochs needs sampling with batch_size and dataset_size"),
         (BOXES, "noise", "no round whose noise"),
     ],
 )

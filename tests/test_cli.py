@@ -13,9 +13,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import hockeystick as hs
+from command import runner
 from hockeystick.cli import main
 from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
@@ -25,7 +26,7 @@ FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
 
 
 def run(*args: str | Path, stdin: str | bytes | None = None) -> Result:
-    return CliRunner().invoke(main, [str(arg) for arg in args], input=stdin)
+    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
 
 
 def refused(*args: str | Path, stdin: str | bytes | None = None) -> str:
@@ -56,6 +57,8 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
         "guarantee": "certified",
         "direction": bound.direction,
         **({} if bound.reason is None else {"reason": bound.reason}),
+        "assumptions": list(bound.assumptions),
+        "warnings": [],
     }
     assert repr(bound.upper) in result.stdout
 
@@ -107,7 +110,7 @@ def test_flags_describe_dp_sgd() -> None:
 def test_epochs_and_their_steps_are_shown() -> None:
     sizes = ("--batch-size", "300", "--dataset-size", "1e3", "--epochs", "2")
     shown = run("epsilon", "--noise-multiplier", "4", *sizes, "--delta", "1e-2").stdout
-    assert "rounds              8\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())
+    assert "rounds              8 (2 epochs of 4)\n" in "".join(line.rstrip() + "\n" for line in shown.splitlines())
     assert "warning" in shown
 
 
@@ -147,7 +150,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS, "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
         (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
         (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
-        (["epsilon", *FLAGS[:4], "--epochs", "3"], "--epochs needs batch_size and dataset_size"),
+        (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must come to at most 1e12 steps"),
         (["epsilon", *FLAGS[:2], "--steps", "3"], "poisson sampling needs sample_rate, or batch_size and dataset_size"),
         (["epsilon", *FLAGS, "--delta", "1"], "--delta must be a number, at least 0 and less than 1"),
         (["epsilon", *FLAGS, "--delta", "-1"], "--delta must be a number, at least 0 and less than 1"),
@@ -303,3 +306,144 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     os.close(writing)
     assert done.stderr == b""
     assert done.returncode in (0, 1)
+
+
+QUESTION = ["epsilon", "-", "--delta", "0", "--json"]
+
+
+def ended(redirection: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """The command with standard streams as a shell leaves them."""
+    line = f'exec "$0" -m hockeystick "$@" {redirection}'
+    return subprocess.run(["/bin/sh", "-c", line, sys.executable, *args], input=PURE, capture_output=True, text=True)
+
+
+def test_a_closed_standard_input_holds_no_plan() -> None:
+    done = ended("<&-", *QUESTION)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: no plan: standard input is closed; give a PLAN file, or flags\n"
+
+
+@pytest.mark.parametrize("args", [QUESTION, QUESTION[:-1], ["schema"], ["accountants"], ["--help"]])
+def test_an_answer_that_cannot_be_written_is_no_success(args: list[str]) -> None:
+    """A closed standard output takes nothing: status 0 would say that somebody has read the number."""
+    done = ended(">&-", *args)
+    assert done.returncode == 1
+    assert done.stderr == "error: standard output is closed: there is nowhere to write the answer\n"
+
+
+def test_a_closed_standard_error_takes_no_answer_away(tmp_path: Path) -> None:
+    done = ended("2>&-", *QUESTION)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["epsilon"]["upper"] == pytest.approx(1.5)
+    assert ended("2>&-", "epsilon", str(tmp_path / "none.toml")).returncode == 2
+
+
+def test_a_file_is_written_with_all_streams_closed(tmp_path: Path) -> None:
+    """The file must not get the number of a stream either: what a library says there would end up in the figure."""
+    path = tmp_path / "c.svg"
+    done = ended("<&- >&- 2>&-", "plot", "curve", *FLAGS, "--points", "3", "-o", str(path))
+    assert done.returncode == 0
+    assert path.read_text().startswith("<?xml")
+
+
+def interrupted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A program that gets a Ctrl-C while it imports NumPy."""
+    (folder / "numpy").mkdir()
+    text = (
+        "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise ImportError('who goes on after an interrupt')\n"
+    )
+    (folder / "numpy" / "__init__.py").write_text(text)
+    paths = [str(folder), *filter(None, [str(Path(hs.__file__).parents[1]), os.environ.get("PYTHONPATH")])]
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=surroundings, restore_signals=True)
+
+
+def test_an_interrupt_while_the_command_starts_leaves_no_traceback(tmp_path: Path) -> None:
+    """Imports are most of the start, and the package is imported before the command's own first line."""
+    done = interrupted(["-m", "hockeystick", "--version"], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_while_the_installed_command_starts_leaves_no_traceback(tmp_path: Path) -> None:
+    script = tmp_path / "hockeystick"
+    script.write_text("import sys\nfrom hockeystick.cli import main\nsys.exit(main())\n")
+    done = interrupted([str(script), "--version"], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_an_interrupt_of_another_program_is_its_own(tmp_path: Path) -> None:
+    """Whoever imports the library keeps the KeyboardInterrupt, to close files or to catch it."""
+    code = "try:\n    import hockeystick\nexcept KeyboardInterrupt:\n    print('caught')"
+    done = interrupted(["-c", code, "-m", "hockeystick"], tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n", "")
+
+
+def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:
+    bare = run("plot")
+    assert (bare.exit_code, bare.stderr) == (0, "")
+    assert bare.stdout == run("plot", "--help").stdout
+    assert len(bare.stdout.splitlines()) > 8
+    for command in ("curve", "tradeoff", "steps", "compare"):
+        assert f"\n  {command} " in bare.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["epsilon", *FLAGS, "--delt", "1"], "did you mean '--delta'?"),
+        (["epsilon", *FLAGS, "--noise", "1"], "did you mean '--noise-multiplier'?"),
+        (["epsilon", *FLAGS, "--sample-rates", "1"], "did you mean '--sample-rate'?"),
+        (["plot", "curve", *FLAGS, "--delta", "1"], None),
+        (["delta", *FLAGS, "--delta", "1"], None),
+        (["epsilon", *FLAGS, "--sigma", "1"], None),
+        (["epsilon", *FLAGS, "--bad", "1"], None),
+        (["--frobnicate"], None),
+    ],
+)
+def test_an_unknown_option_is_not_taken_for_one_that_is_unlike_it(args: list[str], hint: str | None) -> None:
+    """With their dashes all options are alike: `--sigma` is no slip of `--gap`, and nobody who wrote `--delta` asks for
+    `--help`. Where none is near, all are listed."""
+    message = refused(*args)
+    name = next(arg for arg in reversed(args) if arg.startswith("--"))
+    assert message.startswith(f"No such option {name!r} of `")
+    if hint is None:
+        assert "did you mean" not in message
+        assert "--help" not in message
+        assert "; it has --" in message
+    else:
+        assert message.endswith(hint)
+
+
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["epsilon", *FLAGS, "--delta", "0.1", "--accountant", LONG],
+        ["epsilon", *FLAGS, "--delta", "0.1", "--adjacency", LONG],
+        ["epsilon", *FLAGS, "--delta", "0.1", "--option", f"{LONG}=1"],
+        ["epsilon", *FLAGS, "--delta", "0.1", "--option", f"{LONG}=1", "--option", f"{LONG}=1"],
+        ["epsilon", *FLAGS, "--delta", "0.1", "--option", LONG],
+        ["epsilon", LONG],
+        ["epsilon", f"{LONG}.toml"],
+        ["epsilon", LONG, *FLAGS],
+        ["epsilon", *FLAGS, "--delta", LONG],
+        ["epsilon", *FLAGS, f"--{LONG}", "1"],
+        ["epsilon", "a", LONG],
+        [LONG],
+        ["calibrate", LONG, *FLAGS],
+        ["plot", "curve", *FLAGS, "-o", LONG],
+        ["plot", "curve", *FLAGS, "--points", "3", "-o", f"{LONG}.svg"],
+        ["reproduce", LONG, "--output", "x"],
+    ],
+    ids=lambda args: " ".join(arg[:12] for arg in args if arg not in FLAGS),
+)
+def test_no_message_is_as_long_as_what_was_received(args: list[str]) -> None:
+    assert len(refused(*args)) <= 1000
+
+
+def test_a_name_that_is_near_is_offered() -> None:
+    assert refused("epsilon", *FLAGS, "--delta", "0.1", "--accountant", "rpd").endswith("did you mean 'rdp'?")
+    assert refused("epsilon", *FLAGS, "--adjacency", "replace_one").endswith("did you mean 'replace-one'?")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import hockeystick as hs
+from command import runner
 from hockeystick import domains, report
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.accountants.base import Accountant
@@ -65,7 +66,7 @@ def more(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*args: str) -> Result:
-    return CliRunner().invoke(main, list(args))
+    return runner().invoke(main, list(args))
 
 
 def compared(*args: str) -> dict[str, Any]:

@@ -124,6 +124,24 @@ def test_the_theorem_on_subsampling_holds_for_poisson_samples(
         assert pair.log_moment(float(t)) <= found.moment(float(t))
 
 
+@pytest.mark.parametrize(("name", "value"), [("LOSS", 0.9), ("SHARE", 0.2), ("SHARE", 0.01)])
+def test_what_is_proposed_is_proved_or_dropped(name: str, value: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer rests on the constants of a theorem: with false ones, that hold for no round, nothing is amplified."""
+    from hockeystick.accountants import tcdp
+
+    pairs = [PoissonRemovePair(GaussianPair(0.2), 0.01), PoissonRemovePair(GaussianPair(0.4), 1e-4)]
+    assert all(isinstance(amplified(pair), Truncated) for pair in pairs)
+    plan = hs.dp_sgd(5.0, 0.01, 10_000)
+    without = plan.epsilon(1e-5, accountant="zcdp").quoted
+    assert plan.epsilon(1e-5, accountant="tcdp").quoted < without
+    monkeypatch.setattr(tcdp, name, value)
+    assert [amplified(pair) for pair in pairs] == ["its conclusion could not be verified for Poisson sampling"] * 2
+    found = plan.epsilon(1e-5, accountant="tcdp")
+    assert found.quoted == without
+    assert found.reason is not None
+    assert "could not be verified" in found.reason
+
+
 def test_truncation_matters_beyond_omega_the_moments_explode() -> None:
     """The claim is false without the truncation, which is why orders stop at omega."""
     pair = PoissonRemovePair(GaussianPair(0.4), 1e-4)

@@ -11,7 +11,7 @@ import jsonschema
 import methods
 import pages
 import pytest
-from demo import PLANS
+from demo import PLANS, Comparison
 
 import hockeystick as hs
 from hockeystick.cli import main
@@ -86,7 +86,29 @@ def test_every_plan_is_in_the_gallery(generated: Path) -> None:
     for path in PLANS.glob("*.toml"):
         assert f"\n## {path.stem}\n" in text
         assert f"| [{path.stem}](" in text
-    assert re.search(r"^\| \[bu2020-mnist-clt\].*\| too low \|$", text, re.MULTILINE)
+    assert re.search(r"^\| \[bu2020-mnist-clt\].*\| too low \|", text, re.MULTILINE)
+
+
+def test_a_verdict_says_what_it_is_about_and_stands_beside_the_note(generated: Path) -> None:
+    """A claim that is above the certified interval of a Poisson plan is no bound on a loader that shuffles."""
+    header, _, *rows = read(generated, "gallery.md").split("\n\n")[0].splitlines()
+    assert "for the sampling that the plan assumes, published is" in header
+    notes = {path.stem: (hs.load_plan(path).published or {}).get("note", "–") for path in PLANS.glob("*.toml")}
+    assert {row.split("]")[0].removeprefix("| ["): row.split(" | ")[-1].removesuffix(" |") for row in rows} == notes
+    (row,) = (row for row in rows if "tf-privacy-mnist-tutorial" in row)
+    assert row.split(" | ")[-2:] == [
+        "valid, not tight",
+        "the tutorial's loader shuffles; its accountant assumes Poisson sampling |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("published", "verdict"),
+    [(0.9, "too low"), (1.0, "agrees"), (1.5, "agrees"), (1.6, "valid, not tight"), (None, "")],
+)
+def test_a_claim_is_judged_by_both_ends(published: float | None, verdict: str) -> None:
+    bound = hs.Bound(1.0, 1.2, 1.5)
+    assert Comparison("plan", hs.dp_sgd(1.0, 0.1, 1), 1e-5, published, bound, "").verdict == verdict
 
 
 def test_everything_public_is_on_the_page_of_the_library() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +14,9 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick import filters
+from hockeystick.filters.base import Spending
+
+Reaching = type[filters.RdpFilter] | type[filters.ZcdpFilter] | type[filters.GdpFilter]
 
 
 def test_gaussian_budgets_are_used_up_to_the_last_digit() -> None:
@@ -22,22 +28,35 @@ def test_gaussian_budgets_are_used_up_to_the_last_digit() -> None:
     with pytest.raises(hs.BudgetError, match="1 of 1 is spent"):
         budget.spend(hs.Round(hs.Gaussian(1e6)))
     assert len(budget.history) == 100
-    assert budget.epsilon(1e-6) == pytest.approx(hs.Plan(budget.history).epsilon(1e-6).upper, rel=1e-9)
+    assert budget.budget_epsilon(1e-6) == pytest.approx(hs.Plan(budget.history).epsilon(1e-6).upper, rel=1e-9)
 
 
 def test_what_a_filter_allows_costs_no_more_than_it_says() -> None:
     """Of plans fixed beforehand, which are a special case, the certified epsilon is known."""
     rng = random.Random(3)
-    for budget in (
+    budgets: list[filters.PrivacyFilter] = [
         filters.RdpFilter.reaching(epsilon=2.0, delta=1e-6),
         filters.ZcdpFilter(0.1),
         filters.GdpFilter(0.5),
-    ):
+    ]
+    for budget in budgets:
         for _ in range(400):
             item = hs.Round(hs.Gaussian(rng.uniform(5, 60)), count=rng.randint(1, 5))
             if budget.allows(item):
                 budget.spend(item)
-        assert hs.Plan(budget.history).epsilon(1e-6).upper <= budget.epsilon(1e-6)
+        assert hs.Plan(budget.history).epsilon(1e-6).upper <= budget.budget_epsilon(1e-6)
+
+
+@pytest.mark.parametrize("sizes", [(1.0, 0.4), (0.02, 0.05)])
+def test_what_the_approximate_filter_allows_costs_no_more_than_it_says(sizes: tuple[float, float]) -> None:
+    """Few large rounds, which are used up as a sum, and many small ones, of which the squares decide."""
+    budget = filters.ApproximateDpFilter(2.0, 1e-6)
+    for epsilon in sizes:
+        item = hs.Round(hs.ApproximateDP(epsilon, 1e-10))
+        while budget.allows(item):
+            budget.spend(item)
+    assert budget.spent > 1.9
+    assert hs.Plan(budget.history).epsilon(1e-6).upper <= 2.0
 
 
 def test_sampled_rounds_have_a_renyi_budget() -> None:
@@ -48,28 +67,44 @@ def test_sampled_rounds_have_a_renyi_budget() -> None:
     plan = hs.Plan(budget.history)
     assert plan.steps > 500
     assert plan.epsilon(1e-6).upper <= 3.0
-    assert budget.epsilon(1e-6) <= 3.0
+    assert budget.budget_epsilon(1e-6) <= 3.0
     assert plan.epsilon(1e-6, accountant="rdp").quoted <= 3.0
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.lists(st.floats(0.01, 0.3), min_size=1, max_size=60), st.floats(0.3, 3.0))
-def test_the_approximate_filter_is_the_published_formula(epsilons: list[float], target: float) -> None:
+@given(st.lists(st.sampled_from([0.01, 0.02, 0.05, 0.11, 0.3]), min_size=1, max_size=60), st.floats(0.3, 3.0))
+def test_the_approximate_filter_is_the_better_of_the_published_formulas(epsilons: list[float], target: float) -> None:
+    """The sum of the epsilons, or that of their squares under the root: either will do at any moment."""
     budget = filters.ApproximateDpFilter(target, 1e-6)
-    squares = 0.0
+    total = squares = 0.0
     for epsilon in epsilons:
         item = hs.Round(hs.ApproximateDP(epsilon, 1e-10))
-        would = squares + epsilon**2
-        spent = math.sqrt(2 * math.log(2e6) * would) + would / 2
+        with_it = squares + epsilon**2
+        spent = min(total + epsilon, math.sqrt(2 * math.log(2e6) * with_it) + with_it / 2)
         if abs(spent - target) > 1e-9:
             assert budget.allows(item) == (spent <= target)
         if budget.allows(item):
             budget.spend(item)
-            squares = would
-    if budget.history:
-        assert hs.Plan(budget.history).epsilon(1e-6).upper <= target
-    assert budget.epsilon(1e-6) == target
-    assert budget.epsilon(1e-7) == math.inf
+            total, squares = total + epsilon, with_it
+            assert budget.spent == pytest.approx(spent)
+    assert budget.budget_epsilon(1e-6) == target
+    assert budget.budget_epsilon(1e-7) == math.inf
+
+
+def test_a_few_large_rounds_fit_as_their_sum_and_many_small_ones_as_their_squares() -> None:
+    """Three releases of epsilon 1 from a budget of 3, exactly; or 2799 of 0.01, which add up to 28."""
+    budget = filters.ApproximateDpFilter(3, 1e-6)
+    large, small = hs.Round(hs.Laplace(1.0)), hs.Round(hs.RandomizedResponse(0.01))
+    assert budget.allows(3 * large)
+    assert not budget.allows(4 * large)
+    squares = (math.sqrt(2 * math.log(2e6) + 6) - math.sqrt(2 * math.log(2e6))) ** 2  # where the formula is 3
+    most = int(squares / 1e-4)
+    assert most > 2500
+    assert budget.allows(most * small)
+    assert not budget.allows((most + 1) * small)
+    for _ in range(3):
+        budget.spend(large)
+    assert not budget.allows(small)
 
 
 def test_the_approximate_filter_counts_delta() -> None:
@@ -79,18 +114,24 @@ def test_the_approximate_filter_counts_delta() -> None:
 
 
 def test_the_odometer_is_the_line_through_the_formula_at_the_expected_epsilon() -> None:
-    """It touches sqrt(2 log(1/delta') S) + S/2 where that is the expected epsilon, and lies above elsewhere."""
+    """It touches sqrt(2 log(1/delta') S) + S/2 where that is the expected epsilon, and lies above elsewhere.
+
+    Before the line comes below it, it is the sum of the epsilons.
+    """
     odometer = filters.Odometer(delta=1e-6, expected=1.0)
     log = math.log(2e6)
     touched = math.inf
     for _ in range(400):
         odometer.spend(hs.Round(hs.RandomizedResponse(0.01)))
-        s = 1e-4 * len(odometer.history)
+        count = len(odometer.history)
+        s = 1e-4 * count
         best = math.sqrt(2 * log * s) + s / 2
-        assert odometer.spent >= best * (1 - 1e-12)
-        touched = min(touched, odometer.spent - best)
+        assert odometer.spent >= min(best, 0.01 * count) * (1 - 1e-12)
+        assert odometer.spent <= 0.01 * count * (1 + 1e-15)
+        touched = min(touched, abs(odometer.spent - best) if count > 100 else math.inf)
     assert touched < 1e-4
     assert hs.Plan(odometer.history).epsilon(1e-6).upper <= odometer.epsilon(1e-6)
+    assert odometer.epsilon(9e-7) == math.inf
 
 
 @pytest.mark.parametrize("name", ["curve", "pld", "prv", "f-dp"])
@@ -101,6 +142,7 @@ def test_the_filter_on_realised_curves_is_refused_with_the_reason(name: str) -> 
 
 def test_filters_by_name() -> None:
     assert filters.privacy_filter("zcdp", budget=0.5).name == "zcdp"
+    assert filters.privacy_filter("pure", epsilon=0.5).budget_epsilon(1e-6) == 0.5
     with pytest.raises(hs.InvalidInputError, match="filter must be one of"):
         filters.privacy_filter("gpd", budget=0.5)
 
@@ -112,8 +154,10 @@ def test_filters_by_name() -> None:
         (filters.GdpFilter(1.0), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1))),
         (filters.ZcdpFilter(1.0), hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1))),
         (filters.ZcdpFilter(1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
-        (filters.RdpFilter(8.0, 1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
+        (filters.RdpFilter(order=8.0, budget=1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
         (filters.ApproximateDpFilter(1.0, 1e-6), hs.Round(hs.Gaussian(1.0))),
+        (filters.PureDpFilter(1.0), hs.Round(hs.Gaussian(1.0))),
+        (filters.PureDpFilter(1.0), hs.Round(hs.ApproximateDP(0.1, 1e-6))),
     ],
 )
 def test_rounds_without_a_proven_cost_are_refused(budget: filters.PrivacyFilter, item: hs.Round) -> None:
@@ -126,7 +170,7 @@ def test_bad_input() -> None:
     with pytest.raises(hs.InvalidInputError):
         filters.GdpFilter(-1.0)
     with pytest.raises(hs.InvalidInputError):
-        filters.RdpFilter(1.0, 1.0)
+        filters.RdpFilter(order=1.0, budget=1.0)
     with pytest.raises(hs.InvalidInputError):
         filters.ApproximateDpFilter(1.0, 1e-6, slack=1e-5)
     with pytest.raises(hs.InvalidInputError):
@@ -142,12 +186,91 @@ def test_budgets_at_the_ends_of_the_range() -> None:
     odometer.spend(item)
     assert 0 < odometer.spent < math.inf
     assert filters.ApproximateDpFilter(100.0, 2e-310).allows(item)
-    assert filters.RdpFilter.reaching(100.0, 1e-310).epsilon(1e-310) <= 100.0
+    assert filters.RdpFilter.reaching(100.0, 1e-310).budget_epsilon(1e-310) <= 100.0
     with pytest.raises(hs.InvalidInputError, match="order"):
         filters.RdpFilter.reaching(1.0, 1e-6, order="two")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("kind", [filters.RdpFilter, filters.ZcdpFilter, filters.GdpFilter])
+@pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.5])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6, 1e8, 1e10])
-def test_what_reaches_a_target_does_not_exceed_it(epsilon: float) -> None:
-    """The budget is that at the order as it is kept: 1 + t has lost digits of a small t."""
-    assert filters.RdpFilter.reaching(epsilon, 1e-6).epsilon(1e-6) <= epsilon
+def test_what_reaches_a_target_does_not_exceed_it(kind: Reaching, delta: float, epsilon: float) -> None:
+    """Nor is it far below where the target is no trifle; order 1 + t has lost digits of a small t."""
+    reached = kind.reaching(epsilon, delta).budget_epsilon(delta)
+    assert reached <= epsilon
+    if (epsilon, delta) != (1e-3, 0.5):  # there a budget has epsilon 0 already
+        assert reached >= epsilon * (1 - 1e-6)
+
+
+def test_a_target_that_leaves_no_budget_is_refused() -> None:
+    """In one line, by the name of what was given."""
+    with pytest.raises(hs.InvalidInputError, match="no mu from 1e-12 on has epsilon 1e-100 at delta 1e-300"):
+        filters.GdpFilter.reaching(1e-100, 1e-300)
+    with pytest.raises(hs.InvalidInputError, match="epsilon must be a number from 1e-100 to 1e100"):
+        filters.ZcdpFilter.reaching(0.0, 1e-6)
+    with pytest.raises(hs.InvalidInputError, match=r"order 2 leaves no budget for epsilon 1\.0"):
+        filters.RdpFilter.reaching(1.0, 1e-6, order=2.0)
+
+
+EACH: list[filters.PrivacyFilter] = [
+    filters.PureDpFilter(2.0),
+    filters.RdpFilter(order=4.0, budget=2.0),
+    filters.ZcdpFilter(2.0),
+    filters.GdpFilter(math.sqrt(2)),
+    filters.ApproximateDpFilter(2.0, 1e-6),
+]
+
+
+@pytest.mark.parametrize("budget", EACH, ids=lambda each: each.name)
+def test_spent_budget_and_remaining_are_in_one_currency(budget: filters.PrivacyFilter) -> None:
+    """Nothing is spent at first; then what is spent and what remains make up the budget, each on its safe side."""
+    budget = copy.copy(budget)
+    assert (budget.spent, budget.remaining) == (0.0, budget.budget)
+    gaussian = budget.name in ("rdp", "zcdp", "gdp")
+    item = hs.Round(hs.Gaussian(3.0) if gaussian else hs.RandomizedResponse(0.1))
+    while budget.allows(item):
+        budget.spend(item)
+        assert budget.spent + budget.remaining == pytest.approx(budget.budget, rel=1e-15)
+    assert 0 < budget.spent <= budget.budget
+    assert f"{budget.spent:.6g} of {budget.budget:.6g} is spent" in budget.said()
+    assert budget.said().startswith(budget.currency)
+
+
+@pytest.mark.parametrize("budget", EACH, ids=lambda each: each.name)
+def test_no_filter_has_an_epsilon(budget: filters.PrivacyFilter) -> None:
+    """Of an odometer and an accountant it is what was spent, which a filter does not say; the names that do are."""
+    with pytest.raises(hs.UnsupportedError, match=r"budget_epsilon.*spent.*Odometer") as raised:
+        budget.epsilon(1e-6)
+    assert budget.currency in str(raised.value)
+    before = budget.budget_epsilon(1e-6)
+    other = copy.copy(budget)
+    other.spend(hs.Round(hs.RandomizedResponse(0.1) if budget.name != "gdp" else hs.Gaussian(10.0)))
+    assert other.budget_epsilon(1e-6) == before
+
+
+def test_two_numbers_in_a_row_are_no_renyi_budget() -> None:
+    """They would read as (epsilon, delta), as they do elsewhere."""
+    with pytest.raises(hs.InvalidInputError, match=r"RdpFilter\.reaching\(epsilon=, delta=\).*received \(3\.0, 1e-06"):
+        filters.RdpFilter(3.0, 1e-6)
+    with pytest.raises(hs.InvalidInputError, match=r"budget must be a finite number greater than 0 .*received None"):
+        filters.RdpFilter(order=3.0)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+@pytest.mark.parametrize("each", [*EACH, filters.Odometer(delta=1e-6, expected=1.0)], ids=lambda each: each.name)
+def test_a_copy_goes_on_by_itself(each: Spending, copied: Callable[[Spending], Spending]) -> None:
+    """It has what was spent before; what is spent after on one of the two is not spent on the other."""
+    item = hs.Round(hs.Gaussian(10.0) if each.name == "gdp" else hs.RandomizedResponse(0.1))
+    first = copy.copy(each)
+    first.spend(item)
+    second = copied(first)
+    assert list(second.history) == list(first.history) == [item]
+    said = first.said()
+    assert second.said() == said
+    second.spend(2 * item)
+    assert list(first.history) == [item]
+    assert first.said() == said
+    assert list(second.history) == [item, 2 * item]
+    first.spend(2 * item)
+    assert first.said() == second.said() != said
+    assert each.history == ()

@@ -137,6 +137,16 @@ def test_prv_where_its_released_code_was_wrong_or_gave_up(
     assert found.gap == pytest.approx(2 * eps_error, rel=0.1)
 
 
+def test_prv_refuses_where_the_domains_leave_out_more_than_the_theorem_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five sixths of delta_error pay for what the domains leave out; no assertion may be all that holds it to that."""
+    from hockeystick.accountants import prv
+
+    monkeypatch.setattr(prv, "rounded", lambda *arguments: rounded(*arguments)._replace(lost=1e-6))
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.0), count=3)])
+    with pytest.raises(hs.NotApplicableError, match=r"leave out 1\.0e-06, more than five sixths of delta_error"):
+        plan.epsilon(1e-3, accountant="prv", delta_error=1e-6)
+
+
 def test_prv_on_the_setting_of_its_paper() -> None:
     """Rate 0.01, noise 0.8 (Gopi, Lee, Wutschitz 2021, Figure 1): ten times smaller errors, a tenth of the width."""
     plan = hs.dp_sgd(0.8, 0.01, 1000, adjacency="remove")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -65,6 +68,21 @@ def test_a_checkpoint_changes_nothing(history: list[tuple[float, float, int]], a
     assert resumed.state_dict() == stepped(history).state_dict()
 
 
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_goes_on_by_itself(copied: Callable[[hs.Accountant], hs.Accountant]) -> None:
+    """Steps like the last one, which are folded into it, and others; of the copy and of what was copied."""
+    first = hs.Accountant("remove")
+    first.step(noise_multiplier=1.0, sample_rate=0.01, count=3)
+    second = copied(first)
+    assert second.state_dict() == first.state_dict()
+    second.step(noise_multiplier=1.0, sample_rate=0.01)
+    second.step(noise_multiplier=2.0, sample_rate=0.01)
+    assert (len(first), len(second)) == (3, 5)
+    first.step(noise_multiplier=1.5, sample_rate=0.01)
+    assert [item.count for item in first.history] == [3, 1]
+    assert [item.count for item in second.history] == [4, 1]
+
+
 def test_other_rounds_may_be_stepped_too() -> None:
     """Any mechanism, under any adjacency."""
     accountant = hs.Accountant("replace-one")
@@ -101,7 +119,19 @@ def test_what_cannot_be_recorded_is_refused_and_changes_nothing(arguments: dict[
     assert accountant.history == ()
 
 
-@pytest.mark.parametrize("state", [{}, [], {"adjacency": "add", "history": [{"mechanism": "gauss"}]}, {"history": []}])
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        [],
+        {"adjacency": "add", "history": [{"mechanism": "gauss"}]},
+        {"history": []},
+        {"adjacency": "add", "history": None},
+        {"adjacency": "add", "history": 3},
+        {"adjacency": "add", "history": "gaussian"},
+        {"adjacency": None, "history": []},
+    ],
+)
 def test_a_broken_state_is_refused_and_changes_nothing(state: Any) -> None:
     """Whole or not at all."""
     accountant = stepped([(1.0, 0.01, 3)])

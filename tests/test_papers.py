@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-from click.testing import CliRunner
 
+from command import runner
 from hockeystick.cli import main
 from hockeystick.papers import EXPERIMENTS, chosen, koskela
 from hockeystick.papers.dots import BUCKETS
@@ -366,10 +366,10 @@ def test_tables_come_back_from_csv_and_can_be_drawn(name: str, tmp_path: Path) -
 
 
 def test_command(tmp_path: Path) -> None:
-    listed = CliRunner().invoke(main, ["reproduce", "--list"])
+    listed = runner().invoke(main, ["reproduce", "--list"])
     assert listed.exit_code == 0
     assert all(name in listed.stdout for name in EXPERIMENTS)
-    result = CliRunner().invoke(main, ["reproduce", "gopi-2", "--size", "small", "--output", str(tmp_path / "new")])
+    result = runner().invoke(main, ["reproduce", "gopi-2", "--size", "small", "--output", str(tmp_path / "new")])
     assert result.exit_code == 0, result.output
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["gopi-2.csv", "gopi-2.png", "gopi-2.svg"]
 
@@ -383,7 +383,7 @@ def test_command(tmp_path: Path) -> None:
     ],
 )
 def test_command_refuses_in_one_line(arguments: list[str], message: str) -> None:
-    result = CliRunner().invoke(main, ["reproduce", *arguments])
+    result = runner().invoke(main, ["reproduce", *arguments])
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1

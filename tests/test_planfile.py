@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import os
+import pickle
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,9 @@ def test_defaults() -> None:
         ({"batch_size": 256, "dataset_size": 60_000, "epochs": 60}, 14_100),  # ceil(60000 / 256) = 235
         ({"batch_size": 256.0, "dataset_size": 6e4, "epochs": 6e1}, 14_100),
         ({"batch_size": 7, "dataset_size": 7, "epochs": 3}, 3),
+        ({"sample_rate": 0.4, "epochs": 2}, 6),  # ceil(1 / 0.4) = 3
+        ({"sample_rate": 1 / 235, "dataset_size": 60_000, "epochs": 60}, 14_100),
+        ({"sample_rate": 1 / 49, "epochs": 1}, 49),  # 1 / (1 / 49) is above 49 in doubles
         ({"sample_rate": 0.5, "count": 0}, 0),
         ({"sample_rate": 1}, 1),
     ],
@@ -76,8 +81,10 @@ def test_defaults() -> None:
 def test_epochs_become_steps(keys: dict[str, Any], steps: int) -> None:
     plan = plan_from_dict(one({**POISSON, **keys}))
     assert plan.steps == steps
-    assert "epochs" not in plan_to_dict(plan)["round"][0]
-    assert plan_to_dict(plan)["round"][0]["count"] == steps
+    written = plan_to_dict(plan)["round"][0]
+    assert ("count" in written) != ("epochs" in written)
+    assert written.get("epochs") == keys.get("epochs")
+    assert plan_from_dict(one(written)) == plan
 
 
 def test_sizes_are_kept_and_the_rate_follows() -> None:
@@ -178,6 +185,31 @@ def test_a_lone_surrogate_has_no_utf8(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["p.json"]
 
 
+def test_what_was_published_belongs_to_the_plan_alone() -> None:
+    """A plan is immutable: what it was made from may change afterwards, and what it holds may not."""
+    noted = {"source": "a page", "epsilon": 3.0}
+    plan = hs.Plan([hs.Round(hs.Gaussian(1))], published=noted)
+    noted["source"] = "another"
+    assert plan.published == {"source": "a page", "epsilon": 3.0}
+    held: Any = plan.published
+    calls: list[tuple[str, tuple[Any, ...]]] = [
+        ("update", ({"source": "another"},)),
+        ("__setitem__", ("source", "another")),
+        ("__delitem__", ("source",)),
+        ("__ior__", ({"source": "another"},)),
+        ("pop", ("source",)),
+        ("popitem", ()),
+        ("setdefault", ("note", "x")),
+        ("clear", ()),
+    ]
+    for change, arguments in calls:
+        with pytest.raises(TypeError, match="part of an immutable object"):
+            getattr(held, change)(*arguments)
+    assert plan.published == (2 * plan).published == {"source": "a page", "epsilon": 3.0}
+    for again in (pickle.loads(pickle.dumps(plan)), copy.deepcopy(plan), copy.copy(plan)):
+        assert (again, again.published) == (plan, plan.published)
+
+
 def test_numpy_numbers_are_written_as_numbers(tmp_path: Path) -> None:
     import numpy as np
 
@@ -273,6 +305,8 @@ GOOD = [
     one({**GAUSSIAN, "count": 1e4}),
     one({**GAUSSIAN, "noise_multiplier": 2}),
     one({**POISSON, "sample_rate": 1}),
+    one({**POISSON, "sample_rate": 0.1, "epochs": 5}),
+    one({**POISSON, "sample_rate": 0.1, "dataset_size": 50}),
     one({**POISSON, "batch_size": 5, "dataset_size": 50, "epochs": 2}, adjacency="remove", delta=0.5),
     one({"mechanism": "approximate-dp", "epsilon": 0, "delta": 0}, published={"note": "n", "delta": 0}),
     one({**FIXED, "epochs": 3}, adjacency="replace-one"),
@@ -304,7 +338,7 @@ BAD: list[Any] = [
     one({**POISSON, "sample_rate": 0}),
     one({**POISSON, "sample_rate": 1.1}),
     one({**POISSON, "batch_size": 5}),
-    one({**POISSON, "sample_rate": 0.1, "epochs": 5}),
+    one({**POISSON, "dataset_size": 50}),
     one({**POISSON, "batch_size": 5, "dataset_size": 50, "epochs": 2, "count": 3}),
     one({**POISSON, "batch_size": 0, "dataset_size": 50}),
     one({key: FIXED[key] for key in FIXED if key != "dataset_size"}),

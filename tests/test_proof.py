@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import oracle
+from command import runner
 from hockeystick import (
     ApproximateDP,
     Bound,
@@ -268,7 +268,10 @@ def test_other_accountants_have_no_proof() -> None:
 
 def test_without_the_extra_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "flint", None)  # as if it were not installed
-    with pytest.raises(HockeystickError, match=r"^a proof needs .*pip install 'hockeystick\[proof\]'$"):
+    with pytest.raises(
+        HockeystickError,
+        match=r"^a proof needs .*`pip install python-flint`, or in a clone .*\.\[proof\]'`$",
+    ):
         dp_sgd(1.0, 0.01, 100).epsilon(1e-6, proof=True)
 
 
@@ -282,16 +285,16 @@ def test_importing_the_library_does_not_import_flint() -> None:
 def test_the_command_line(tmp_path: Path) -> None:
     """The flag, the guarantee in both forms of output, and the refusal."""
     flags = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "10000"]
-    shown = CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof"])
+    shown = runner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof"])
     assert shown.exit_code == 0
     assert "contour (proved)" in shown.stdout
     assert "proved interval" in shown.stdout
-    said = json.loads(CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--json"]).stdout)
+    said = json.loads(runner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--json"]).stdout)
     assert said["guarantee"] == "proved"
     assert said["epsilon"]["lower"] <= 6.9073844950450823 <= said["epsilon"]["upper"]
-    said = json.loads(CliRunner().invoke(main, ["delta", *flags, "--epsilon", "2", "--proof", "--json"]).stdout)
+    said = json.loads(runner().invoke(main, ["delta", *flags, "--epsilon", "2", "--proof", "--json"]).stdout)
     assert said["guarantee"] == "proved"
-    refused = CliRunner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--accountant", "grid"])
+    refused = runner().invoke(main, ["epsilon", *flags, "--delta", "1e-6", "--proof", "--accountant", "grid"])
     assert refused.exit_code == 2
     assert refused.stderr.count("\n") == 1
     assert "where a proof is asked for" in refused.stderr

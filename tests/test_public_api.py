@@ -43,6 +43,7 @@ EXPORTED = [
     "WithoutReplacement",
     "__version__",
     "calibrate",
+    "conversions",
     "dp_sgd",
     "filters",
     "load_plan",
@@ -62,6 +63,11 @@ def test_a_star_import_brings_these_names_and_no_other() -> None:
     exec("from hockeystick import *", names)  # noqa: S102  # a star import is not allowed in a function
     assert set(names) - {"__builtins__"} == set(EXPORTED)
     assert len(hockeystick.__all__) == len(set(hockeystick.__all__))
+
+
+def test_only_these_names_are_listed() -> None:
+    """What ``dir(hockeystick)`` and completion show: no module that an import happened to leave behind."""
+    assert sorted(dir(hockeystick)) == sorted(EXPORTED)
 
 
 def test_the_version_is_that_of_the_project_file() -> None:

@@ -43,7 +43,27 @@ def test_readme_shows_the_commands_of_a_newcomer() -> None:
     assert readme.index("make test") < readme.index("## Install")
     assert "$ make demo\n.venv/bin/hockeystick epsilon examples/plans/" in shell
     assert "too low" in shell
+    assert re.search(
+        r"^tf-privacy-mnist-tutorial .* valid, not tight\n  note: the tutorial's loader shuffles", shell, re.M
+    )
     assert "$ hockeystick epsilon --noise-multiplier" in shell
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_the_command_is_put_on_the_path_before_it_is_shown(page: str) -> None:
+    """After `make demo` alone there is no command of that name: it lies in the environment."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert 0 < text.index("\n. .venv/bin/activate\n") < text.index("\npip install .\n") < text.index("\n$ hockeystick ")
+
+
+def test_nobody_is_sent_to_an_index_on_which_the_package_is_not() -> None:
+    """Whoever takes the name there could have a stranger's package installed by our own advice."""
+    places = [*TEXTS, *(ROOT / "src").rglob("*.py"), *(ROOT / "tools").rglob("*.py")]
+    assert len(places) > 100
+    for path in places:
+        assert not re.search(r"install[^\n]*\bhockeystick(\[| *$)|hockeystick\[", path.read_text(encoding="utf-8")), (
+            path
+        )
 
 
 def test_readme_shows_the_stages_of_make_test() -> None:

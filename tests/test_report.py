@@ -115,7 +115,7 @@ def test_the_upper_end_is_what_is_quoted() -> None:
     assert answer.headline == "epsilon <= 6.91 at delta = 1e-6"
     lines = lines_of(answer)
     assert lines["certified interval"] == "6.90700 to 6.90738"
-    assert lines["rounds"] == "10000"
+    assert lines["rounds"] == "10000 (100 epochs of 100)"
     assert lines["adjacency"] == "add-or-remove"
     assert lines["direction"] == "remove (the worse one)"
     assert lines["accountant"] == "grid (certified)"

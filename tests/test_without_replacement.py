@@ -242,7 +242,7 @@ def test_plan_files() -> None:
     read = hs.Plan.from_dict({"adjacency": "replace-one", "round": [{**keys, "epochs": 2}]})
     assert read.steps == 2 * 235
     assert read.dataset_size == 60_000
-    assert json.loads(json.dumps(read.to_dict()))["round"] == [{**keys, "count": 470}]
+    assert json.loads(json.dumps(read.to_dict()))["round"] == [{**keys, "epochs": 2}]
     del keys["dataset_size"]
     with pytest.raises(hs.InvalidInputError, match="dataset_size is missing; sampling 'without-replacement' needs it"):
         hs.Plan.from_dict({"round": [keys]})

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import hockeystick as hs
 from hockeystick.report import epsilon_answer, exact, print_answer, round_down, round_up
@@ -19,10 +20,15 @@ PLANS = ROOT / "examples" / "plans"
 FIRST = "bu2020-mnist-clt"
 GAP = 1e-3
 DIGITS = 4
-LEGEND = """too low: below the certified lower bound: the run is less private than was claimed
-loose: above the certified upper bound; agrees: between the two
-Each is about the sampling that the source's accounting assumes; the head of the plan
-file says what is known of the loader."""
+WIDTH = 80
+INTRODUCTION = """Every shipped plan whose source claims an epsilon, and what the claim is for the
+sampling that the plan assumes:
+"""
+LEGEND = """too low: below the certified lower bound: less private than was claimed
+valid, not tight: above the certified upper bound; agrees: between the two
+Where a note says that the loader samples otherwise than the plan, neither the claim
+nor the certified interval is about what was run."""
+NOT_TIGHT = "valid, not tight"
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Comparison:
     delta: float
     published: float | None
     bound: hs.Bound
+    note: str
 
     @property
     def interval(self) -> str:
@@ -48,12 +55,12 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Where the published value lies; empty if there is none."""
+        """Where the published value lies, for the sampling that the plan assumes; empty if there is none."""
         if self.published is None:
             return ""
         if self.published < self.bound.lower:
             return "too low"
-        return "loose" if self.published > self.bound.upper else "agrees"
+        return NOT_TIGHT if self.published > self.bound.upper else "agrees"
 
 
 def comparisons() -> Iterator[Comparison]:
@@ -62,26 +69,29 @@ def comparisons() -> Iterator[Comparison]:
         plan = hs.load_plan(path)
         claim = plan.published or {}
         delta = claim.get("delta", plan.delta_target)
-        yield Comparison(path.stem, plan, delta, claim.get("epsilon"), plan.epsilon(delta, gap=GAP))
+        bound = plan.epsilon(delta, gap=GAP)
+        yield Comparison(path.stem, plan, delta, claim.get("epsilon"), bound, claim.get("note", ""))
 
 
 def main() -> None:
     """Print both parts."""
-    os.environ.setdefault("COLUMNS", "80")
+    os.environ.setdefault("COLUMNS", str(WIDTH))
     plan = hs.load_plan(PLANS / f"{FIRST}.toml")
     assert plan.delta_target is not None
     print(f".venv/bin/hockeystick epsilon examples/plans/{FIRST}.toml\n")
     print_answer(epsilon_answer(plan, plan.delta_target, plan.epsilon()))
-    print("\nEvery shipped plan whose source claims an epsilon:\n")
-    print(_row("plan", "delta", "published", "certified", "published is"))
+    print(f"\n{INTRODUCTION}")
+    print(_row("plan", "delta", "claim", "certified", "the claim is"))
     for found in comparisons():
         if found.published is not None:
             print(_row(found.name, exact(found.delta), found.claimed, found.interval, found.verdict), flush=True)
+            if found.note:
+                print(fill(f"note: {found.note}", WIDTH, initial_indent="  ", subsequent_indent="  "), flush=True)
     print(f"\n{LEGEND}")
 
 
 def _row(name: str, delta: str, claimed: str, interval: str, verdict: str) -> str:
-    return f"{name:<34}{delta:<7}{claimed:<11}{interval:<18}{verdict}"
+    return f"{name:<33}{delta:<6}{claimed:<8}{interval:<17}{verdict}"
 
 
 if __name__ == "__main__":

@@ -93,10 +93,12 @@ def keys() -> str:
 
 def gallery() -> str:
     """Every plan in ``examples/plans``, what its source claims and what is certified."""
-    table = "| plan | delta | published | certified | published is |\n| --- | --- | --- | --- | --- |\n"
+    table = "| plan | delta | published | certified | for the sampling that the plan assumes, published is | note |\n"
+    table += "| --- | --- | --- | --- | --- | --- |\n"
     details = []
     for found in comparisons():
-        row = (f"[{found.name}](#{found.name})", _short(found.delta), found.claimed, found.interval, found.verdict)
+        name, delta = f"[{found.name}](#{found.name})", _short(found.delta)
+        row = (name, delta, found.claimed, found.interval, found.verdict, found.note)
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
         details.append(_plan(found.name, (PLANS / f"{found.name}.toml").read_text()))
     return table + "\n" + "\n".join(details)

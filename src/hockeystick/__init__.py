@@ -7,7 +7,10 @@
 True
 """
 
-from hockeystick import filters, targets
+import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while the rest is imported
+
+# isort: split
+from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.band import Band
@@ -24,9 +27,10 @@ from hockeystick.errors import (
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
 from hockeystick.odometer import Accountant
 from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, Round, dp_sgd
+from hockeystick.plan import Plan, dp_sgd
 from hockeystick.planfile import load_plan
 from hockeystick.profile import Profile
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"
@@ -63,8 +67,14 @@ __all__ = [
     "WithoutReplacement",
     "__version__",
     "calibrate",
+    "conversions",
     "dp_sgd",
     "filters",
     "load_plan",
     "targets",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, without the modules that importing them leaves here."""
+    return __all__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from hockeystick.domains import choice
 from hockeystick.errors import InvalidInputError
 
 
@@ -13,6 +14,10 @@ class Direction(StrEnum):
     REMOVE = "remove"
     ADD = "add"
     REPLACE_ONE = "replace-one"
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise InvalidInputError(choice("direction", value, [kind.value for kind in cls]), "direction")
 
 
 class Adjacency(StrEnum):
@@ -37,8 +42,8 @@ class Adjacency(StrEnum):
         Raises:
             InvalidInputError: the name is not one of ours.
         """
-        try:
-            return cls(value)  # type: ignore[arg-type]
-        except ValueError:
-            known = ", ".join(repr(a.value) for a in cls)
-            raise InvalidInputError(f"adjacency must be one of {known}; received {value!r}", "adjacency") from None
+        return cls(value)  # type: ignore[arg-type]  # what is not one of ours is refused below
+
+    @classmethod
+    def _missing_(cls, value: object) -> None:
+        raise InvalidInputError(choice("adjacency", value, [kind.value for kind in cls]), "adjacency")

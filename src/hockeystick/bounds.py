@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, overload
+
+from hockeystick.domains import shown
+from hockeystick.errors import InvalidInputError
 
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
@@ -25,6 +28,11 @@ class Bound:
         accountant: the route by which the numbers came.
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+
+    Raises:
+        InvalidInputError: ends that are not in order, or not numbers.
 
     >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
     >>> float(b), b.gap
@@ -38,9 +46,13 @@ class Bound:
     accountant: str = field(default="auto", compare=False)
     direction: str | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        assert self.lower <= self.estimate <= self.upper, (self.lower, self.estimate, self.upper)
+        if not self.lower <= self.estimate <= self.upper:  # nor is NaN
+            ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
+            raise InvalidInputError(f"an interval needs lower <= estimate <= upper; received {ends}", "lower")
 
     def __float__(self) -> float:
         return self.upper
@@ -75,6 +87,10 @@ class DeltaBound(Bound):
     log_delta: Bound = field(default=Bound(-math.inf, -math.inf, -math.inf), compare=False)
 
 
+ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
+"""Why there is no lower end where a round's pair is not claimed to be tight."""
+
+
 @dataclass(frozen=True, slots=True)
 class UpperBound:
     """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
@@ -85,6 +101,8 @@ class UpperBound:
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated.
         order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
         reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
     >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
     1.5
@@ -95,6 +113,8 @@ class UpperBound:
     direction: str | None = field(default=None, compare=False)
     order: float | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     guarantee: Guarantee = field(default="upper bound", init=False, compare=False)
 
     def __float__(self) -> float:
@@ -127,6 +147,8 @@ class Estimate:
         accountant: the route by which the number came.
         direction: the direction (``"add"``, ``"remove"``, ``"replace-one"``) that dominated, where one did.
         reason: what is known to be wrong with it here; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
 
     >>> Estimate(1.5, accountant="gdp").ends
     {'value': 1.5}
@@ -136,6 +158,8 @@ class Estimate:
     accountant: str = field(compare=False)
     direction: str | None = field(default=None, compare=False)
     reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
     guarantee: Guarantee = field(default="estimate", init=False, compare=False)
 
     @property
@@ -154,6 +178,21 @@ class DeltaEstimate(Estimate):
     """An :class:`Estimate` of delta that also holds its natural logarithm, for deltas below the range of a double."""
 
     log_delta: Estimate = field(default=Estimate(-math.inf, "gdp"), compare=False)
+
+
+@overload
+def from_above(found: DeltaAnswer) -> DeltaUpperBound | DeltaEstimate: ...
+@overload
+def from_above(found: Answer) -> UpperBound | Estimate: ...
+def from_above(found: Answer) -> UpperBound | Estimate:
+    """An interval without its lower end; other answers, which have none, as they are."""
+    if not isinstance(found, Bound):
+        return found
+    said = {"accountant": found.accountant, "direction": found.direction, "reason": found.reason or ONLY_DOMINATED}
+    if isinstance(found, DeltaBound):
+        log = found.log_delta
+        return DeltaUpperBound(found.upper, **said, log_delta=UpperBound(log.upper, **said))  # type: ignore[arg-type]
+    return UpperBound(found.upper, **said)  # type: ignore[arg-type]
 
 
 Answer = Bound | UpperBound | Estimate

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from hockeystick import domains
 from hockeystick.bounds import Bound
-from hockeystick.errors import UnreachableError
+from hockeystick.caveats import told
+from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
 from hockeystick.targets import Target
@@ -29,6 +30,8 @@ GUESSED = 1e-3  # excess at which they are good enough
 BEYOND = 1.05  # times the step to the root, while one side is missing
 STALLED = 3  # steps without halving the bracket, after which it is halved
 MOST = 200
+NEXT_STAIR = 2.0**-40
+"""Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,13 @@ class Calibration:
     Attributes:
         parameter: its name.
         value: the value that meets the target; the least that protects enough, within the tolerance, or for a whole
-            number exactly.
+            number exactly (its neighbour does not).
         target: what was asked.
         achieved: certified interval of what the plan with that value has.
         plan: that plan.
         beside: the nearest value looked at that does not meet the target, with its interval; ``None`` where the target
-            is met at the end of the parameter's range.
+            is met at the end of the parameter's range. For batch sizes and rates of a plan that says epochs, still
+            larger values may meet it: fewer steps an epoch can outweigh them.
     """
 
     parameter: str
@@ -93,19 +97,72 @@ def calibrate(
     (4.3021, True)
     """
     chosen, build = _of(plan, parameter)
+    if not isinstance(target, Target):
+        raise InvalidInputError(
+            "target must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5); received "
+            f"{domains.shown(target)}",
+            "target",
+        )
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
-    search = _Search(chosen, build, target, tolerance, gap)
-    met, beside = search.run()
+    above = None
+    if chosen.stair is not None:
+        chosen, above = _between_stairs(chosen, chosen.stair, build, target, gap)
+    met, missed = _Search(chosen, build, target, tolerance, gap).run()
+    beside = above if missed is None else (missed.value, missed.bound)
     made = build(met.value)
-    other = None if beside is None else (beside.value, beside.bound)
-    return Calibration(chosen.name, met.value, target, met.bound, made, other)
+    achieved = told(met.bound, made.samplings, target.at_delta)
+    other = None if beside is None else (beside[0], told(beside[1], made.samplings, target.at_delta))
+    return Calibration(chosen.name, met.value, target, achieved, made, other)
+
+
+def _between_stairs(
+    parameter: Parameter, stair: Callable[[float], float], build: Build, target: Target, gap: float | None
+) -> tuple[Parameter, tuple[float, Bound] | None]:
+    """The parameter from the stair on which its value lies to below the next, and that next one, which does not meet.
+
+    A larger batch (or rate) costs more, and takes fewer steps an epoch: privacy over all values rises like a saw, and
+    only between two stairs, where the steps stay, is it monotone. So the fewest steps of an epoch are found first whose
+    stair, the least value with as few, meets the target; the value itself is looked for from there to the next stair.
+    """
+
+    def value(steps: float) -> float:
+        return max(stair(steps), parameter.least)
+
+    def steps_at(value: float) -> int:
+        return math.ceil(stair(1) / value)
+
+    fewest, most = steps_at(parameter.most), steps_at(parameter.least)
+    # from the middle, and not from where the plan is: the answer must not depend on it, although nothing is monotone
+    middle = math.ceil(math.sqrt(fewest * most))
+    steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
+    try:
+        met, missed = _Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap).run()
+    except UnreachableError:  # the search from the least value on says so, in terms of the parameter
+        return replace(parameter, most=parameter.least, start=parameter.least), None
+    least = value(met.value)
+    if missed is None:
+        return replace(parameter, least=least, start=least), None
+    above = value(missed.value)
+    below = above - 1 if parameter.whole else above * (1 - NEXT_STAIR)
+    return replace(parameter, least=least, most=below, start=least), (above, missed.bound)
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
+    if not isinstance(parameter, str | Parameter):
+        raise InvalidInputError(
+            "parameter must be a name, such as 'noise-multiplier', or a Parameter; received "
+            f"{domains.shown(parameter)}",
+            "parameter",
+        )
     if isinstance(plan, Plan):
         return of_plan(plan, parameter if isinstance(parameter, str) else parameter.name)
+    if not callable(plan):
+        raise InvalidInputError(
+            f"plan must be a Plan, or a function from the parameter's value to one; received {domains.shown(plan)}",
+            "plan",
+        )
     return (named(parameter) if isinstance(parameter, str) else parameter), plan
 
 

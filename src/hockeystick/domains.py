@@ -15,12 +15,21 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, get_type_hints
 
+import numpy as np
+import numpy.typing as npt
+
 from hockeystick.errors import InvalidInputError
 
 MAX_COUNT = 10**12
 
 SHOWN_LENGTH = 60
 """Longest form, in characters, in which a received value is repeated to a person."""
+
+PLACE_LENGTH = 300
+"""Longest form, in characters, in which the name of a file is repeated: what real paths have, and no more."""
+
+LOOKED_AT = 1000
+"""Characters at each end of a value's form that are made printable: more than are shown, fewer than a file may hold."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -160,11 +169,45 @@ def check_fields(instance: object) -> None:
             object.__setattr__(instance, key, domain.check(value, key))
 
 
-def choice(key: str, value: object, known: Sequence[str]) -> str:
-    """The line that refuses a value that is none of the known names, with the nearest of them."""
-    close = difflib.get_close_matches(value, known, 1) if isinstance(value, str) else []
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+def array(value: object, key: str) -> npt.NDArray[np.float64]:
+    """A number, a list of numbers or an array of any shape, as an array of floats.
+
+    Raises:
+        InvalidInputError: it holds what is no number, or a number beyond the range of a double.
+    """
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "biufO":  # not text, although NumPy would read the digits in one
+            return found.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidInputError(f"{key} must be a number or an array of numbers; received {shown(value)}", key)
+
+
+def choice(key: str, value: object, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """The line that refuses a value that is none of the known names, with the :func:`nearest` of them."""
+    close = nearest(value, known, cutoff)
+    hint = "" if close is None else f"; did you mean {close!r}?"
     return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
+
+
+def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name of which a value is a slip; ``None`` where it is none.
+
+    Args:
+        value: the value received.
+        known: the names.
+        cutoff: how alike the two have to be, from 0 to 1.
+
+    A name within a longer one is not taken for a slip: what is meant is another thing.
+
+    >>> nearest("laplcae", ["laplace"]), nearest("discrete-laplace", ["laplace"])
+    ('laplace', None)
+    """
+    if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
+        return None
+    close = difflib.get_close_matches(value, list(known), 1, cutoff)
+    return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
 
 
 def listed(names: Iterable[str]) -> str:
@@ -175,10 +218,22 @@ def listed(names: Iterable[str]) -> str:
 def shown(value: object) -> str:
     """A value as it is repeated to a person: its ``repr`` on one line, cut in the middle if it is long."""
     try:
-        text = one_line(repr(value))
+        return cut(repr(value))
     except Exception:  # a repr may fail in any way, and integers of thousands of digits have none
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= SHOWN_LENGTH else f"{text[: SHOWN_LENGTH - 20]}...{text[-17:]}"
+        return cut(f"a value of type {type(value).__name__}")
+
+
+def place(path: object) -> str:
+    """The name of a file or of another source as it is repeated to a person: on one line, cut if it is very long."""
+    return cut(str(path), PLACE_LENGTH)
+
+
+def cut(text: str, length: int = SHOWN_LENGTH) -> str:
+    """The text on one line, cut in the middle to that many characters if it is longer."""
+    if len(text) > 2 * LOOKED_AT:
+        text = f"{text[:LOOKED_AT]}...{text[-LOOKED_AT:]}"
+    text = one_line(text)
+    return text if len(text) <= length else f"{text[: length - 20]}...{text[-17:]}"
 
 
 def one_line(text: str) -> str:

@@ -8,8 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from typing import Any, Never, Self
 
 from hockeystick.adjacency import Adjacency
 from hockeystick.bounds import Bound, DeltaBound
@@ -18,7 +17,8 @@ from hockeystick.domains import MAX_COUNT, shown, whole
 from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.mechanisms import Gaussian
 from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import Poisson
 from hockeystick.targets import Epsilon
 
@@ -50,10 +50,17 @@ class Accountant:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
 
+    def __copy__(self) -> Self:
+        """One that goes on by itself: a step of either is no step of the other."""
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other._history = list(self._history)
+        return other
+
     def step(
         self,
         item: Round | None = None,
-        *,
+        *others: Never,
         noise_multiplier: float | None = None,
         sample_rate: float | None = None,
         count: int = 1,
@@ -62,6 +69,7 @@ class Accountant:
 
         Args:
             item: any round; its own count is multiplied by ``count``. Or give the next two, for a step of DP-SGD:
+            others: nothing; the numbers of a step are given by name.
             noise_multiplier: standard deviation of the noise / clipping norm.
             sample_rate: probability that a record enters the batch.
             count: how often.
@@ -69,6 +77,12 @@ class Accountant:
         Raises:
             InvalidInputError: neither or both ways of saying what was run, or a value outside its domain.
         """
+        if others:
+            raise InvalidInputError(
+                "a step is one Round, or noise_multiplier= and sample_rate= by name; received "
+                f"{', '.join(map(shown, (item, *others)))}",
+                "item",
+            )
         if item is None:
             if noise_multiplier is None or sample_rate is None:
                 raise InvalidInputError(
@@ -84,9 +98,9 @@ class Accountant:
         item = item * whole(count, "count", "number of equal steps")
         if not item.count:
             return
-        last = self._history[-1] if self._history else None
-        if last is not None and (last.mechanism, last.sampling) == (item.mechanism, item.sampling):
-            self._history[-1] = replace(last, count=last.count + item.count)
+        joined = self._history[-1].joined(item) if self._history else None
+        if joined is not None:
+            self._history[-1] = joined
         else:
             self._history.append(item)
 
@@ -174,5 +188,7 @@ class Accountant:
                 f"the state must have the keys {' and '.join(map(repr, STATE_KEYS))}; received {shown(state)}", "state"
             )
         adjacency = Adjacency.parse(state["adjacency"])
+        if not isinstance(state["history"], list | tuple):
+            raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history = adjacency, history

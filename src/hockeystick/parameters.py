@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any
 
 from hockeystick.domains import MAX_COUNT, choice
 from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 
 Build = Callable[[float], Plan]
 
@@ -25,6 +27,9 @@ class Parameter:
         most: largest value tried.
         whole: whether it is a whole number.
         start: where to look first.
+        stair: for a parameter that a number of steps follows from, falling in jumps as the parameter grows: the least
+            value at which an epoch takes at most so many steps. Privacy is monotone in the parameter between two
+            stairs only: there the number of steps stays.
     """
 
     name: str
@@ -33,6 +38,7 @@ class Parameter:
     most: float = 1e9
     whole: bool = False
     start: float = 1.0
+    stair: Callable[[float], float] | None = None
 
     @property
     def safest(self) -> float:
@@ -53,8 +59,8 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     """
     parameter = named(name)
     start, build = _READERS[parameter.name](plan)
-    if parameter.name == "batch-size" and plan.dataset_size is not None:
-        parameter = replace(parameter, most=plan.dataset_size)
+    if parameter.name in _STAIRS:
+        parameter = _STAIRS[parameter.name](plan, parameter)
     return replace(parameter, start=min(max(start, parameter.least), parameter.most)), build
 
 
@@ -107,8 +113,7 @@ def _has(part: object, key: str) -> bool:
 
 def _with(item: Round, part: str, key: str, value: float) -> Round:
     old: Any = getattr(item, part)
-    changes: dict[str, Any] = {part: replace(old, **{key: value})} if _has(old, key) else {}
-    return replace(item, **changes)
+    return item.changed(**{part: replace(old, **{key: value})}) if _has(old, key) else item
 
 
 def _rate(plan: Plan) -> tuple[float, Build]:
@@ -116,39 +121,80 @@ def _rate(plan: Plan) -> tuple[float, Build]:
     value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
 
     def build(new: float) -> Plan:
-        return _each(plan, lambda item: _sampled(item, sample_rate=new, batch_size=None, dataset_size=None))
+        return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=new, batch_size=None))
 
     return value, build
 
 
 def _batch(plan: Plan) -> tuple[float, Build]:
     schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "dataset_size")]
-    batch, records = _one({(scheme.batch_size, scheme.dataset_size) for scheme in schemes}, "batch_size")
+    batch, records = _one({(_batch_of(scheme), scheme.dataset_size) for scheme in schemes}, "batch_size")
 
     def build(new: float) -> Plan:
-        return _each(plan, lambda item: _sampled(item, sample_rate=None, batch_size=min(int(new), records)))
+        size = min(int(new), records)
+        return _each(plan, lambda item: _resampled(item, "dataset_size", batch_size=size, sample_rate=None))
 
     return batch, build
 
 
-def _sampled(item: Round, **keys: float | None) -> Round:
+def _batch_of(scheme: Any) -> float:
+    """The batch size of a scheme that knows the size of the dataset; the expected one where it says a rate."""
+    return float(scheme.batch_size or scheme.sample_rate * scheme.dataset_size)
+
+
+def _resampled(item: Round, has: str, **keys: float | None) -> Round:
+    """The round with other keys of its scheme, those that the scheme has; unchanged where it lacks the key ``has``."""
     scheme: Any = item.sampling
-    return replace(item, sampling=replace(scheme, **keys)) if _has(scheme, "sample_rate") else item
+    if not _has(scheme, has):
+        return item
+    own = {one.name for one in fields(scheme)}
+    return item.changed(sampling=replace(scheme, **{key: value for key, value in keys.items() if key in own}))
+
+
+def _epochs_of(plan: Plan, has: str) -> int:
+    """The largest number of epochs that a round says whose scheme has that key; 0 where none says any."""
+    return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
+
+
+def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
+    """Batches go up to the dataset; where epochs are said, those of at least N/k records take at most k steps each."""
+    records, epochs = plan.dataset_size, _epochs_of(plan, "dataset_size")
+    if records is None:
+        return parameter
+    least = math.ceil(Fraction(records * epochs, MAX_COUNT)) if epochs else 1
+    parameter = replace(parameter, least=max(least, 1), most=records)
+    return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
+
+
+def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
+    """Where epochs are said, a rate of at least 1/k takes at most k steps each."""
+    epochs = _epochs_of(plan, "sample_rate")
+    if not epochs:
+        return parameter
+    return replace(parameter, least=max(parameter.least, 1 / (MAX_COUNT // epochs)), stair=lambda steps: 1 / steps)
+
+
+_STAIRS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
+    "batch-size": _batch_stairs,
+    "sample-rate": _rate_stairs,
+}
 
 
 def _steps(plan: Plan) -> tuple[float, Build]:
     item = _only(plan, "steps")
-    return item.count, lambda new: _each(plan, lambda item: replace(item, count=int(new)))
+    return item.count, lambda new: _each(plan, lambda item: item.changed(count=int(new)))
 
 
 def _epochs(plan: Plan) -> tuple[float, Build]:
     item = _only(plan, "epochs")
-    if not _has(item.sampling, "dataset_size"):
+    each = item.sampling.steps_per_epoch
+    if each is None:
         raise InvalidInputError(
-            "epochs needs batch_size and dataset_size, which say how many steps one takes", "epochs"
+            "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps one "
+            "takes",
+            "epochs",
         )
-    each = math.ceil(item.sampling.dataset_size / item.sampling.batch_size)  # type: ignore[attr-defined]
-    return item.count / each, lambda new: _each(plan, lambda item: replace(item, count=int(new) * each))
+    return item.count / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
 
 
 def _noise(plan: Plan) -> tuple[float, Build]:

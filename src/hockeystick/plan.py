@@ -6,101 +6,30 @@ way they were folded give bit-identical answers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency, Direction
-from hockeystick.errors import InvalidInputError, UnsupportedError
+from hockeystick.bounds import from_above
+from hockeystick.caveats import records_of, told
+from hockeystick.errors import InvalidInputError
+from hockeystick.frozen import FrozenDict
 from hockeystick.mechanisms import Gaussian, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.sampling import NoSampling, Poisson, Sampling
+from hockeystick.rounds import Round
+from hockeystick.sampling import Poisson, Sampling
 
 if TYPE_CHECKING:
     from hockeystick.bounds import Answer, Bound, DeltaAnswer, DeltaBound
     from hockeystick.profile import Profile
 
+__all__ = ["Certified", "Plan", "Round", "dp_sgd", "target_delta"]
+
 Certified = Literal["auto", "contour", "grid"]
 """The accountants that give an interval."""
-
-NO_SAMPLING = NoSampling()
-
-
-@dataclass(frozen=True)
-class Round:
-    """One mechanism, how its records are sampled, and how often it is run.
-
-    Args:
-        mechanism: what answers the round.
-        sampling: which records it sees; all of them by default.
-        count: number of times, 0 to 10^12; 0 costs nothing.
-
-    Raises:
-        InvalidInputError: a count outside its domain, or a mechanism that may not be sampled.
-
-    >>> 5 * Round(Gaussian(noise_multiplier=2.0))
-    Round(mechanism=Gaussian(noise_multiplier=2.0, replace_one_distance=2.0), sampling=NoSampling(), count=5)
-    """
-
-    mechanism: Mechanism
-    sampling: Sampling = NO_SAMPLING
-    count: int = 1
-
-    def __post_init__(self) -> None:
-        for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
-            if not isinstance(value, kind):
-                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
-        object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
-        reason = self.mechanism.unsampled_only
-        if reason is not None and not self.sampling.distance_suffices:
-            raise InvalidInputError(reason, "replace_one_distance")
-
-    def __mul__(self, times: int) -> Round:
-        return replace(self, count=self.count * domains.whole(times, "count", domains.COUNT.meaning))
-
-    __rmul__ = __mul__
-
-    def __add__(self, other: Round | Plan) -> Plan:
-        return Plan((self,)) + other
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """The dominating pair of one round in one direction.
-
-        Raises:
-            UnsupportedError: no dominating pair is proven for the combination.
-        """
-        self._check(direction)
-        return self.sampling.pair(self.mechanism, direction)
-
-    def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.
-
-        Raises:
-            UnsupportedError: nothing is proven for the combination.
-        """
-        self._check(direction)
-        return self.sampling.curve(self.mechanism, direction)
-
-    def _check(self, direction: Direction) -> None:
-        claim = self.sampling.claim(type(self.mechanism), direction)
-        if claim.status is Status.REFUSED:
-            raise UnsupportedError(
-                f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "
-                f"{claim.source}; "
-                "`hockeystick supported` lists what is"
-            )
-        if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
-            raise UnsupportedError(self.mechanism.replacement_only)
-
-    def _sort_key(self) -> tuple[Any, ...]:
-        def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
-            values = (getattr(part, item) for item in domains.domains_of(type(part)))
-            return part.name, tuple((value is None, value or 0) for value in values)
-
-        return key(self.mechanism), key(self.sampling)
 
 
 @dataclass(frozen=True)
@@ -108,10 +37,11 @@ class Plan:
     """Rounds under one neighbouring relation, in canonical order.
 
     Args:
-        rounds: any iterable of rounds; equal ones are merged.
+        rounds: any iterable of rounds; equal ones are merged, those that say epochs apart from those that say steps.
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
         delta: default target of :meth:`epsilon`, in (0, 1).
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
+        delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
     Raises:
         InvalidInputError: an unknown adjacency, or delta outside (0, 1).
@@ -132,21 +62,25 @@ class Plan:
         adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
         delta: float | None = None,
         published: Mapping[str, Any] | None = None,
+        *,
+        delta_target: float | None = None,
     ) -> None:
-        merged: dict[tuple[Mechanism, Sampling], int] = {}
-        for item in rounds:
+        delta = delta_target if delta is None else delta
+        merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
+        for item in _listed(rounds):
             if not isinstance(item, Round):
                 raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
-            key = (item.mechanism, item.sampling)
-            merged[key] = merged.get(key, 0) + item.count
-        kept = {key: count for key, count in merged.items() if count} or merged
-        canonical = [Round(mechanism, sampling, count) for (mechanism, sampling), count in kept.items()]
+            key = (item.mechanism, item.sampling, item.epochs is None)
+            joined = merged[key].joined(item) if key in merged else item
+            assert joined is not None  # the key says all that joining asks
+            merged[key] = joined
+        canonical = [item for item in merged.values() if item.count] or list(merged.values())
         if len(canonical) > 1:
-            canonical.sort(key=Round._sort_key)
+            canonical.sort(key=Round.sort_key)
         object.__setattr__(self, "rounds", tuple(canonical))
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
-        object.__setattr__(self, "published", published)
+        object.__setattr__(self, "published", None if published is None else _frozen(published))
 
     def __add__(self, other: Plan | Round) -> Plan:
         if isinstance(other, Round):
@@ -176,10 +110,33 @@ class Plan:
         return sum(item.count for item in self.rounds)
 
     @property
+    def kinds(self) -> dict[tuple[Mechanism, Sampling], int]:
+        """How often each mechanism with each sampling is run, in canonical order, however that was said."""
+        kinds: dict[tuple[Mechanism, Sampling], int] = {}
+        for item in self.rounds:
+            key = (item.mechanism, item.sampling)
+            kinds[key] = kinds.get(key, 0) + item.count
+        return kinds
+
+    @property
     def dataset_size(self) -> int | None:
         """The smallest dataset size that a round names, if any does."""
-        sizes = [size for item in self.rounds if (size := item.sampling.dataset_records) is not None]
-        return min(sizes, default=None)
+        return records_of(self.samplings)
+
+    @property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
+        return tuple(item.sampling for item in self.rounds)
+
+    @property
+    def known_from_below(self) -> bool:
+        """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
+        return all(
+            item.claim(direction).status is Status.TIGHT
+            for item in self.rounds
+            if item.count
+            for direction in self.adjacency.directions
+        )
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
@@ -187,7 +144,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which none is proven.
         """
-        return [(item.pair(direction), item.count) for item in self.rounds]
+        return [(Round(*kind).pair(direction), count) for kind, count in self.kinds.items()]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
@@ -195,7 +152,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which nothing is proven.
         """
-        return [(item.curve(direction), item.count) for item in self.rounds]
+        return [(Round(*kind).curve(direction), count) for kind, count in self.kinds.items()]
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 
@@ -258,7 +215,8 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        return accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        found = accountant_named(accountant, proof, options).epsilon(self, target, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, target)
 
     @overload
     def delta(
@@ -303,7 +261,8 @@ class Plan:
         from hockeystick.accountants import accountant_named
 
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        return accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        found = accountant_named(accountant, proof, options).delta(self, epsilon, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, found.quoted)
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
@@ -360,6 +319,23 @@ class Plan:
         save_plan(self, path)
 
 
+def _listed(rounds: object) -> Iterable[Any]:
+    if isinstance(rounds, Iterable) and not isinstance(rounds, str | Mapping):
+        return rounds
+    remedy = ": put it into a list" if isinstance(rounds, Round) else ""
+    raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
+
+
+def _frozen(published: object) -> FrozenDict:
+    """A copy that nobody can change: neither the caller's dictionary nor the plan's changes the other."""
+    if not isinstance(published, Mapping):
+        raise InvalidInputError(
+            f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",
+            "published",
+        )
+    return FrozenDict(published)
+
+
 def target_delta(delta: float) -> float:
     """delta as a float, if it lies in (0, 1).
 
@@ -376,7 +352,7 @@ def dp_sgd(
     *,
     batch_size: int | None = None,
     dataset_size: int | None = None,
-    epochs: float | None = None,
+    epochs: int | None = None,
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     delta: float | None = None,
 ) -> Plan:
@@ -388,7 +364,8 @@ def dp_sgd(
         steps: number of optimiser steps; or give ``epochs``.
         batch_size: expected batch size.
         dataset_size: number of records.
-        epochs: passes over the data; ``steps = epochs * ceil(dataset_size / batch_size)``.
+        epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
+            ``ceil(1 / sample_rate)`` where no batch size is given.
         adjacency: neighbouring relation.
         delta: default target.
 
@@ -404,20 +381,7 @@ def dp_sgd(
             "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
         )
     if epochs is not None:
-        steps = steps_of_epochs(epochs, sampling.batch_size, sampling.dataset_size)
+        return Plan([Round(Gaussian(noise_multiplier), sampling, epochs=epochs)], adjacency, delta)
     assert steps is not None
     count = domains.whole(steps, "steps", "number of optimiser steps")
     return Plan([Round(Gaussian(noise_multiplier), sampling, count)], adjacency, delta)
-
-
-def steps_of_epochs(epochs: float, batch_size: int | None, dataset_size: int | None) -> int:
-    """``epochs * ceil(dataset_size / batch_size)``.
-
-    Raises:
-        InvalidInputError: the sizes are missing, or epochs is not a whole number.
-    """
-    if batch_size is None or dataset_size is None:
-        raise InvalidInputError(
-            "epochs needs batch_size and dataset_size, which say how many steps one takes", "epochs"
-        )
-    return domains.whole(epochs, "epochs", "passes over the data") * math.ceil(dataset_size / batch_size)

@@ -7,24 +7,33 @@ floats are written with the shortest digits that give back the same double.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
 from hockeystick.adjacency import Adjacency
-from hockeystick.domains import one_line, shown
+from hockeystick.domains import one_line, place, shown
 from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, Round, steps_of_epochs
+from hockeystick.files import cause, write_bytes, write_text
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling
-from hockeystick.schema import json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
 
 MAX_BYTES = 10_000_000
 """Longest plan that is read, in bytes. Rounds that repeat take one table with a count, so real plans are far below."""
 
 MAX_DOTS = 200
 """Most dots on a line of TOML: the parser's time grows with the square of the parts of a dotted key."""
+
+MAX_DOTS_IN_ALL = 5 * MAX_ROUNDS
+"""Most dots in a file of TOML: each may be a table within a table, a kilobyte in the parser's memory. Five numbers with
+a decimal point are more than a round has."""
+
+MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
+"""Most brackets that open in a file of TOML, and most braces: the parser keeps a kilobyte for each table. A round is
+written with two ``[`` or one ``{``; a thousand are left for what sources say."""
 
 TOML, JSON = "TOML", "JSON"
 _ENDINGS = {".toml": TOML, ".json": JSON}
@@ -44,7 +53,7 @@ def load_plan(path: str | Path) -> Plan:
         with Path(path).open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise InvalidInputError(f"{one_line(str(path))}: cannot be read: {_cause(error)}") from None
+        raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
     return parse_plan(content, str(path), syntax)
 
 
@@ -67,7 +76,7 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
             raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
         return plan_from_dict(data)
     except InvalidInputError as error:
-        raise within(one_line(source), error) from None
+        raise within(place(source), error) from None
 
 
 def plan_from_dict(data: Mapping[str, Any]) -> Plan:
@@ -93,7 +102,8 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
-    """The keys of the plan file: counts, never epochs; keys that have their default are left out, ``count`` apart.
+    """The keys of the plan file: epochs where the plan says them, else counts; other keys that have their default are
+    left out.
 
     >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
     {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
@@ -108,37 +118,16 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
 
 
 def save_plan(plan: Plan, path: str | Path) -> None:
-    """Write a plan to a ``.toml`` or ``.json`` file, whole or not at all: an existing file is replaced in one step.
+    """Write a plan to a ``.toml`` or ``.json`` file, whole or not at all; see :func:`hockeystick.files.write_bytes`.
 
     Raises:
-        InvalidInputError: another file name ending, a plan that could not be read again (no rounds, or ``published``
-            with keys that files do not have), or a place that cannot be written.
+        InvalidInputError: another file name ending, a plan that could not be read again (no rounds, too many kinds of
+            them, or ``published`` with keys that files do not have), or a place that cannot be written.
     """
     syntax = _syntax_of(path)
     keys = plan_to_dict(plan)
     plan_from_dict(keys)
     write_text(path, json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys))
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write a file in UTF-8, whole or not at all: an existing file is replaced in one step.
-
-    Raises:
-        InvalidInputError: a place that cannot be written.
-    """
-    write_bytes(path, text.encode())
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file, whole or not at all: an existing file is replaced in one step.
-
-    Raises:
-        InvalidInputError: a place that cannot be written.
-    """
-    try:
-        _write_whole(Path(path), content)
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidInputError(f"{one_line(str(path))}: cannot be written: {_cause(error)}") from None
 
 
 def _round(item: dict[str, Any]) -> Round:
@@ -150,9 +139,7 @@ def _round(item: dict[str, Any]) -> Round:
     count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
     own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
     chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
-    if epochs is not None:
-        count = steps_of_epochs(epochs, keys.get("batch_size"), keys.get("dataset_size"))
-    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count)
+    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs)
 
 
 def _round_keys(item: Round) -> dict[str, Any]:
@@ -163,7 +150,7 @@ def _round_keys(item: Round) -> dict[str, Any]:
             keys[field.name] = value
     if not isinstance(item.sampling, NoSampling):
         keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
-    return {**keys, "count": item.count}
+    return {**keys, "count": item.count} if item.epochs is None else {**keys, "epochs": item.epochs}
 
 
 def _syntax_of(path: str | Path) -> str:
@@ -172,14 +159,16 @@ def _syntax_of(path: str | Path) -> str:
     except TypeError:
         raise InvalidInputError(f"a plan file is named by a path; received {shown(path)}") from None
     if ending not in _ENDINGS:
-        what = "is a directory; a plan is a file whose name" if Path(path).is_dir() else "the name of a plan file"
-        raise InvalidInputError(f"{one_line(str(path))}: {what} ends in .toml or .json")
+        what = "is a directory; a plan is a file whose name" if _is_folder(path) else "the name of a plan file"
+        raise InvalidInputError(f"{place(path)}: {what} ends in .toml or .json")
     return _ENDINGS[ending]
 
 
-def _cause(error: OSError | ValueError | TypeError) -> str:
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return one_line(reason[:1].lower() + reason[1:])
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a name that is too long for one
+        return False
 
 
 def _decoded(content: str | bytes) -> str:
@@ -197,17 +186,33 @@ def _decoded(content: str | bytes) -> str:
 def _parsed_toml(text: str) -> Any:
     import tomllib  # late: most programs that import the library read no file
 
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.count(".") > MAX_DOTS:
-            raise InvalidInputError(
-                f"line {number} has more than {MAX_DOTS} dots, for which a plan has no use; break it up"
-            )
+    _check_toml_size(text)
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise InvalidInputError("not a plan: tables or lists nested too deeply") from None
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise InvalidInputError(f"not valid TOML: {one_line(str(error))}") from None
+
+
+def _check_toml_size(text: str) -> None:
+    """Refuse what the parser would need gigabytes or minutes for: it keeps a kilobyte for each table.
+
+    Raises:
+        InvalidInputError: more dots, brackets or braces than a plan of MAX_ROUNDS rounds has.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise InvalidInputError(
+                f"line {number} has more than {MAX_DOTS} dots, for which a plan has no use; break it up"
+            )
+    for characters, most in ((".", MAX_DOTS_IN_ALL), ("[", MAX_BRACKETS), ("{", MAX_BRACKETS)):
+        received = text.count(characters)
+        if received > most:
+            raise InvalidInputError(
+                f"{received} times {characters!r}; at most {most} are read, for {MAX_ROUNDS} rounds: give rounds that "
+                "repeat once, with a count"
+            )
 
 
 def _parsed_json(text: str) -> Any:
@@ -235,19 +240,6 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number in a plan is finite")
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    path = path.resolve()  # through a link: the file it points to is replaced, not the link
-    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _toml(keys: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ certified ends that says which end is the safe one to quote.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,9 +21,10 @@ from hockeystick.accountants.curve import PlanCurve
 from hockeystick.adjacency import Adjacency, Direction
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
+from hockeystick.caveats import told
 from hockeystick.engines.interval import Ends
 from hockeystick.epsilons import epsilons
-from hockeystick.errors import InvalidInputError, UnsupportedError
+from hockeystick.errors import UnsupportedError
 from hockeystick.gdp import GaussianFit, fitted, tight_mu
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.plan import Plan
@@ -86,10 +87,11 @@ class Profile:
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
-        return Bound(
+        said = Bound(
             bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
             reason=bound.reason,
         )  # fmt: skip
+        return told(said, self.plan.samplings, None)
 
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
@@ -152,29 +154,35 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return fitted(self._trade_offs(least, 1 - least), least)
+        fit = fitted(self._trade_offs(least, 1 - least), least)
+        samplings = self.plan.samplings
+        return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
 
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return tight_mu(self._trade_offs(least, 1 - least), least)
+        return told(tight_mu(self._trade_offs(least, 1 - least), least), self.plan.samplings, None)
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records, from this profile alone."""
         return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
-        """Columns by name: epsilon, and the ends of delta there."""
-        at = np.ravel(np.asarray(epsilon, dtype=np.float64))
+        """Columns by name: epsilon, and the ends of delta there.
+
+        Raises:
+            InvalidInputError: what is no number, or an epsilon outside [0, 1e100].
+        """
+        at = domains.array(epsilon, "epsilon").ravel()
         return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
 
     def to_csv(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
         """Write :meth:`table` to a file, whole or not at all.
 
         Raises:
-            InvalidInputError: a place that cannot be written.
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
         """
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         columns = self.table(epsilon)
         rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
@@ -184,11 +192,11 @@ class Profile:
         """Write :meth:`table`, with the plan, to a file, whole or not at all.
 
         Raises:
-            InvalidInputError: a place that cannot be written.
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
         """
         import json
 
-        from hockeystick.planfile import write_text
+        from hockeystick.files import write_text
 
         content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
         write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
@@ -310,12 +318,7 @@ class GroupProfile:
 
 def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
     """As an array of floats, each in the domain."""
-    try:
-        at = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"{key} must be a number or an array of numbers; received {domains.shown(value)}", key
-        ) from None
+    at = domains.array(value, key)
     for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
         domain.check(float(one), key)
     return at

@@ -8,11 +8,11 @@ the same words.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, cast
 
 from hockeystick.adjacency import Adjacency
@@ -24,6 +24,7 @@ from hockeystick.domains import (
     choice,
     domains_of,
     listed,
+    nearest,
     shown,
     whole_numbers,
 )
@@ -35,7 +36,10 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-EPOCHS = whole_numbers().of("passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds")
+EPOCHS = whole_numbers().of(
+    "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
+    "sample_rate)"
+)
 SIZES = ("batch_size", "dataset_size")
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
@@ -45,6 +49,16 @@ PUBLISHED: Mapping[str, Domain | None] = {
     "note": None,
 }
 """Keys of the table ``published``; those without a domain are strings."""
+
+MAX_ROUNDS = 100_000
+"""Most tables of rounds in a plan: with that many different ones, each of a hundred bytes, a file is at its longest."""
+
+KEYS_READ = 100
+"""Keys of a table that are looked at. No table has a fifth of that, so that a longer one has an unknown key among them,
+and an unknown key is what it is refused for."""
+
+ANOTHER = 0.8
+"""How alike a mechanism's name has to be for a slip: randomized-rounding is as near as 0.74 to randomized-response."""
 
 _TOP = ("adjacency", "delta", "round", "published")
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
@@ -77,16 +91,49 @@ def validated(data: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain; one line that
             names the round and the key.
     """
+    rounds = data.get("round")
+    if not isinstance(rounds, list) or len(rounds) < 2:
+        return _validated(data)
+    others = {key: value for key, value in _first_keys(data).items() if key != "published"}
+    plan = _validated({**others, "round": rounds[:1]})
+    if len(rounds) > MAX_ROUNDS:
+        raise InvalidInputError(
+            f"the plan has {len(rounds)} tables of rounds; at most {MAX_ROUNDS} are read: give rounds that repeat "
+            "once, with a count",
+            "round",
+        )
+    for number, item in enumerate(rounds[1:], start=2):
+        plan["round"] += _validated({"round": [item]}, number)["round"]
+    if "published" in data:
+        plan["published"] = _validated({"round": rounds[:1], "published": data["published"]})["published"]
+    return plan
+
+
+def _validated(data: Mapping[str, Any], number: int = 1) -> dict[str, Any]:
+    """As :func:`validated`, of a plan with at most one round, which is called by its number.
+
+    pydantic finds every fault before it tells of one, at a kilobyte or more for each: it is not given many at once.
+    """
     from pydantic import ValidationError
 
+    data = {key: _first_keys(value) for key, value in _first_keys(data).items()}
+    if isinstance(data.get("round"), list):
+        data["round"] = [_first_keys(item) for item in data["round"]]
     try:
         plan = _given(_plan_model().model_validate(data))
     except ValidationError as error:
-        raise _refusal(data, error.errors(include_url=False)) from None
+        raise _refusal(data, error.errors(include_url=False), number) from None
     plan["round"] = [_given(item) for item in plan["round"]]
     if "published" in plan:
         plan["published"] = _given(plan["published"])
     return plan
+
+
+def _first_keys(table: Any) -> Any:
+    """A table cut to the keys that are looked at, those that say what kind of table it is among them."""
+    if not isinstance(table, dict) or len(table) <= KEYS_READ:
+        return table
+    return {key: table[key] for key in (*islice(table, KEYS_READ), "mechanism", "sampling", "round") if key in table}
 
 
 def json_schema() -> dict[str, Any]:
@@ -123,7 +170,7 @@ def _plan_model() -> type[BaseModel]:
         {
             "adjacency": (Annotated[adjacency, described], Adjacency.ADD_OR_REMOVE.value),
             "delta": (_number("delta", TARGET_DELTA), None),
-            "round": (Annotated[list[one_round], Field(min_length=1)], ...),  # type: ignore[valid-type]
+            "round": (Annotated[list[one_round], Field(min_length=1, max_length=MAX_ROUNDS)], ...),  # type: ignore[valid-type]
             "published": (published, None),
         },
     )
@@ -142,7 +189,6 @@ def _round_model(mechanism: type[Mechanism], sampling: type[Sampling]) -> type[B
     rules = dict(sampling.key_rules)
     if "epochs" in sampling_keys(sampling):
         keys["epochs"] = (_number("epochs", EPOCHS), None)
-        rules["dependentRequired"] = {**rules.get("dependentRequired", {}), "epochs": list(SIZES)}
         rules["not"] = {"required": ["count", "epochs"]}
     name = f"{mechanism.__name__}{sampling.__name__}Round"
     return _model(name, f"Mechanism {mechanism.name!r}; {sampling.assumption}.", keys, rules)
@@ -189,11 +235,11 @@ def _without_noise(schema: Any) -> Any:
 # comes before the key that is missing because of it.
 
 
-def _refusal(data: Mapping[str, Any], errors: Sequence[Any]) -> InvalidInputError:
+def _refusal(data: Mapping[str, Any], errors: Iterable[Any], number: int) -> InvalidInputError:
     error = min(errors, key=_rank)
     path = error["loc"]
     if path[:1] == ("round",) and len(path) > 1:
-        return within(f"round {path[1] + 1}", _round_refusal(data["round"][path[1]], error))
+        return within(f"round {number}", _round_refusal(data["round"][path[1]], error))
     if path[:1] == ("published",) and len(path) > 1:
         return within("published", _key_refusal(error, path[-1], lambda key: _unknown(key, PUBLISHED)))
     if path == ("round",):
@@ -209,7 +255,7 @@ def _rank(error: Any) -> tuple[float, bool]:
     path = error["loc"]
     table = 0.0
     if len(path) > 1:
-        table = math.inf if path[0] == "published" else 1.0 + path[1]
+        table = math.inf if path[0] == "published" else 1.0
     return table, error["type"] != "extra_forbidden"
 
 
@@ -239,12 +285,14 @@ def _round_refusal(item: Any, error: Any) -> InvalidInputError:
 def _tag_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
     names = [kind.name for kind in MECHANISMS]
     if "mechanism" not in item:
-        close = difflib.get_close_matches("mechanism", [key for key in item if isinstance(key, str)], 1, 0.8)
+        close = [key for key in item if nearest(key, ["mechanism"], 0.8)]
         if close:
             return InvalidInputError(f"unknown key {close[0]!r}; did you mean 'mechanism'?", "mechanism")
         return InvalidInputError(f"mechanism is missing; it must be one of {listed(names)}", "mechanism")
     if item["mechanism"] not in names:
-        return InvalidInputError(choice("mechanism", item["mechanism"], names), "mechanism")
+        line = choice("mechanism", item["mechanism"], names, ANOTHER)
+        absent = isinstance(item["mechanism"], str) and nearest(item["mechanism"], names, ANOTHER) is None
+        return InvalidInputError(line + ("; that mechanism is not there" if absent else ""), "mechanism")
     return InvalidInputError(choice("sampling", item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
 
 
@@ -260,8 +308,8 @@ def _key_refusal(error: Any, key: Any, unknown: Any) -> InvalidInputError:
 
 def _unknown(key: object, known: Iterable[str]) -> str:
     known = list(known)
-    close = difflib.get_close_matches(str(key), known, 1)
-    hint = f"did you mean {close[0]!r}?" if close else f"the keys here are {', '.join(known)}"
+    close = nearest(key, known)
+    hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
     return f"unknown key {shown(key)}; {hint}"
 
 

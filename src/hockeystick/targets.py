@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, ClassVar
 
+from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.rough import rough_epsilon
 from hockeystick.band import Band
 from hockeystick.bounds import Bound
@@ -31,6 +32,11 @@ class Target(ABC):
     def limit(self) -> float:
         """The number."""
         return float(getattr(self, self.name))
+
+    @property
+    def at_delta(self) -> float | None:
+        """The delta that the target is about, where it is about one; a delta of 1/dataset_size or more is warned of."""
+        return None
 
     @abstractmethod
     def measure(self, plan: Plan, gap: float | None) -> Bound:
@@ -74,9 +80,14 @@ class Epsilon(Target):
     name: ClassVar[str] = "epsilon"
     rough_gap: ClassVar[float | None] = 1e-2
 
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
+
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
-        return plan.epsilon(self.delta, gap=gap)
+        return AutoAccountant().epsilon(plan, self.delta, gap)
 
     def rough_excess(self, plan: Plan) -> float | None:
         """By the leading saddle-point term."""
@@ -93,9 +104,14 @@ class Delta(Target):
     name: ClassVar[str] = "delta"
     rough_gap: ClassVar[float | None] = 1e-2
 
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
+
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon."""
-        return plan.delta(self.epsilon, gap=gap)
+        return AutoAccountant().delta(plan, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
         """In the logarithm of -log delta, which is nearly linear in that of the noise."""
@@ -125,7 +141,7 @@ class Advantage(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Delta at epsilon 0."""
-        return plan.delta(0.0, gap=gap)
+        return AutoAccountant().delta(plan, 0.0, gap)
 
 
 @dataclass(frozen=True)

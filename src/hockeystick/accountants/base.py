@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -9,12 +10,15 @@ from typing import ClassVar, Self, TypeVar
 
 from hockeystick import domains
 from hockeystick.adjacency import Direction
-from hockeystick.bounds import Answer, DeltaAnswer
+from hockeystick.bounds import ONLY_DOMINATED, Answer, Bound, DeltaAnswer, DeltaBound
 from hockeystick.errors import InvalidInputError
 from hockeystick.pairs import Composition, RenyiComposition
 from hockeystick.plan import Plan
 
 T = TypeVar("T")
+Interval = TypeVar("Interval", Bound, DeltaBound)
+
+ASKED = ("epsilon", "delta")
 
 NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 
@@ -52,7 +56,10 @@ class Accountant(ABC):
         for key in options:
             if key not in known:
                 takes = f"it takes {', '.join(known)}" if known else "it takes none"
-                raise InvalidInputError(f"accountant {self.name!r} has no option {key!r}; {takes}", key)
+                asked = "; a plan's epsilon is asked at a delta, its delta at an epsilon" if key in ASKED else ""
+                raise InvalidInputError(
+                    f"accountant {self.name!r} has no option {domains.shown(key)}; {takes}{asked}", key
+                )
         return replace(self, **options)
 
     def refuse_gap(self, gap: float | None) -> None:
@@ -63,9 +70,25 @@ class Accountant(ABC):
         """
         if gap is not None:
             raise InvalidInputError(
-                f"gap is for accountants that give an interval; received {gap!r} with {self.name!r}, leave it out",
+                f"gap is for accountants that give an interval; received {domains.shown(gap)} with {self.name!r}, "
+                "leave it out",
                 "gap",
             )
+
+
+def without_lower(plan: Plan, found: Interval) -> Interval:
+    """The interval as it is where every pair of the plan is tight; else from the least value there is.
+
+    A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
+    the lower end of an interval around it says nothing of the truth.
+    """
+    if plan.known_from_below:
+        return found
+    if isinstance(found, DeltaBound):
+        log = found.log_delta
+        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or ONLY_DOMINATED)
+        return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED, log_delta=log)
+    return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED)
 
 
 def compositions(plan: Plan) -> list[tuple[Direction, Composition]]:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.directions import known_epsilon
 from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
@@ -46,13 +46,13 @@ class BracketAccountant(Accountant):
         """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
         self.refuse_gap(gap)
         found = [(direction, self._epsilon(composition, delta)) for direction, composition in compositions(plan)]
-        return self._bound(found)
+        return without_lower(plan, self._bound(found))
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
         """As for epsilon, in logarithms."""
         self.refuse_gap(gap)
         found = [(direction, self._log_delta(composition, epsilon)) for direction, composition in compositions(plan)]
-        return delta_of(self._bound(found))
+        return without_lower(plan, delta_of(self._bound(found)))
 
     def _bound(self, found: list[tuple[Direction, Ends]]) -> Bound:
         direction, worst = max(found, key=lambda item: item[1].upper)

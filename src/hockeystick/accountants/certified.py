@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import ClassVar, Protocol, TypeVar
 
 from hockeystick import domains
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
@@ -68,7 +68,7 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
             else _epsilon(composition, delta, COARSE_GAP, engine)
         ),
     )
-    return Bound(
+    found = Bound(
         interval.lower,
         interval.estimate,
         interval.upper,
@@ -76,6 +76,7 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
         direction=worst.value,
         reason=interval.limited,
     )
+    return without_lower(plan, found)
 
 
 def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
@@ -91,7 +92,8 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
-    return delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited))
+    found = delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited))
+    return without_lower(plan, found)
 
 
 def checked_gap(gap: float) -> float:

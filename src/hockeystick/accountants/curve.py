@@ -14,8 +14,10 @@ import numpy.typing as npt
 from hockeystick.accountants.base import compositions
 from hockeystick.accountants.certified import finite_log_delta
 from hockeystick.adjacency import Direction
+from hockeystick.bounds import ONLY_DOMINATED
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.interval import Ends, Interval
+from hockeystick.errors import UnsupportedError
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
@@ -99,10 +101,14 @@ class PlanCurve:
         gap: widest relative width of delta that is wanted; the engines' defaults if ``None``.
 
     Raises:
-        UnsupportedError: a round for which no dominating pair is proven.
+        UnsupportedError: a round for which no dominating pair is proven, or whose pair is not known to be tight.
     """
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
+        if not plan.known_from_below:
+            raise UnsupportedError(
+                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
+            )
         self._of: dict[Direction, DirectionCurve] = {
             direction: DirectionCurve(composition, gap) for direction, composition in compositions(plan)
         }

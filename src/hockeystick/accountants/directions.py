@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from hockeystick.accountants.base import NO_EPSILON, compositions
+from hockeystick.accountants.base import NO_EPSILON, compositions, without_lower
 from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
@@ -56,9 +56,10 @@ def bounded_epsilon(
     found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in compositions(plan)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
-    return Bound(
+    bound = Bound(
         lower, min(max(guess, lower), worst.upper), worst.upper, "certified", name, direction.value, worst.reason
     )
+    return without_lower(plan, bound)
 
 
 def bounded_delta(plan: Plan, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]) -> DeltaBound:
@@ -78,7 +79,7 @@ def bounded_delta(plan: Plan, epsilon: float, name: str, ask: Callable[[Composit
         direction=direction.value,
         reason=worst.reason,
     )
-    return DeltaBound(
+    bound = DeltaBound(
         lower,
         guess,
         worst.upper,
@@ -87,6 +88,7 @@ def bounded_delta(plan: Plan, epsilon: float, name: str, ask: Callable[[Composit
         reason=worst.reason,
         log_delta=log,
     )
+    return without_lower(plan, bound)
 
 
 def known_epsilon(composition: Composition, delta: float) -> Ends | None:

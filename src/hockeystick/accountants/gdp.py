@@ -20,7 +20,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
@@ -55,9 +55,9 @@ class GdpAccountant(Accountant):
             direction, mu = exact
             if delta == 0 and mu > 0:
                 reason = "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
-                return epsilon_interval(self.name, direction, (math.inf, math.inf), reason)
+                return without_lower(plan, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
-            return epsilon_interval(self.name, direction, ends)
+            return without_lower(plan, epsilon_interval(self.name, direction, ends))
         asked = [(_epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
         return Estimate(value, self.name, direction.value, _doubt(composition, delta))
@@ -70,7 +70,7 @@ class GdpAccountant(Accountant):
         if exact is not None:
             direction, mu = exact
             log_ends = log_delta_ends(epsilon, mu) if mu > 0 else (-math.inf, -math.inf)
-            return delta_interval(self.name, direction, log_ends)
+            return without_lower(plan, delta_interval(self.name, direction, log_ends))
         asked = [(_log_delta(composition, epsilon), direction, composition) for direction, composition in found]
         log_value, direction, composition = max(asked, key=lambda item: item[0])
         value = math.exp(log_value)

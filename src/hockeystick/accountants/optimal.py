@@ -31,7 +31,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from hockeystick import domains
-from hockeystick.accountants.base import Accountant, compositions
+from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.accountants.round_guarantee import (
     REFINEMENTS,
@@ -85,7 +85,9 @@ class OptimalAccountant(Accountant):
             direction, composition = found[0]  # black boxes are the same in every direction
             ends = self._exact_epsilon(composition, delta)
             reason = "delta is not above the probability with which the black boxes fail"
-            return epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
+            return without_lower(
+                plan, epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
+            )
         direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
         return epsilon_bound(self.name, direction, upper)
 
@@ -95,7 +97,9 @@ class OptimalAccountant(Accountant):
         found = compositions(plan)
         if all(_boxes(composition) is not None for _, composition in found):
             direction, composition = found[0]
-            return delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
+            return without_lower(
+                plan, delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
+            )
         direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, upper)
 

@@ -8,7 +8,10 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.errors import HockeystickError, InvalidInputError
 
 PROVABLE = ("auto", "contour")
-MISSING = "a proof needs python-flint; install it with: pip install 'hockeystick[proof]'"
+MISSING = (
+    "a proof needs python-flint, which is missing: install it with `pip install python-flint`, or in a clone with "
+    "`pip install '.[proof]'`"
+)
 
 
 def prover(accountant: str) -> Accountant:

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from hockeystick.accountants.base import Accountant, distinct
+from hockeystick.accountants.base import Accountant, distinct, without_lower
 from hockeystick.accountants.certified import checked_gap, worst_direction
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
@@ -54,7 +54,7 @@ class ProvedAccountant(Accountant):
                 lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
                 lambda direct, _: _epsilon(direct, written(delta), _quick_epsilon),
             )
-        return _bound(found, worst)
+        return without_lower(plan, _bound(found, worst))
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
         """The worst direction's interval, with its logarithm; UnsupportedError where there is no proof."""
@@ -67,7 +67,7 @@ class ProvedAccountant(Accountant):
             )
         with precision(BITS[0]):
             lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)
-        return DeltaBound(
+        bound = DeltaBound(
             lower,
             min(max(math.exp(log.estimate), lower), upper),
             upper,
@@ -77,6 +77,7 @@ class ProvedAccountant(Accountant):
             reason=log.limited,
             log_delta=_bound(log, worst),
         )
+        return without_lower(plan, bound)
 
 
 @contextmanager

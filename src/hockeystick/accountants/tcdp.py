@@ -2,19 +2,24 @@
 
 Bun, Dwork, Rothblum, Steinke 2018 (doi 10.1145/3188745.3188946), "Composable and versatile privacy via truncated CDP":
 a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). Rounds together
-have the sum of rho and the least omega. Their theorem on subsampling: if rho and the rate s are at most 0.1 and
-``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, then a (rho, inf) round, sampled, is
+have the sum of rho and the least omega. Sampling at a rate s amplifies it: a (rho, inf) round becomes about (s^2 rho,
+log(1/s) / rho)-tCDP, if rho and s are small. Their theorem on that has the constants that are candidates here: where
+rho and s are at most 0.1 and ``log(1/s) >= max(3 rho (2 + log2(1/rho)), 6 rho)``, the sampled round is proposed to be
 ``(13 s^2 rho, log(1/s) / (4 rho))``-tCDP.
 
-That theorem is for samples of fixed size without replacement and records that are replaced; here samples are Poisson.
-So where its conditions hold its conclusion is not taken from it but verified for the pair at hand, by certified
-moments K on a grid ``t_0 = 0 < t_1 < ... <= omega - 1``: as K is convex and K(0) <= 0, K(t)/t grows, and
+No answer rests on that theorem, which is for samples of a fixed size and records that are replaced, nor on how its
+conditions and constants are quoted: the proposal is proved for the pair at hand, or dropped. The proof is by certified
+upper bounds on the moments ``K(t) = log E e^(t L)`` on a grid ``t_0 = 0 < t_1 < ... = omega - 1``: K is convex and
+K(0) <= 0 (what has no mass at infinity counts at most 1), so that K(t)/t grows, and for ``t_(j-1) < t <= t_j``
 
-    K(t) / (t (1 + t)) <= K(t_j) / (t_j (1 + t_(j-1))) <= 13 s^2 rho      for t_(j-1) < t <= t_j.
+    K(t) / (t (1 + t)) <= K(t_j) / (t_j (1 + t_(j-1))) <= 13 s^2 rho,
+
+which is Definition 1 at every order below omega, with nothing said of orders beyond. Other constants would make the
+bound looser or have the proposal dropped (the bound without amplification then stands), and never make it wrong.
 
 Converted as in ``zcdp``, at orders below omega only; the better of the bounds with and without amplification counts.
 
-Cost: some eighty moments for each kind of sampled round. Known failure: the conditions need rho <= 0.1, noise above
+Cost: some eighty moments for each kind of sampled round. Known failure: what is proposed needs rho <= 0.1, noise above
 2.24 times the contribution of a record; below that it says so and answers as ``zcdp`` does. Where they hold the factor
 13 remains (the moments themselves are near s^2 rho), and omega cuts off the orders that small deltas ask for.
 """
@@ -32,8 +37,9 @@ from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.plan import Plan
 
-MOST = 0.1  # of rho and of the rate in the theorem
-LOSS = 13.0  # its constant
+MOST = 0.1  # of rho and of the rate, for anything to be proposed
+LOSS = 13.0  # times s^2 rho: the rho that is proposed
+SHARE = 4.0  # of which the omega that is proposed is log(1/s) / (4 rho)
 FIRST_T, T_RATIO = 1e-3, 1.25  # of the grid on which its conclusion is verified
 BEYOND = 1e300  # the moment where nothing is known of it
 
@@ -88,7 +94,7 @@ class TcdpAccountant(Accountant):
 
 
 def amplified(pair: DominatingPair) -> Truncated | str:
-    """The theorem's conclusion for a sampled pair, verified; or why it is not to be had."""
+    """What is proposed for a sampled pair, proved; or why it is not to be had."""
     assert pair.sampled_from is not None
     rate, base = pair.sampled_from
     if rate > MOST or base > MOST:
@@ -96,7 +102,7 @@ def amplified(pair: DominatingPair) -> Truncated | str:
     depth = -math.log(rate)
     if depth < max(3 * base * (2 + math.log2(1 / base)), 6 * base):
         return f"rho {base:.3g} of the unsampled round is too large for the rate {rate:.3g}"
-    found = Truncated(LOSS * rate * rate * base * (1 + CARE), depth / (4 * base))
+    found = Truncated(LOSS * rate * rate * base * (1 + CARE), depth / (SHARE * base))
     if not _verified(pair, found):
         return "its conclusion could not be verified for Poisson sampling"
     return found

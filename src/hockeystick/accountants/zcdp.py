@@ -1,6 +1,6 @@
 """``zcdp``: zero-concentrated differential privacy. An upper bound: one number rho a round, and rho adds up.
 
-Dwork, Rothblum 2016 (arXiv 1603.01887); Bun, Steinke 2016 (arXiv 1605.02635), Definition 1.1 and Lemma 1.7: where
+Dwork, Rothblum 2016 (arXiv 1603.01887); Bun, Steinke 2016 (arXiv 1605.02065), Definition 1.1 and Lemma 1.7: where
 ``D_alpha(P || Q) <= rho alpha`` for all alpha > 1 of every round, sums of rho do the same for all rounds together.
 Gaussian noise has ``rho = mu^2/2`` (Proposition 1.6), which is exact; losses in [-epsilon, epsilon] have ``epsilon
 tanh(epsilon/2)``, below the ``epsilon^2/2`` of Proposition 3.3, and Laplace noise ``theta - 1 + e^-theta`` (proofs in

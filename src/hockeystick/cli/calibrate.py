@@ -28,6 +28,9 @@ TARGET_FLAGS = {
     "baseline": "Success of guessing, for --success.",
 }
 
+INSTEAD = {"sample_rate": "batch_size", "batch_size": "sample_rate", "steps": "epochs", "epochs": "steps"}
+"""The flag that says in another way what a flag says: where it is given, the free one need not be."""
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -76,8 +79,11 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
 def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> Plan:
     """The plan of the command line; among flags the one that is free may be left out."""
     key = parameter.name.replace("-", "_")
-    if plan is None and key in FLAGS and flags.get(key) is None and any(flags.values()):
-        flags = {**flags, key: parameter.start}
+    said = {name for name, value in flags.items() if value is not None}
+    if plan is None and key in FLAGS and said and not said & {key, INSTEAD.get(key)}:
+        records = flags.get("dataset_size")
+        start = min(parameter.start, records) if key == "batch_size" and records is not None else parameter.start
+        flags = {**flags, key: start}
     return chosen_plan(plan, flags)
 
 

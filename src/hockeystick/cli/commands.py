@@ -11,13 +11,14 @@ import click
 from hockeystick import __version__, domains
 from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
-from hockeystick.cli.group import PROGRAM, OneLineGroup
+from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
+from hockeystick.start import PROGRAM
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -47,7 +48,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
         if not key:
             raise InvalidInputError(f"--option must be NAME=NUMBER; received {domains.shown(text)}, without a name")
         if key in found:
-            raise InvalidInputError(f"--option {key} is given twice; give it once", key)
+            raise InvalidInputError(f"--option {domains.cut(key)} is given twice; give it once", key)
         found[key] = number
     return found
 
@@ -56,7 +57,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
     command = _as_json(command)
     command = click.option(
-        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs hockeystick[proof]."
+        "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
     )(command)
     command = click.option(
         "--gap",
@@ -154,7 +155,14 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
     marked ~, may lie on either side of the truth.
     """
-    from hockeystick.report import comparison_json, delta_entry, epsilon_entry, exact, print_comparison
+    from hockeystick.report import (
+        comparison_json,
+        comparison_lines,
+        delta_entry,
+        epsilon_entry,
+        exact,
+        print_comparison,
+    )
 
     chosen = chosen_plan(plan, flags)
     if epsilon is not None and delta is not None:
@@ -171,9 +179,10 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
             say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
             entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
     if as_json:
-        _print_json(comparison_json(quantity, {given: at}, entries))
+        _print_json(comparison_json(chosen, quantity, {given: at}, entries))
     else:
-        print_comparison(f"{quantity} at {given} = {exact(at)}", entries)
+        lines = comparison_lines(chosen, {given: at}, entries)
+        print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
 
 
 @main.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,11 +12,15 @@ from typing import Any
 
 import click
 
-from hockeystick.domains import choice, one_line
+from hockeystick import start
+from hockeystick.domains import choice, cut, nearest, one_line, shown
 from hockeystick.errors import HockeystickError
+from hockeystick.start import INTERRUPTED, PROGRAM
 
-PROGRAM = "hockeystick"
-BAD_INPUT, FAILURE, INTERRUPTED = 2, 1, 130
+BAD_INPUT, FAILURE = 2, 1
+
+MESSAGE_LENGTH = 1000
+"""Longest message, in characters: more than the longest list of names; what click repeats of an argument has no end."""
 
 
 class OneLineGroup(click.Group):
@@ -33,6 +38,8 @@ class OneLineGroup(click.Group):
         name = prog_name or PROGRAM
         if not standalone_mode:
             return super().main(args, name, complete_var, standalone_mode=False, **extra)
+        start.end()
+        _replace_closed_streams()
         for stream in (sys.stdout, sys.stderr):  # names of files and sources may hold what the terminal cannot encode
             with contextlib.suppress(AttributeError, ValueError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -49,6 +56,8 @@ class OneLineGroup(click.Group):
     def _status(self, args: Sequence[str] | None, name: str, complete_var: str | None, extra: dict[str, Any]) -> int:
         try:
             status = super().main(args, name, complete_var, standalone_mode=False, **extra)
+        except click.NoSuchOption as error:
+            return _say(_no_such_option(error), BAD_INPUT)
         except click.ClickException as error:
             return _say(error.format_message(), BAD_INPUT)
         except HockeystickError as error:
@@ -67,8 +76,49 @@ class OneLineGroup(click.Group):
 
 def _say(message: str, status: int) -> int:
     with contextlib.suppress(OSError):
-        click.echo(f"error: {one_line(message)}", err=True)
+        click.echo(f"error: {cut(one_line(message), MESSAGE_LENGTH)}", err=True)
     return status
+
+
+def _no_such_option(error: click.NoSuchOption) -> str:
+    """The line that refuses an option, with the one that was meant where its name is near, else with all there are."""
+    given, context = error.option_name, error.ctx
+    if context is None:
+        return f"No such option {shown(given)}"
+    options = [item for item in context.command.get_params(context) if isinstance(item, click.Option)]
+    named = [option for item in options for option in item.opts]
+    names = sorted(option.removeprefix("--") for option in named if option.startswith("--"))
+    bare = given.lstrip("-")  # dashes would make all options alike
+    begun = [name for name in names if name.startswith(bare)] if len(bare) > 2 else []
+    close = begun[0] if begun else nearest(bare, names)
+    others = ", ".join(f"--{name}" for name in names if name != "help")
+    hint = f"it has {others or 'none'}" if close is None else f"did you mean '--{close}'?"
+    return f"No such option {shown(given)} of `{context.command_path}`; {hint}"
+
+
+class _Closed(io.TextIOBase):
+    """A standard output that was closed before the command began: an answer written there is an error, not lost."""
+
+    def write(self, text: str) -> int:
+        """Refuse.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError("standard output is closed: there is nowhere to write the answer")
+
+
+def _replace_closed_streams() -> None:
+    """Put something in place of the standard streams that the caller has closed, which Python has as None."""
+    for number in range(3):  # else the next file that is opened gets a number that belongs to a stream
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()
 
 
 def _abandon_output() -> None:

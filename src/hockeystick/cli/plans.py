@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from hockeystick.adjacency import Adjacency
+from hockeystick.domains import shown
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan, dp_sgd
 
@@ -57,7 +58,7 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
         if flags:
             names = ", ".join(_flag(key) for key in flags)
             raise InvalidInputError(
-                f"give a PLAN or the flags that stand in place of it; received {plan!r} and {names}"
+                f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
             )
         return _read(plan)
     if not flags:
@@ -86,6 +87,8 @@ def _read(plan: str) -> Plan:
     from hockeystick.planfile import MAX_BYTES, load_plan, parse_plan
 
     if plan == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InvalidInputError("no plan: standard input is closed; give a PLAN file, or flags")
         return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
     return load_plan(plan)
 

@@ -34,9 +34,12 @@ def _range(command: Command) -> Command:
     return click.option("--from", "start", type=float, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
 
 
-@click.group(cls=OneLineGroup)
-def plot() -> None:
-    """Figures of a plan, with the certified bracket; needs hockeystick[plot]."""
+@click.group(cls=OneLineGroup, invoke_without_command=True)
+@click.pass_context
+def plot(context: click.Context) -> None:
+    """Figures of a plan, with the certified bracket; needs matplotlib."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @plot.command()
@@ -104,7 +107,7 @@ def steps(
     def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
         return steps_panel(chosen, delta, **_given(points), accountants=accountants, say=say)
 
-    _draw(plan, flags, output, panel)
+    _draw(plan, flags, output, panel, lambda chosen: chosen.delta_target if delta is None else delta)
 
 
 @plot.command()
@@ -142,9 +145,15 @@ def _given(points: int | None) -> dict[str, Any]:
 
 
 def _draw(
-    plan: str | None, flags: dict[str, Any], output: str, panel: Callable[[Plan, Callable[[str], None]], Panel]
+    plan: str | None,
+    flags: dict[str, Any],
+    output: str,
+    panel: Callable[[Plan, Callable[[str], None]], Panel],
+    at_delta: Callable[[Plan], float | None] = lambda chosen: None,
 ) -> None:
+    """Draw and save a figure, then say on standard error what it assumes; ``at_delta`` is for figures at one delta."""
     from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
+    from hockeystick.report import assumption_lines, print_caveats, warning_lines
 
     checked_ending(output)
     need_matplotlib()
@@ -156,3 +165,4 @@ def _draw(
     for line in shown.lines:
         if not line.answered:
             click.echo(f"not drawn: {line.label}", err=True)
+    print_caveats([*assumption_lines(chosen), *warning_lines(chosen, at_delta(chosen))])

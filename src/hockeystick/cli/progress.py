@@ -53,7 +53,7 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
     The block gets a function that changes the text.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda text: None
         return
     spinner = _Spinner(text)

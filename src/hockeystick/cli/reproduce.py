@@ -23,7 +23,7 @@ from hockeystick.errors import InvalidInputError
     help="As published, or a few points of each.",
 )
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
-    """Published figures and tables again, with the certified bracket; needs hockeystick[plot].
+    """Published figures and tables again, with the certified bracket; needs matplotlib.
 
     NAME is one experiment, one paper or all; --list says what there is.
     """

@@ -25,7 +25,8 @@ from hockeystick.integrations.dp_events import (
 )
 from hockeystick.integrations.dp_plans import to_event
 from hockeystick.odometer import Accountant
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 
 __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
 

@@ -24,7 +24,8 @@ from hockeystick.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.plan import NO_SAMPLING, Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import NO_SAMPLING, Round
 from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -13,7 +13,8 @@ from hockeystick.adjacency import Adjacency
 from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.rounding import next_down
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
 
 

@@ -9,7 +9,8 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms import Gaussian
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import NO_SAMPLING, Round
 from hockeystick.sampling import Poisson
 
 Entry = tuple[float, float, int]
@@ -23,7 +24,7 @@ STEPS = domains.whole_numbers().of("number of steps")
 def plan_from_history(
     history: Iterable[Any], adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE, delta: float | None = None
 ) -> Plan:
-    """The plan of the steps that a training run took: Poisson-sampled Gaussian rounds.
+    """The plan of the steps that a training run took: Poisson-sampled Gaussian rounds, unsampled ones at rate 1.
 
     Args:
         history: entries (noise multiplier, sample rate, steps): a list of one's own, the ``history`` of an Opacus
@@ -47,8 +48,13 @@ def plan_from_history(
                 "noise, after which epsilon is infinite",
                 "noise_multiplier",
             )
-        rounds.append(Round(Gaussian(noise), Poisson(rate), steps))
+        rounds.append(training_round(noise, rate, steps))
     return Plan(rounds, adjacency, delta)
+
+
+def training_round(noise: float, rate: float, steps: int) -> Round:
+    """Steps of DP-SGD with one noise and one rate; at rate 1 every step sees all records, and nothing is sampled."""
+    return Round(Gaussian(noise), NO_SAMPLING if rate == 1 else Poisson(rate), steps)
 
 
 def entries(history: Iterable[Any]) -> Iterator[Entry]:

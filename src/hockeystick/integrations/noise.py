@@ -5,9 +5,8 @@ from __future__ import annotations
 from hockeystick import domains
 from hockeystick.calibration import calibrate
 from hockeystick.errors import InvalidInputError
-from hockeystick.mechanisms import Gaussian
-from hockeystick.plan import Plan, Round, target_delta
-from hockeystick.sampling import Poisson
+from hockeystick.integrations.history import RATE, training_round
+from hockeystick.plan import Plan, target_delta
 from hockeystick.targets import Epsilon
 
 
@@ -15,13 +14,13 @@ def least_noise_multiplier(
     epsilon: float, delta: float, sample_rate: float, steps: int, spent: Plan | None = None
 ) -> float:
     """The noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
-
     Args:
         epsilon: target, greater than 0.
         delta: target, in (0, 1).
         sample_rate: probability that a record enters a batch, in (0, 1].
         steps: number of steps still to run, at least 1.
-        spent: what was run before, which counts towards the target; nothing by default.
+        spent: what was run before, which counts towards the target and whose adjacency is that of the whole; nothing,
+            under ``"add-or-remove"``, by default.
 
     Returns:
         A noise multiplier at which the certified upper end of epsilon is at most the target, and within one part in
@@ -36,7 +35,7 @@ def least_noise_multiplier(
     """
     epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "target_epsilon")
     target = Epsilon(epsilon, delta=target_delta(delta))
-    sampling = Poisson(sample_rate)
+    rate = RATE.check(sample_rate, "sample_rate")
     steps = domains.whole(steps, "steps", "number of steps still to run", least=1)
     before = spent if spent is not None else Plan([])
     used = before.epsilon(delta).upper
@@ -46,5 +45,5 @@ def least_noise_multiplier(
             f"{delta:g}; received {epsilon!r}",
             "target_epsilon",
         )
-    found = calibrate(lambda noise: before + Round(Gaussian(noise), sampling, steps), "noise-multiplier", target)
+    found = calibrate(lambda noise: before + training_round(noise, rate, steps), "noise-multiplier", target)
     return found.value

@@ -5,13 +5,14 @@ Importing this module registers the accountant with Opacus, whose own engine the
     import hockeystick.integrations.opacus
     engine = opacus.PrivacyEngine(accountant="hockeystick")
 
-The numbers are for Poisson sampling and for adding or removing one record, as Opacus' own are.
+The numbers are for Poisson sampling and for adding or removing one record, as Opacus' own are, unless an engine of this
+module is told otherwise: with ``adjacency="replace-one"`` it also accounts for a loader that is not Poisson-sampled, by
+what is proven of one (``integrations/passes.py``).
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,34 +20,54 @@ from opacus import PrivacyEngine as OpacusPrivacyEngine
 from opacus.accountants import IAccountant, register_accountant
 
 from hockeystick import domains
-from hockeystick.bounds import Bound
+from hockeystick.adjacency import Adjacency
+from hockeystick.bounds import Bound, UpperBound
+from hockeystick.caveats import told
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.noise import least_noise_multiplier
+from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number
 from hockeystick.plan import Plan
+from hockeystick.rounds import NO_SAMPLING
+from hockeystick.sampling import Poisson
 
 MECHANISM = "hockeystick"
 """The name under which Opacus knows the accountant."""
 
-NOT_POISSON = (
-    "poisson_sampling=False: the batches are not Poisson samples, and the epsilon that is reported is for Poisson "
-    "sampling only; leave poisson_sampling out, or account for the shuffled loader by "
-    "hockeystick.Plan([hockeystick.Round(hockeystick.Gaussian(noise_multiplier), count=epochs)], 'replace-one')"
+NOTHING_PROVEN = (
+    "poisson_sampling=False: nothing is proven of such a loader under {0!r}, as the other records of the dataset move "
+    "to other batches when one is added or removed, and the number of steps may change; use "
+    "PrivacyEngine(adjacency='replace-one'), for an upper bound without amplification, or leave poisson_sampling out"
 )
 
 
 class HockeystickAccountant(IAccountant):
     """Opacus' accountant interface over certified bounds.
 
+    Args:
+        adjacency: neighbouring relation of all answers; the history is the same for each.
+
     Attributes:
         history: list of (noise multiplier, sample rate, steps), as all accountants of Opacus keep it; equal steps in a
-            row are one entry.
+            row are one entry. A pass over a loader that is not Poisson-sampled is one step at rate 1.
+        unsampled: whether there were such passes; answers are then upper bounds, and nothing is known from below.
+
+    Raises:
+        InvalidInputError: an unknown adjacency.
     """
 
     history: list[Entry]
+    unsampled: bool
 
-    def __init__(self) -> None:
+    def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self.history = []
+        self.unsampled = False
+        self._adjacency = Adjacency.parse(adjacency)
+
+    @property
+    def adjacency(self) -> Adjacency:
+        """The neighbouring relation of all answers."""
+        return self._adjacency
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Record one step of the optimiser.
@@ -54,19 +75,42 @@ class HockeystickAccountant(IAccountant):
         Raises:
             InvalidInputError: a noise multiplier below 0, or a sample rate outside (0, 1].
         """
-        noise = NOISE.check(_number(noise_multiplier), "noise_multiplier")
-        rate = RATE.check(_number(sample_rate), "sample_rate")
+        noise = NOISE.check(number(noise_multiplier), "noise_multiplier")
+        self._append(noise, RATE.check(number(sample_rate), "sample_rate"), 1)
+
+    def step_of_pass(self, noise: float, begun: int) -> None:
+        """The first step of passes over a loader that is not Poisson-sampled: each is a step at rate 1.
+
+        Raises:
+            UnsupportedError: an adjacency under which nothing is proven of them.
+        """
+        if self.adjacency is not Adjacency.REPLACE_ONE:
+            raise UnsupportedError(NOTHING_PROVEN.format(self.adjacency.value))
+        self.unsampled = True
+        self._append(noise, 1.0, begun)
+
+    def lower(self, noise: float, lower: float, begun: int) -> None:
+        """A later step of the same passes has less noise: that is what they cost from then on."""
+        for index in reversed(range(len(self.history))):
+            known, rate, steps = self.history[index]
+            if (known, rate) == (noise, 1.0) and steps >= begun:
+                self.history[index : index + 1] = [(noise, 1.0, steps - begun)] * (steps > begun)
+                break
+        # Where a state was loaded in between there is nothing to take back; the passes then count twice, never less.
+        self._append(lower, 1.0, begun)
+
+    def _append(self, noise: float, rate: float, steps: int) -> None:
         if self.history and tuple(self.history[-1][:2]) == (noise, rate):
-            self.history[-1] = (noise, rate, self.history[-1][2] + 1)
-        else:
-            self.history.append((noise, rate, 1))
+            steps += self.history.pop()[2]
+        self.history.append((noise, rate, steps))
 
     def get_epsilon(self, delta: float, *, poisson: bool = True, **kwargs: Any) -> float:
         """What was spent so far: the certified upper end of epsilon; infinite after a step without noise.
 
         Args:
             delta: target, in [0, 1).
-            poisson: must be true: the number is for Poisson sampling only.
+            poisson: must be true: how batches were made is for the engine to say, and no other number for the same
+                steps is known here.
             kwargs: what other accountants of Opacus take (``alphas``, ``eps_error``, ...); there is nothing to choose
                 here, and they are not used.
 
@@ -76,33 +120,45 @@ class HockeystickAccountant(IAccountant):
         """
         if not poisson:
             raise UnsupportedError(
-                "poisson must be True: no bound is proven for the same steps on batches of another kind; "
-                "docs/loader.md has one for shuffled batches"
+                "poisson must be True: no bound is proven for the same steps on batches of another kind; for a "
+                "shuffled loader use hockeystick.integrations.opacus.PrivacyEngine(adjacency='replace-one') with "
+                "make_private(poisson_sampling=False), which counts its passes"
             )
         return self.bound(delta).upper
 
-    def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
+    def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound | UpperBound:
         """The certified interval that holds epsilon: see :meth:`hockeystick.Plan.epsilon`.
+
+        Returns:
+            An interval; after passes over a loader that is not Poisson-sampled an :class:`UpperBound`, as nothing is
+            known of them from below. Both say what they assume.
 
         Raises:
             InvalidInputError: delta outside its domain, or a history that is none.
         """
         if any(noise == 0 and steps for noise, _, steps in entries(self.history)):
-            domains.open_probability(delta, "delta", "the target delta")
-            return Bound(0.0, math.inf, math.inf, reason="a step without noise: noise_multiplier 0")
-        return self.plan.epsilon(delta, gap=gap, proof=proof)
+            delta = domains.open_probability(delta, "delta", "the target delta")
+            samplings = [NO_SAMPLING if rate == 1 else Poisson(rate) for _, rate, _ in entries(self.history)]
+            nothing = Bound(0.0, math.inf, math.inf, reason="a step without noise: noise_multiplier 0")
+            return told(nothing, samplings, delta)
+        found = self.plan.epsilon(delta, gap=gap, proof=proof)
+        if not self.unsampled:
+            return found
+        reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
+        above = UpperBound(found.upper, found.accountant, found.direction, reason=reason)
+        return told(above, self.plan.samplings, delta)
 
     @property
     def plan(self) -> Plan:
-        """The plan that the history adds up to.
+        """The plan that the history adds up to; with a round for each pass over a loader that is not Poisson-sampled.
 
         Raises:
             InvalidInputError: a step without noise.
         """
-        return plan_from_history(self.history)
+        return plan_from_history(self.history, self.adjacency)
 
     def __len__(self) -> int:
-        """The number of steps of the optimiser."""
+        """The number of steps of the optimiser, a pass over a loader that is not Poisson-sampled being one."""
         return sum(steps for _, _, steps in self.history)
 
     @classmethod
@@ -110,11 +166,20 @@ class HockeystickAccountant(IAccountant):
         """The name under which Opacus knows the accountant."""
         return MECHANISM
 
+    def state_dict(self, destination: Any = None) -> Any:
+        """As for all accountants of Opacus, with the adjacency and whether there were passes that are not sampled."""
+        destination = super().state_dict(destination)
+        destination["adjacency"], destination["unsampled"] = self.adjacency.value, self.unsampled
+        return destination
+
     def load_state_dict(self, state_dict: Any) -> None:
         """Replace the history by a saved one, whole or not at all.
 
+        A state without an adjacency is one of add-or-remove, and of Poisson-sampled steps alone.
+
         Raises:
-            InvalidInputError: (a ``ValueError``) it is not what ``state_dict`` gives, or that of another accountant.
+            InvalidInputError: (a ``ValueError``) it is not what ``state_dict`` gives, that of another accountant, or of
+                another adjacency.
         """
         for key in ("history", "mechanism"):
             if not isinstance(state_dict, Mapping) or key not in state_dict:
@@ -129,7 +194,19 @@ class HockeystickAccountant(IAccountant):
                 "the steps of another accountant, assign state['history'] to accountant.history",
                 "mechanism",
             )
-        self.history = list(entries(state_dict["history"]))
+        adjacency = Adjacency.parse(state_dict.get("adjacency", Adjacency.ADD_OR_REMOVE))
+        if adjacency is not self.adjacency:
+            raise InvalidInputError(
+                f"adjacency must be {self.adjacency.value!r}, the accountant's own; received a state of "
+                f"{adjacency.value!r}: make the engine with adjacency={adjacency.value!r}",
+                "adjacency",
+            )
+        unsampled = state_dict.get("unsampled", False)
+        if not isinstance(unsampled, bool):
+            raise InvalidInputError(
+                f"unsampled must be true or false; received {domains.shown(unsampled)}", "unsampled"
+            )
+        self.history, self.unsampled = list(entries(state_dict["history"])), unsampled
 
 
 class PrivacyEngine(OpacusPrivacyEngine):
@@ -138,19 +215,27 @@ class PrivacyEngine(OpacusPrivacyEngine):
     It differs from Opacus' own in three places: ``make_private_with_epsilon`` finds the least noise for which the
     certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps (Opacus counts
     ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target); steps recorded before
-    count towards the target; and ``poisson_sampling=False`` warns.
+    count towards the target; and with ``poisson_sampling=False`` it accounts for the loader that there is, or refuses.
 
     Args:
         accountant: ``"hockeystick"``.
         secure_mode: as for Opacus.
+        adjacency: neighbouring relation of all answers: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or
+            ``"replace-one"``, the one under which something is proven of loaders that are not Poisson-sampled.
 
     Raises:
-        InvalidInputError: any other accountant.
+        InvalidInputError: any other accountant, or an unknown adjacency.
     """
 
     accountant: HockeystickAccountant
 
-    def __init__(self, *, accountant: str = MECHANISM, secure_mode: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        accountant: str = MECHANISM,
+        secure_mode: bool = False,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> None:
         if accountant != MECHANISM:
             raise InvalidInputError(
                 f"accountant must be {MECHANISM!r}; received {domains.shown(accountant)}; for that one use "
@@ -158,16 +243,27 @@ class PrivacyEngine(OpacusPrivacyEngine):
                 "accountant",
             )
         super().__init__(accountant=accountant, secure_mode=secure_mode)
+        self.accountant = HockeystickAccountant(adjacency)
 
-    def make_private(self, *, poisson_sampling: bool = True, **kwargs: Any) -> Any:
+    def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
         """As Opacus' own, with the same arguments.
 
-        Warns:
-            UserWarning: ``poisson_sampling`` is false: the epsilon reported is not for such batches.
+        With ``poisson_sampling=False`` each pass over the loader that is returned counts as one unsampled round,
+        training or not: what is evaluated on the same records takes a loader of its own.
+
+        Raises:
+            UnsupportedError: ``poisson_sampling`` is false, and the adjacency is not ``"replace-one"`` or it is not
+                known that the loader has each record in at most one batch of a pass.
         """
-        if not poisson_sampling:
-            warnings.warn(NOT_POISSON, stacklevel=2)
-        return super().make_private(poisson_sampling=poisson_sampling, **kwargs)
+        if poisson_sampling:
+            return super().make_private(data_loader=data_loader, poisson_sampling=True, **kwargs)
+        self._check_passes(data_loader)
+        module, optimizer, *criterion, loader = super().make_private(
+            data_loader=data_loader, poisson_sampling=False, **kwargs
+        )
+        passes = Passes(loader.batch_sampler, self.accountant)
+        optimizer.attach_step_hook(passes.step)
+        return (module, optimizer, *criterion, counted(loader, passes))
 
     def make_private_with_epsilon(
         self, *, data_loader: Any, target_epsilon: float, target_delta: float, epochs: float, **kwargs: Any
@@ -183,19 +279,22 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
         Raises:
             InvalidInputError: a value outside its domain, or a target that cannot be met.
+            UnsupportedError: a loader that :meth:`make_private` refuses.
         """
         kwargs.pop("epsilon_tolerance", None)
         batches = len(data_loader)
         epochs = domains.POSITIVE.of("passes over the loader").check(epochs, "epochs")
-        noise = least_noise_multiplier(
-            target_epsilon, target_delta, 1 / batches, math.ceil(epochs * batches), spent=self.accountant.plan
-        )
+        rate, steps = 1 / batches, math.ceil(epochs * batches)
+        if not kwargs.get("poisson_sampling", True):
+            self._check_passes(data_loader)
+            rate, steps = 1.0, math.ceil(epochs)
+        noise = least_noise_multiplier(target_epsilon, target_delta, rate, steps, spent=self.accountant.plan)
         return self.make_private(data_loader=data_loader, noise_multiplier=noise, **kwargs)
 
-
-def _number(value: Any) -> Any:
-    """What a schedule computed, without its tensor."""
-    return value.item() if hasattr(value, "item") else value
+    def _check_passes(self, data_loader: Any) -> None:
+        if self.accountant.adjacency is not Adjacency.REPLACE_ONE:
+            raise UnsupportedError(NOTHING_PROVEN.format(self.accountant.adjacency.value))
+        check_loader(data_loader)
 
 
 register_accountant(MECHANISM, HockeystickAccountant, force=True)

@@ -14,12 +14,17 @@ from enum import StrEnum
 from typing import ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.pairs import DominatingPair
+from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.poisson import BasePair
 
 
 class Status(StrEnum):
-    """How good a dominating pair is, or what there is in place of one."""
+    """How good a dominating pair is, or what there is in place of one.
+
+    ``tight``: no smaller pair dominates, so that bounds from below hold too. ``upper``: the pair dominates, and may be
+    larger than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: the accountant
+    ``rdp`` alone answers. ``refused``: nothing is proven.
+    """
 
     TIGHT = "tight"
     UPPER = "upper"
@@ -54,11 +59,15 @@ class Mechanism(ABC):
 
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
-        """The dominating pair of one unsampled round."""
+        """The dominating pair of one unsampled round; never asked where the claim is ``renyi`` or ``refused``."""
 
     @abstractmethod
     def with_against_without(self) -> BasePair:
         """The pair (law with the record, law without it), from which sampling builds its own."""
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one unsampled round: that of its pair; another where the claim is ``renyi``."""
+        return self.pair(direction)
 
     def sampled_replacement_pair(self, rate: float) -> DominatingPair:
         """The pair under Poisson sampling when one record is replaced; only where ``sampled_replacement`` says so."""

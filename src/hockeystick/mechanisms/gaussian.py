@@ -62,7 +62,7 @@ class Gaussian(Mechanism):
     @property
     def unsampled_only(self) -> str | None:
         """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance)
+        return sampling_reason(self.replace_one_distance, "noise_multiplier")
 
     @property
     def replacement_only(self) -> str | None:

@@ -53,7 +53,7 @@ class Laplace(Mechanism):
     @property
     def unsampled_only(self) -> str | None:
         """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance)
+        return sampling_reason(self.replace_one_distance, "scale")
 
     @property
     def replacement_only(self) -> str | None:

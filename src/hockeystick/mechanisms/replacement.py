@@ -17,14 +17,14 @@ DISTANCE = Domain(
 )
 
 
-def sampling_reason(distance: float) -> str | None:
-    """Why a round with this distance may not be sampled."""
+def sampling_reason(distance: float, noise: str) -> str | None:
+    """Why a round with this distance may not be sampled; ``noise`` is the key of the mechanism's noise."""
     if distance == FULL_DISTANCE:
         return None
     return (
         "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
         "give the mixture pair; "
-        "leave the key out and give noise_multiplier relative to the norm bound of one record"
+        f"leave the key out and give {noise} relative to the norm bound of one record"
     )
 
 

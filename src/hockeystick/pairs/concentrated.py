@@ -1,6 +1,6 @@
 """Zero-concentrated differential privacy: a rho with ``K(t) <= t (1 + t) rho`` for all t > 0, K as in ``moment.py``.
 
-In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016, arXiv 1605.02635, Definition
+In Renyi's terms ``D_alpha(P || Q) <= alpha rho`` for all alpha > 1 (Bun, Steinke 2016, arXiv 1605.02065, Definition
 1.1). None is below the Kullback-Leibler divergence K'(0); the first two below attain it.
 
 **Losses in [-epsilon, epsilon].** Proposition 3.3 there has ``epsilon^2/2``; ``rho = epsilon tanh(epsilon/2)`` is the

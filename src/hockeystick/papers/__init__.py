@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hockeystick.domains import choice, one_line
+from hockeystick.domains import choice, place
 from hockeystick.errors import InvalidInputError
+from hockeystick.files import cause, write_text
 from hockeystick.papers import dots, gopi, koskela, saddle
 from hockeystick.papers.experiment import Experiment
 from hockeystick.papers.table import Table
-from hockeystick.planfile import write_text
 from hockeystick.plot import drawn, need_matplotlib, save
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -66,12 +66,12 @@ def reproduce(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInputError(f"{one_line(str(output))}: cannot be made: {error.strerror}") from None
+        raise InvalidInputError(f"{place(output)}: cannot be made: {cause(error)}") from None
     written: list[Path] = []
     for number, item in enumerate(experiments, start=1):
-        place = f"{item.name} ({number} of {len(experiments)})"
-        say(place)
-        table = item.compute(full, lambda text, place=place: say(f"{place}: {text}"))  # type: ignore[misc]
+        where = f"{item.name} ({number} of {len(experiments)})"
+        say(where)
+        table = item.compute(full, lambda text, where=where: say(f"{where}: {text}"))  # type: ignore[misc]
         written.append(folder / f"{item.name}.csv")
         write_text(written[-1], table.csv())
         written += draw(item, table, folder)

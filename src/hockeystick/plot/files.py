@@ -7,15 +7,18 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hockeystick.domains import one_line
+from hockeystick.domains import place, shown
 from hockeystick.errors import HockeystickError, InvalidInputError
-from hockeystick.planfile import write_bytes
+from hockeystick.files import write_bytes
 from hockeystick.plot.style import SETTINGS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISSING = "a figure needs matplotlib; install it with: pip install 'hockeystick[plot]'"
+MISSING = (
+    "a figure needs matplotlib, which is missing: install it with `pip install matplotlib`, or in a clone with "
+    "`pip install '.[plot]'`"
+)
 ENDINGS = (".svg", ".png", ".pdf")
 
 NO_DATES: dict[str, dict[str, Any]] = {
@@ -43,10 +46,13 @@ def checked_ending(path: str | Path) -> str:
     Raises:
         InvalidInputError: another ending.
     """
-    ending = Path(path).suffix.lower()
+    try:
+        ending = Path(path).suffix.lower()
+    except TypeError:
+        raise InvalidInputError(f"a figure's file is named by a path; received {shown(path)}") from None
     if ending not in ENDINGS:
         raise InvalidInputError(
-            f"{one_line(str(path))}: a figure's file ends in {', '.join(ENDINGS)}; received {ending or 'no ending'!r}"
+            f"{place(path)}: a figure's file ends in {', '.join(ENDINGS)}; received {shown(ending or 'no ending')}"
         )
     return ending
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from hockeystick.bounds import Answer as Said
 from hockeystick.bounds import DeltaAnswer
+from hockeystick.caveats import assumptions_of, warnings_of
 from hockeystick.domains import one_line
 from hockeystick.plan import Plan
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
@@ -63,7 +64,7 @@ def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
 
 def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
     """The object that ``hockeystick epsilon --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
-    return {"epsilon": finite_ends(bound), "delta": delta, **_common(plan, bound)}
+    return {"epsilon": finite_ends(bound), "delta": delta, **_common(plan, bound), **caveats_json(plan, delta)}
 
 
 def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]
         "log_delta": finite_ends(bound.log_delta),
         "epsilon": epsilon,
         **_common(plan, bound),
+        **caveats_json(plan, bound.quoted),
     }
 
 
@@ -96,16 +98,45 @@ def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[t
     lines.append(("adjacency", plan.adjacency.value))
     if bound.direction is not None and bound.direction != plan.adjacency:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
-    lines += [("rounds", str(plan.steps)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
-    for sampling in dict.fromkeys(type(item.sampling) for item in plan.rounds):
-        lines.append((f"sampling {sampling.name}", sampling.assumption))
-    if plan.published and plan.published.get("epsilon") is not None:
-        lines.append(("published", _published(plan.published)))
-    records = plan.dataset_size
-    if records is not None and delta * records >= 1:
-        text = f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole"
-        lines.append(("warning", text))
+    lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
+    return [*lines, *assumption_lines(plan), *_published_lines(plan.published or {}), *warning_lines(plan, delta)]
+
+
+def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
+    """A line for each sampling scheme: what the program must do for a number to be about it."""
+    return [(f"sampling {name}", text) for name, text in assumptions_of(plan.samplings).items()]
+
+
+def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
+    """A line for whatever is unsafe about a delta; none where there is no delta."""
+    return [("warning", text) for text in warnings_of(plan.samplings, delta)]
+
+
+def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
+    """The keys that every answer in JSON has: what it assumes, and what to mind."""
+    return {
+        "assumptions": [f"{label}: {text}" for label, text in assumption_lines(plan)],
+        "warnings": [text for _, text in warning_lines(plan, delta)],
+    }
+
+
+def _published_lines(published: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What a source claims, and the note that the plan has on it: often that its loader samples otherwise."""
+    lines = [] if published.get("epsilon") is None else [("published", _published(published))]
+    if published.get("note"):
+        lines.append(("note", one_line(str(published["note"]))))
     return lines
+
+
+def rounds_said(plan: Plan) -> str:
+    """The number of rounds, with the epochs that make them where these are said.
+
+    >>> from hockeystick import dp_sgd
+    >>> rounds_said(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60))
+    '14100 (60 epochs of 235)'
+    """
+    epochs = [f"{item.epochs} epochs of {item.sampling.steps_per_epoch}" for item in plan.rounds if item.epochs]
+    return f"{plan.steps} ({', '.join(epochs)})" if epochs else str(plan.steps)
 
 
 def _published(published: Mapping[str, Any]) -> str:

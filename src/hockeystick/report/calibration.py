@@ -7,8 +7,8 @@ from typing import Any
 
 from hockeystick.bounds import Bound
 from hockeystick.calibration import Calibration
-from hockeystick.parameters import named
-from hockeystick.report.answer import Answer
+from hockeystick.parameters import named, of_plan
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 
 QUOTED = 7
@@ -21,6 +21,11 @@ def calibration_answer(found: Calibration) -> Answer:
         value = str(int(found.value))
     else:
         value = (round_down if parameter.costs else round_up)(found.value, QUOTED)
+        if (
+            parameter.name == "sample-rate"
+            and of_plan(found.plan, "sample-rate")[1](float(value)).steps != found.plan.steps
+        ):
+            value = exact(found.value)  # rounded, an epoch would take one step more
     target = found.target
     others = ", ".join(f"{key} = {exact(number)}" for key, number in target.described().items() if key != target.name)
     headline = f"{found.parameter} = {value} meets {target.name} {exact(target.limit)}"
@@ -31,7 +36,8 @@ def calibration_answer(found: Calibration) -> Answer:
         lines.append(("just beside", f"{found.parameter} = {found.beside[0]:.8g} does not meet it"))
     else:
         lines.append(("note", "the target is met at the end of the parameter's range"))
-    lines += [("adjacency", found.plan.adjacency.value), ("rounds", str(found.plan.steps))]
+    lines += [("adjacency", found.plan.adjacency.value), ("rounds", rounds_said(found.plan))]
+    lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
     return Answer(headline, tuple(lines))
 
 
@@ -47,6 +53,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
         "adjacency": found.plan.adjacency.value,
         "guarantee": found.achieved.guarantee,
+        **caveats_json(found.plan, found.target.at_delta),
     }
 
 

@@ -13,7 +13,7 @@ from hockeystick.accountants import Accountant
 from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.errors import UnsupportedError
 from hockeystick.plan import Plan
-from hockeystick.report.answer import SMALLEST_NORMAL, finite_ends
+from hockeystick.report.answer import SMALLEST_NORMAL, assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
 
 ESTIMATED = "~"
@@ -82,7 +82,18 @@ def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=key)
 
 
-def comparison_json(quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
+def compared_delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
+    """The delta that a comparison is about: the one that is asked at, else the first answer, a certified one if any."""
+    answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
+    return at.get("delta", answers[0] if answers else None)
+
+
+def comparison_lines(plan: Plan, at: Mapping[str, float], entries: Sequence[Entry]) -> list[tuple[str, str]]:
+    """What stands under the table: what all the numbers assume, and what to mind."""
+    return [*assumption_lines(plan), *warning_lines(plan, compared_delta(at, entries))]
+
+
+def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
     """The object that ``hockeystick compare --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
     rows = [
         {
@@ -95,7 +106,8 @@ def comparison_json(quantity: str, at: Mapping[str, float], entries: Sequence[En
         }
         for entry in sorted_entries(entries)
     ]
-    return {"quantity": quantity, **at, "accountants": rows}
+    caveats = caveats_json(plan, compared_delta(at, entries))
+    return {"quantity": quantity, **at, "accountants": rows, **caveats}
 
 
 def _cells(

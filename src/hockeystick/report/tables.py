@@ -33,8 +33,8 @@ def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
     _print_pairs(_console(), summaries)
 
 
-def print_comparison(headline: str, entries: Sequence[Entry]) -> None:
-    """The numbers of all accountants in one table, and the reasons of those that have none under it."""
+def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
+    """The numbers of all accountants in one table, under it the reasons of those that have none, and what to mind."""
     from rich.table import Table
     from rich.text import Text
 
@@ -60,6 +60,14 @@ def print_comparison(headline: str, entries: Sequence[Entry]) -> None:
         if reasons:
             console.print(Text(f"\n{title}", style="bold"))
             _print_pairs(console, reasons)
+    if caveats:
+        console.print()
+        _print_pairs(console, caveats)
+
+
+def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
+    """What a figure is about, and what to mind with it, on standard error: a figure has no lines of text."""
+    _print_pairs(_console(error=True), lines)
 
 
 def print_supported() -> None:
@@ -90,10 +98,11 @@ def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
     console.print(table)
 
 
-def _console() -> Console:
+def _console(error: bool = False) -> Console:
     from rich.console import Console
 
-    console = Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
+    file = None if error else sys.stdout
+    console = Console(file=file, stderr=error, highlight=False, emoji=False, markup=False)
     if console.width < LEAST_WIDTH:
         console.width = LEAST_WIDTH
     return console

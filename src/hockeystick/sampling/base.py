@@ -8,8 +8,22 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 from hockeystick.adjacency import Direction
-from hockeystick.mechanisms.base import Claim, Mechanism
+from hockeystick.errors import UnsupportedError
+from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve
+
+
+def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
+    """The dominating pair of a mechanism that sees every record.
+
+    Raises:
+        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+    """
+    claim = mechanism.claims[direction]
+    if claim.status in (Status.REFUSED, Status.RENYI):
+        only = '; only its Renyi divergence is bounded: use accountant="rdp"' if claim.status is Status.RENYI else ""
+        raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
+    return mechanism.pair(direction)
 
 
 class Sampling(ABC):
@@ -33,6 +47,10 @@ class Sampling(ABC):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Whether the combination is supported, and why."""
 
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """What is claimed with this scheme's own parameters: at rate 1 it samples nothing, and the base claim holds."""
+        return self.claim(type(mechanism), direction)
+
     @abstractmethod
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The dominating pair of one round; only where :meth:`claim` does not refuse.
@@ -52,4 +70,9 @@ class Sampling(ABC):
     @property
     def dataset_records(self) -> int | None:
         """Number of records of the dataset, where the scheme knows it."""
+        return None
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """Steps that one pass over the data takes, where the scheme says how many."""
         return None

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from hockeystick.adjacency import Direction
 from hockeystick.mechanisms.base import Claim, Mechanism
-from hockeystick.pairs import DominatingPair
-from hockeystick.sampling.base import Sampling
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.sampling.base import Sampling, own_pair
 
 
 @dataclass(frozen=True)
@@ -26,4 +26,8 @@ class NoSampling(Sampling):
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mechanism's own pair."""
-        return mechanism.pair(direction)
+        return own_pair(mechanism, direction)
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The mechanism's own Renyi curve."""
+        return mechanism.curve(direction)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from hockeystick import domains
@@ -12,7 +13,12 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
-from hockeystick.sampling.base import Sampling
+from hockeystick.sampling.base import Sampling, own_pair
+
+_NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
+
+ROUNDED = Fraction(1, 2**52)
+"""Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11")
 
@@ -23,8 +29,8 @@ class Poisson(Sampling):
 
     Args:
         sample_rate: inclusion probability, in (0, 1]; or give both of the following.
-        batch_size: expected number of records in a round.
-        dataset_size: number of records; ``sample_rate = batch_size / dataset_size``.
+        batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
+        dataset_size: number of records; beside a sample rate it needs no batch size.
 
     Raises:
         InvalidInputError: a value outside its domain, or both ways of giving the rate at odds.
@@ -45,19 +51,18 @@ class Poisson(Sampling):
 
     key_rules: ClassVar[Mapping[str, Any]] = {
         "anyOf": [{"required": ["sample_rate"]}, {"required": ["batch_size", "dataset_size"]}],
-        "dependentRequired": {"batch_size": ["dataset_size"], "dataset_size": ["batch_size"]},
+        "dependentRequired": {"batch_size": ["dataset_size"]},
     }
 
     def __post_init__(self) -> None:
         domains.check_fields(self)
-        if self.batch_size is None and self.dataset_size is None:
-            if self.sample_rate is None:
-                raise InvalidInputError(
-                    "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
-                    "sample_rate",
-                )
-        else:
+        if self.batch_size is not None or (self.sample_rate is None and self.dataset_size is not None):
             self._check_sizes()
+        elif self.sample_rate is None:
+            raise InvalidInputError(
+                "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
+                "sample_rate",
+            )
 
     def _check_sizes(self) -> None:
         for key in ("batch_size", "dataset_size"):
@@ -78,31 +83,51 @@ class Poisson(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Adding and removing: for every mechanism. Replacing: where the mechanism has a theorem of its own."""
+        """Adding and removing: as good as the mechanism's own pair. Replacing: where it has a theorem of its own."""
         if direction is Direction.REPLACE_ONE:
             return mechanism.sampled_replacement
         base = mechanism.claims[direction]
-        return base if base.status is Status.REFUSED else _THEOREM
+        if base.status is Status.TIGHT:
+            return _THEOREM
+        if base.status is Status.UPPER:  # what dominates the mechanism dominates it sampled, and is no tighter for it
+            return Claim(Status.UPPER, f"{_THEOREM.source}; of the pair of {base.source}")
+        return base if base.status is Status.REFUSED else _NO_PAIR
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.sample_rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mixture pair; at rate 1 the mechanism's own."""
         rate = _given(self.sample_rate)
         if rate == 1:
-            return mechanism.pair(direction)
+            return own_pair(mechanism, direction)
         if direction is Direction.REPLACE_ONE:
             return mechanism.sampled_replacement_pair(rate)
         base = mechanism.with_against_without()
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
 
     def keys(self) -> dict[str, Any]:
-        """Both sizes, which imply the rate, or the rate alone."""
+        """Both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
         keys = super().keys()
-        return keys if self.dataset_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+        return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     @property
     def dataset_records(self) -> int | None:
         """``dataset_size``."""
         return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``, or ``ceil(1 / sample_rate)`` without a batch size.
+
+        A rate that is 1/k rounded to a double takes k steps, and not k + 1.
+        """
+        if self.batch_size is not None:
+            return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
+        steps = 1 / Fraction(_given(self.sample_rate))
+        return round(steps) if abs(steps - round(steps)) <= ROUNDED * steps else math.ceil(steps)
 
 
 def _given(value: Any) -> Any:

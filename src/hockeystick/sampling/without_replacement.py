@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick import domains
@@ -10,7 +12,7 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
-from hockeystick.sampling.base import Sampling
+from hockeystick.sampling.base import Sampling, own_pair
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
 _NO_PAIR = (
@@ -62,23 +64,36 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """The mechanism's own; nothing but ``replace-one``."""
-        return mechanism.sampled_without_replacement if direction is Direction.REPLACE_ONE else _ONE_SIZE
+        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        if direction is not Direction.REPLACE_ONE:
+            return _ONE_SIZE
+        base = mechanism.claims[direction]
+        return base if base.status is Status.REFUSED else mechanism.sampled_without_replacement
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """None, unless every batch is the whole dataset."""
         if self.rate == 1:
-            return mechanism.pair(direction)
+            return own_pair(mechanism, direction)
         raise UnsupportedError(
             f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {_NO_PAIR}"
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """From the mechanism's own pair under replacement."""
-        base = mechanism.pair(direction)
+        base = own_pair(mechanism, direction)
         return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
 
     @property
     def dataset_records(self) -> int:
         """``dataset_size``."""
         return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``."""
+        return math.ceil(Fraction(self.dataset_size, self.batch_size))

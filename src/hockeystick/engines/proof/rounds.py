@@ -17,7 +17,8 @@ from hockeystick.adjacency import Direction
 from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, written
-from hockeystick.plan import Plan, Round
+from hockeystick.plan import Plan
+from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
 
 ONE = Fraction(1)
@@ -135,8 +136,9 @@ class ExactRounds:
             UnsupportedError: a round that has no dominating pair, or whose pair is not written down here.
         """
         out = cls()
-        for item in plan.rounds:
-            if item.count:
+        for kind, count in plan.kinds.items():
+            if count:
+                item = Round(*kind, count)
                 item.pair(direction)  # refuses what has no dominating pair
                 out._take(item, direction)
         return out

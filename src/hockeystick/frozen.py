@@ -1,0 +1,26 @@
+"""A dictionary that stays as it was made, for what hangs on an immutable object."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+class FrozenDict(dict[str, Any]):
+    """A dictionary without the methods that change one. It is equal to a plain one, and pickled and copied like one.
+
+    >>> frozen = FrozenDict({"source": "a page"})
+    >>> frozen == {"source": "a page"}
+    True
+    >>> frozen["source"] = "another"
+    Traceback (most recent call last):
+        ...
+    TypeError: this dictionary is part of an immutable object: make a new one, dict(this), and change that
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this dictionary is part of an immutable object: make a new one, dict(this), and change that")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
+        return FrozenDict, (dict(self),)

@@ -1,0 +1,130 @@
+"""What a mechanism claims of its pair decides what may be said of a plan: numbers, upper bounds, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.mechanisms.base import Status
+from hockeystick.sampling import Sampling
+from toys import Concentrated, Counting, Dominated
+
+FIXED = hs.WithoutReplacement(10, 1000)
+
+
+@pytest.mark.parametrize("sampling", [hs.NoSampling(), hs.WithoutReplacement(10, 1000), hs.WithoutReplacement(10, 10)])
+@pytest.mark.parametrize("accountant", ["auto", "rdp", "prv"])
+def test_a_refusal_is_inherited_by_every_sampling_scheme(sampling: Sampling, accountant: str) -> None:
+    """Batches of fixed size are made of the pair under replacement, which the toy does not have."""
+    plan = hs.Plan([hs.Round(Counting(0.5), sampling)], "replace-one")
+    with pytest.raises(hs.UnsupportedError, match="replacing a record moves the toy's count by 2"):
+        plan.epsilon(1e-6, accountant=accountant)
+    with pytest.raises(hs.UnsupportedError, match="replacing a record moves the toy's count by 2"):
+        plan.delta(0.1, accountant=accountant)
+
+
+def test_a_rate_of_one_is_no_way_round_a_refusal() -> None:
+    """At rate 1 the pair is the mechanism's own, which a theorem on sampling says nothing of."""
+    with pytest.raises(hs.UnsupportedError, match="moves the toy's count by 2"):
+        hs.Poisson(1.0).pair(Counting(0.5), hs.Direction.REPLACE_ONE)
+
+
+def test_what_is_refused_in_one_direction_is_answered_in_the_others() -> None:
+    toy, known = (hs.Plan([hs.Round(kind(0.5), count=3)]) for kind in (Counting, hs.RandomizedResponse))
+    assert toy.epsilon(1e-6) == known.epsilon(1e-6)
+
+
+@pytest.mark.parametrize("accountant", [name for name in hs.ACCOUNTANTS if name != "rdp"])
+def test_a_renyi_curve_alone_is_answered_by_rdp_alone(accountant: str) -> None:
+    """The others refuse in one line that says so."""
+    plan = hs.Plan([hs.Round(Concentrated(0.01), count=10), hs.Round(hs.Gaussian(10.0))])
+    with pytest.raises(hs.UnsupportedError, match='only its Renyi divergence is bounded: use accountant="rdp"'):
+        plan.epsilon(1e-6, accountant=accountant)
+
+
+def test_a_renyi_curve_is_answered_by_rdp() -> None:
+    """rho of the toy is that of Gaussian noise of mu = sqrt(2 rho), whose Renyi bound is its curve."""
+    plan = hs.Plan([hs.Round(Concentrated(0.005), count=10), hs.Round(hs.Gaussian(10.0))])
+    same = hs.Plan([hs.Round(hs.Gaussian(10.0), count=11)])
+    answer = plan.epsilon(1e-6, accountant="rdp")
+    assert answer.quoted == pytest.approx(same.epsilon(1e-6, accountant="rdp").quoted, rel=1e-9)
+    with pytest.raises(hs.UnsupportedError, match="nothing but a Renyi curve is known"):
+        hs.Plan([hs.Round(Concentrated(0.005), hs.Poisson(0.1))]).epsilon(1e-6, accountant="rdp")
+
+
+def test_sampling_does_not_make_a_claim_stronger() -> None:
+    for direction in (hs.Direction.ADD, hs.Direction.REMOVE):
+        assert hs.Poisson.claim(Dominated, direction).status is Status.UPPER
+        assert hs.Poisson.claim(hs.Gaussian, direction).status is Status.TIGHT
+        assert hs.Poisson.claim(Concentrated, direction).status is Status.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "key"), [(hs.Gaussian(1.0, 1.0), "noise_multiplier"), (hs.Laplace(1.0, 1.0), "scale")]
+)
+def test_a_refusal_names_the_key_of_the_mechanism(mechanism: hs.Gaussian | hs.Laplace, key: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match=f"give {key} relative to the norm bound"):
+        hs.Round(mechanism, hs.Poisson(0.1))
+
+
+def test_a_plan_is_replaced_field_by_field() -> None:
+    """``dataclasses.replace`` gives the fields back by their names, the target delta among them."""
+    plan = hs.dp_sgd(1.0, 0.01, 100, delta=1e-6)
+    changed = replace(plan, adjacency=hs.Adjacency.ADD)
+    assert (changed.adjacency, changed.delta_target, changed.rounds) == (hs.Adjacency.ADD, 1e-6, plan.rounds)
+    assert replace(plan, delta_target=1e-5).delta_target == 1e-5
+    assert replace(plan, delta_target=None).delta_target is None
+
+
+DOMINATED = hs.Plan([hs.Round(Dominated(20.0), count=3), hs.Round(hs.Gaussian(5.0))])
+ASSUMED = hs.Plan([hs.Round(hs.Gaussian(10.0), count=3), hs.Round(hs.Gaussian(5.0))])
+SAMPLED = hs.Plan([hs.Round(Dominated(4.0), hs.Poisson(0.1), 50)])
+
+
+@pytest.mark.parametrize(
+    "accountant", ["auto", "contour", "grid", "saddle-point", "fourier", "connect-the-dots", "rdp"]
+)
+@pytest.mark.parametrize("plan", [DOMINATED, SAMPLED])
+def test_what_only_dominates_is_no_bound_from_below(plan: hs.Plan, accountant: str) -> None:
+    """The toy's truth may be that of half the distance: a lower end of the assumed pair would lie above it."""
+    for answer in (plan.epsilon(1e-5, accountant=accountant), plan.delta(0.5, accountant=accountant)):
+        assert not isinstance(answer, hs.Bound)
+        if isinstance(answer, hs.UpperBound):
+            assert "lower" not in answer.ends
+    log = plan.delta(0.5, accountant="auto").log_delta
+    assert isinstance(log, hs.UpperBound)
+
+
+def test_the_upper_end_is_that_of_the_pair() -> None:
+    answer, assumed = (plan.epsilon(1e-5) for plan in (DOMINATED, ASSUMED))
+    assert isinstance(answer, hs.UpperBound)
+    assert answer.reason is not None
+    assert "not known to be tight" in answer.reason
+    assert answer.upper == assumed.upper
+    assert answer.accountant == assumed.accountant
+
+
+def test_accountants_asked_by_themselves_have_no_lower_end_either() -> None:
+    for name in ("auto", "contour", "grid", "fourier", "saddle-point"):
+        found = hs.ACCOUNTANTS[name].epsilon(DOMINATED, 1e-5, None)
+        assert found.ends.get("lower", 0.0) == 0.0
+    pytest.importorskip("flint")
+    assert hs.ACCOUNTANTS["auto"].delta(DOMINATED, 0.5, None).ends["lower"] == 0.0
+
+
+def test_calibration_is_by_the_upper_end() -> None:
+    """The noise found is that of the assumed pair; nothing shows that less would not do."""
+    target = hs.targets.Epsilon(1.0, 1e-5)
+    found = hs.calibrate(hs.Plan([hs.Round(Dominated(20.0), count=3)]), "noise-multiplier", target)
+    known = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(20.0), count=3)]), "noise-multiplier", target)
+    assert found.value == pytest.approx(2 * known.value, rel=3e-6)
+    assert found.achieved.lower == 0.0
+    assert found.beside is not None
+    assert not target.missed(found.beside[1])
+
+
+def test_profiles_want_both_sides() -> None:
+    with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
+        DOMINATED.profile()

@@ -1,0 +1,327 @@
+"""Each comparison and each rounding of the filters, on inputs on which it decides.
+
+Truths are rational numbers, or of 60 digits; parameters are the decimals they print as.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import mpmath
+import pytest
+
+import hockeystick as hs
+from hockeystick import filters
+from hockeystick.adjacency import Direction
+from hockeystick.filters import conversion, guarantee
+from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
+from hockeystick.filters.gdp import _log
+from hockeystick.mechanisms import Mechanism
+from hockeystick.mechanisms.base import Claim, Status
+from hockeystick.pairs import GaussianPair
+
+mpmath.mp.dps = 60
+DRAWS = 200  # of which about half decide where one rounding does
+
+
+def exactly(value: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def below(truth: mpmath.mpf) -> float:
+    """The largest double that is below a number."""
+    near = float(truth)
+    return near if mpmath.mpf(near) < truth else math.nextafter(near, -math.inf)
+
+
+# sums
+
+
+def test_decimals_are_rounded_to_the_side_that_is_asked() -> None:
+    """The nearest double that prints as no less, and as no more; itself where it prints as the number."""
+    rng = random.Random(1)
+    for _ in range(DRAWS):
+        value = Fraction(rng.randint(1, 10**9), rng.randint(1, 10**9))
+        up, down = rounded_up(value), rounded_down(value)
+        assert decimal(down) <= value <= decimal(up)
+        assert decimal(math.nextafter(up, 0.0)) < value < decimal(math.nextafter(down, math.inf))
+    assert rounded_up(decimal(0.1)) == rounded_down(decimal(0.1)) == 0.1
+    assert rounded_up(Fraction(10) ** 400) == math.inf
+
+
+def test_pure_epsilons_are_used_up_to_the_last_digit() -> None:
+    """What remains is what one more round may have, and no double more; the sum of 0.1 thrice is 0.3."""
+    budget = filters.PureDpFilter(0.3)
+    assert budget.allows(hs.Round(hs.RandomizedResponse(0.1), count=3))
+    assert filters.PureDpFilter(1.0).allows(hs.Round(hs.Laplace(3.0), count=3))
+    rng = random.Random(2)
+    for _ in range(30):
+        budget = filters.PureDpFilter(rng.uniform(1.0, 2.0))
+        for _ in range(5):
+            budget.spend(hs.Round(hs.RandomizedResponse(rng.uniform(0.0, 0.2))))
+        assert budget.allows(hs.Round(hs.RandomizedResponse(budget.remaining)))
+        assert not budget.allows(hs.Round(hs.RandomizedResponse(math.nextafter(budget.remaining, 2.0))))
+
+
+def test_the_worse_direction_decides() -> None:
+    """A sampled round costs more where a record is removed; each direction has the budget for itself."""
+    item = hs.Round(hs.Laplace(1.0), hs.Poisson(0.1))
+    for make in (filters.PureDpFilter, lambda *args: filters.RdpFilter(order=5.0, budget=args[0], adjacency=args[1])):
+        both, add, remove = (make(1.0, adjacency) for adjacency in ("add-or-remove", "add", "remove"))
+        for each in (both, add, remove):
+            each.spend(2 * item)
+        assert add.spent < remove.spent == both.spent
+        assert both.remaining == remove.remaining < add.remaining
+        limit = make(both.spent, "add-or-remove")
+        assert limit.allows(2 * item)
+        assert not limit.allows(3 * item)
+
+
+def test_the_renyi_divergences_of_rounds_add_up_exactly() -> None:
+    """A tiny round after a large one is not lost in a rounding, however often, and the last one may fit exactly."""
+    order, large, tiny = 5.0, hs.Round(hs.Gaussian(1.0)), hs.Round(hs.Gaussian(1e9))
+    costs = [Fraction(item.pair(Direction.ADD).log_moment(order - 1)) / 4 for item in (large, tiny)]
+    budget = filters.RdpFilter(order=order, budget=10.0)
+    budget.spend(large)
+    for count in range(1, 50):
+        budget.spend(tiny)
+        assert decimal(budget.spent) >= costs[0] + count * costs[1]
+    assert budget.spent == rounded_up(costs[0] + 49 * costs[1])
+    full = filters.RdpFilter(order=order, budget=rounded_up(costs[0]))
+    assert full.allows(large)
+    full.spend(large)
+    room = decimal(full.budget) - costs[0]
+    fit = int(room / costs[1])
+    assert full.allows(fit * tiny)
+    assert not full.allows((fit + 1) * tiny)
+    assert not filters.RdpFilter(order=order, budget=math.nextafter(rounded_down(costs[0]), 0.0)).allows(large)
+
+
+def test_a_count_multiplies_the_cost() -> None:
+    """Of every sum."""
+    item = hs.Round(hs.ApproximateDP(0.1, 1e-8))
+    once, at_once = (filters.ApproximateDpFilter(5.0, 1e-6) for _ in range(2))
+    for _ in range(7):
+        once.spend(item)
+    at_once.spend(7 * item)
+    assert once.said() == at_once.said()
+    assert (once.spent, once.spent_delta) == (0.7, 7e-8)
+
+
+def test_an_infinite_bound_fits_no_budget_unless_it_is_never_run() -> None:
+    """The moment of a round of little noise is beyond all doubles at a high order."""
+    budget = filters.RdpFilter(order=1e160, budget=1.7e308)
+    assert not budget.allows(hs.Round(hs.Gaussian(1e-12)))
+    assert budget.allows(hs.Round(hs.Gaussian(1e-12), count=0))
+
+
+# what a round satisfies
+
+
+def test_losses_of_sampled_rounds_are_charged_with_their_roundings() -> None:
+    """``log(1 + q (e^epsilon - 1))`` is never below the truth, and hardly above."""
+    rng = random.Random(3)
+    for _ in range(DRAWS):
+        epsilon, rate = rng.uniform(0.01, 3.0), 10 ** rng.uniform(-6, -0.01)
+        item = hs.Round(hs.RandomizedResponse(epsilon), hs.Poisson(rate))
+        top = mpmath.log1p(exactly(decimal(rate)) * mpmath.expm1(exactly(decimal(epsilon))))
+        pure = filters.PureDpFilter(10.0)
+        pure.spend(item)
+        assert 0 <= pure.spent - top <= 1e-12 * top
+        for adjacency in ("add", "remove"):  # the loss that counts is the lowest one, or the largest
+            approximate = filters.ApproximateDpFilter(10.0, 1e-6, adjacency=adjacency)
+            approximate.spend(item)
+            assert 0 <= approximate.spent - top <= 1e-12 * top
+
+
+def test_a_sampled_black_box_may_fail_in_the_other_order_too() -> None:
+    """Without its record a sampled black box of (0, 0.9) is never found out, but it is likelier by log 2 to be so.
+
+    Its losses are 0 and log 2 where a record is added, mostly log 2. With no delta charged 99 rounds would pass for
+    (61, 1e-6), while their loss exceeds 61 more often than not. Only what holds in both orders composes by its squares.
+    """
+    item = hs.Round(hs.ApproximateDP(0.0, 0.9), hs.Poisson(0.5))
+    law = {i * math.log(2): math.comb(99, i) * 0.9**i * 0.1 ** (99 - i) for i in range(100)}
+    assert sum(-mass * math.expm1(61 - loss) for loss, mass in law.items() if loss > 61) > 0.3
+    for adjacency in ("add", "remove", "add-or-remove"):
+        assert not filters.ApproximateDpFilter(61.0, 1e-6, adjacency=adjacency).allows(item)
+    pair = item.pair(Direction.ADD)
+    found = guarantee.guarantee([pair])
+    assert found[1] >= Fraction(45, 100)
+    assert float(found[1]) == pytest.approx(0.45)
+
+
+def test_the_mass_that_fails_is_charged_with_its_roundings() -> None:
+    """Of a sampled black box, q delta as decimals: never below, though it comes out of logarithms."""
+    rng = random.Random(4)
+    for _ in range(DRAWS):
+        delta, rate = 10 ** rng.uniform(-300, -1), 10 ** rng.uniform(-6, -0.01)
+        box = hs.ApproximateDP(0.1, delta)
+        for direction in (Direction.ADD, Direction.REMOVE):
+            lost = guarantee.guarantee([hs.Round(box, hs.Poisson(rate)).pair(direction)])[1]
+            truth = decimal(delta) * decimal(rate)
+            assert 0 <= lost - truth <= truth / 10**11 + 1000 * Fraction(5e-324)
+            assert guarantee.guarantee([hs.Round(box).pair(direction)])[1] == decimal(delta)
+    least = hs.Round(hs.ApproximateDP(0.1, 5e-324), hs.Poisson(0.1))  # whose mass is below all doubles
+    assert guarantee.guarantee([least.pair(Direction.REMOVE)])[1] >= decimal(5e-324) / 10
+
+
+def test_deltas_are_used_up_to_the_last_digit() -> None:
+    """Ten times 1e-7 of 1e-6, and not a trifle more; all of delta may be slack, but no more."""
+    item = hs.Round(hs.ApproximateDP(0.001, 1e-7))
+    for make in (
+        lambda slack: filters.ApproximateDpFilter(1.0, 2e-6, slack=slack),
+        lambda slack: filters.Odometer(delta=2e-6, expected=1.0, slack=slack),
+    ):
+        budget = make(1e-6)
+        assert budget.budget_delta == 1e-6
+        for _ in range(10):
+            budget.spend(item)
+        assert budget.spent_delta == 1e-6
+        assert not budget.allows(hs.Round(hs.ApproximateDP(0.0, 5e-324)))
+        assert budget.allows(hs.Round(hs.ApproximateDP(0.0, 0.0)))
+        assert make(2e-6).budget_delta == 0.0
+        with pytest.raises(hs.InvalidInputError, match="slack must be at most delta"):
+            make(math.nextafter(2e-6, 1.0))
+
+
+# formulas
+
+
+def test_advanced_composition_is_rounded_up() -> None:
+    """A target just below the formula is refused. Of 2000 rounds, so that basic composition is no help."""
+    rng = random.Random(5)
+    for _ in range(DRAWS):
+        epsilon = rng.uniform(0.001, 0.05)
+        squares = exactly(2000 * decimal(epsilon) ** 2)
+        slack = 10 ** rng.uniform(-9, -3)
+        log = -mpmath.log(exactly(decimal(slack)))
+        formula = mpmath.sqrt(2 * log * squares) + squares / 2
+        item = hs.Round(hs.RandomizedResponse(epsilon), count=2000)
+        assert not filters.ApproximateDpFilter(below(formula), 0.5, slack=slack).allows(item)
+        assert filters.ApproximateDpFilter(float(formula * (1 + mpmath.mpf("1e-12"))), 0.5, slack=slack).allows(item)
+
+
+def test_what_was_spent_is_a_target_that_allows_it() -> None:
+    """Just: no double below it does, whichever of the two compositions it is by."""
+    for item in (hs.Round(hs.Laplace(3.0), count=2), hs.Round(hs.RandomizedResponse(0.01), count=1000)):
+        budget = filters.ApproximateDpFilter(3.0, 1e-6)
+        budget.spend(item)
+        assert filters.ApproximateDpFilter(budget.spent, 1e-6).allows(item)
+        assert not filters.ApproximateDpFilter(math.nextafter(budget.spent, 0.0), 1e-6).allows(item)
+
+
+def test_squares_below_all_doubles_are_not_lost() -> None:
+    """The square of 1e-200 is rounded to 0; a round of that epsilon does not fit a target of half of it."""
+    item = hs.Round(hs.RandomizedResponse(1e-200))
+    assert not filters.ApproximateDpFilter(5e-201, 1e-6).allows(item)
+    assert filters.ApproximateDpFilter(1e-200, 1e-6).allows(item)
+
+
+def test_the_sum_of_epsilons_may_be_the_target_and_no_more() -> None:
+    """Exactly: thirty of 0.1 are 3."""
+    budget = filters.ApproximateDpFilter(3.0, 1e-100)
+    for _ in range(30):
+        budget.spend(hs.Round(hs.RandomizedResponse(0.1)))
+    assert (budget.spent, budget.remaining) == (3.0, 0.0)
+    assert not budget.allows(hs.Round(hs.RandomizedResponse(1e-12)))
+
+
+def test_the_odometer_is_rounded_up() -> None:
+    """Where its line touches the formula it is nowhere below it."""
+    rng = random.Random(6)
+    for _ in range(DRAWS):
+        expected, slack = 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-9, -3)
+        log = -mpmath.log(exactly(decimal(slack)))
+        root = mpmath.mpf(expected) / (mpmath.sqrt(log + expected) + mpmath.sqrt(log))
+        epsilon = float(root * mpmath.sqrt(2) / 1000)  # a million of these are where the line touches
+        odometer = filters.Odometer(delta=0.5, expected=expected, slack=slack)
+        odometer.spend(hs.Round(hs.RandomizedResponse(epsilon), count=10**6))
+        squares = exactly(10**6 * decimal(epsilon) ** 2)
+        formula = mpmath.sqrt(2 * log * squares) + squares / 2
+        assert 0 <= odometer.spent - formula <= 1e-12 * formula
+
+
+def test_renyi_divergences_become_epsilons_on_the_safe_side() -> None:
+    """``D + (t log t - (1 + t) log(1 + t) - log delta) / t``, and back, so that either is the other's."""
+    rng = random.Random(7)
+    for _ in range(DRAWS):
+        t, delta, divergence = 10 ** rng.uniform(-3, 3), 10 ** rng.uniform(-12, -2), 10 ** rng.uniform(-3, 2)
+        exact = mpmath.mpf(t)
+        rest = (exact * mpmath.log(exact) - (1 + exact) * mpmath.log1p(exact) - mpmath.log(mpmath.mpf(delta))) / exact
+        epsilon = conversion.epsilon_of(divergence, t, delta)
+        assert epsilon >= max(divergence + rest, 0)
+        assert epsilon <= max(divergence + rest, 0) + 1e-11 * (divergence + abs(rest) + 10 / t)
+        target = abs(float(rest)) + divergence
+        back = conversion.divergence_within(target, t, delta)
+        assert back + rest <= target
+        assert conversion.epsilon_of(max(back, 0.0), t, delta) <= max(target, float(max(rest, 0)))
+
+
+def test_the_epsilon_of_a_renyi_budget_is_that_of_the_conversion() -> None:
+    """All of it, whatever was spent; likewise rho, at the best order."""
+    budget = filters.RdpFilter(order=8.0, budget=0.7)
+    assert budget.budget_epsilon(1e-6) == conversion.epsilon_of(0.7, 7.0, 1e-6)
+    found = filters.ZcdpFilter(0.3).budget_epsilon(1e-6)
+    each = [conversion.epsilon_of((1 + 0.01 * i) * 0.3, 0.01 * i, 1e-6) for i in range(1, 3000)]
+    assert min(each) * (1 - 1e-6) <= found <= min(each)
+
+
+def test_the_epsilon_of_a_gaussian_budget_is_that_of_its_curve() -> None:
+    """``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)`` is at most delta there, and is not just below."""
+    rng = random.Random(8)
+    for _ in range(20):
+        mu, delta = 10 ** rng.uniform(-1, 0.7), 10 ** rng.uniform(-12, -3)
+        found = filters.GdpFilter(mu).budget_epsilon(delta)
+        for epsilon, within in ((found, True), (found * (1 - 1e-10), False)):
+            m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
+            curve = mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
+            assert (curve <= mpmath.mpf(delta)) is within
+
+
+def test_the_log_of_a_target_delta_is_rounded_down() -> None:
+    """An epsilon at a log delta that is above that of the target would be too small."""
+    rng = random.Random(9)
+    for _ in range(DRAWS):
+        delta = 10 ** rng.uniform(-300, -0.1)
+        found, truth = mpmath.mpf(_log(delta)), mpmath.log(mpmath.mpf(delta))
+        assert 0 <= truth - found <= -1e-15 * truth
+
+
+@dataclass(frozen=True)
+class Shift(Mechanism):
+    """A Gaussian experiment whose distance was computed: it is known to some roundings."""
+
+    mu: float = 0.1
+    name: ClassVar[str] = "shift"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a test"))
+
+    def pair(self, direction: Direction) -> GaussianPair:
+        return GaussianPair(self.mu)
+
+    def with_against_without(self) -> GaussianPair:
+        return GaussianPair(self.mu)
+
+
+def test_a_distance_that_was_computed_is_charged_with_its_roundings() -> None:
+    """Two units in its last place: 0.1 ten times squared does not fit 0.1 as it would if it were written so."""
+    budget = filters.GdpFilter(0.1)
+    assert budget.allows(hs.Round(hs.Gaussian(10.0)))
+    assert not budget.allows(hs.Round(Shift(0.1)))
+    wide = filters.GdpFilter(1.0)
+    wide.spend(hs.Round(Shift(0.1)))
+    assert wide.spent >= (0.1 + 2 * math.ulp(0.1)) ** 2
+
+
+def test_rho_is_half_the_square() -> None:
+    """Of a distance, and of a largest loss."""
+    for item in (hs.Round(hs.Gaussian(10.0)), hs.Round(hs.RandomizedResponse(0.1)), hs.Round(hs.Laplace(10.0))):
+        budget = filters.ZcdpFilter(0.05)
+        budget.spend(10 * item)
+        assert budget.spent == 0.05
+        assert budget.remaining == 0.0
