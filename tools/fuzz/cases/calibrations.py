@@ -47,10 +47,14 @@ TARGETS: dict[str, Callable[[Draw], targets.Target]] = {
 PARAMETERS = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
 METHODS = {
     "Target": ("measure", "met", "missed", "safe_end", "excess", "rough_excess", "described", "limit", "at_delta"),
-    "Epsilon": ("measure", "rough_excess", "at_delta"), "Delta": ("measure", "excess", "at_delta"),
-    "GaussianDP": ("measure",), "Advantage": ("measure",), "TruePositiveRate": ("measure", "excess"), "Reconstruction": ("measure", "excess"),
+    "Epsilon": ("measure", "rough_excess", "at_delta"),
+    "Delta": ("measure", "excess", "at_delta"),
+    "GaussianDP": ("measure",),
+    "Advantage": ("measure",),
+    "TruePositiveRate": ("measure", "excess"),
+    "Reconstruction": ("measure", "excess"),
     "BayesRisk": ("measure", "met", "missed", "safe_end", "excess"),
-}  # fmt: skip
+}
 MEASURES = tuple(f"targets.{name}.{method}" for name, methods in METHODS.items() for method in methods)
 
 
