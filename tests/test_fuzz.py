@@ -65,17 +65,23 @@ def public_names() -> Iterator[str]:
 
 
 def _of_module(module: ModuleType) -> Iterator[str]:
-    for name, thing in vars(module).items():
-        if not name.startswith("_") and getattr(thing, "__module__", "") == module.__name__:
-            yield from _with_methods(name, thing)
+    own = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
+    for name in getattr(module, "__all__", own):
+        if not name.startswith("_") and callable(vars(module)[name]):
+            yield from _with_methods(name, vars(module)[name])
 
 
 def _with_methods(name: str, thing: object) -> Iterator[str]:
+    """A name and, of a class, its public methods and properties; those of a public base are drawn there."""
     yield name
-    if inspect.isclass(thing) and thing.__module__.startswith("hockeystick"):
-        for attribute, found in vars(thing).items():  # what is inherited is drawn where it is written
-            if not attribute.startswith("_") and (inspect.isfunction(found) or isinstance(found, DESCRIPTORS)):
-                yield f"{name}.{attribute}"
+    if inspect.isclass(thing):
+        public = [each for module in (hs, hs.filters, hs.targets) for each in vars(module).values()]
+        own = [base for base in thing.__mro__ if base is thing or base not in public]
+        for base in own:
+            for attribute, found in vars(base).items():
+                drawn = inspect.isfunction(found) or isinstance(found, DESCRIPTORS)
+                if drawn and base.__module__.startswith("hockeystick") and not attribute.startswith("_"):
+                    yield f"{name}.{attribute}"
 
 
 def _commands(name: str, command: click.Command) -> Iterator[str]:

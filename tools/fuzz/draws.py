@@ -116,7 +116,11 @@ class Draw:
             made["sampling"] = "poisson"
             if self.chance(0.2):
                 records = int(self.spread(1, 1e12))
-                made |= {"dataset_size": records, "batch_size": self.random.randint(1, records)}
+                batch = self.random.randint(1, records)
+                made |= {"dataset_size": records, "batch_size": batch}
+                if self.chance(0.5):
+                    made["epochs"] = int(self.spread(1, min(1e12 // -(-records // batch), 1e6) or 1))
+                    del made["count"]
             else:
                 made["sample_rate"] = self.rate()
         return made
@@ -163,5 +167,6 @@ def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     elif change == "rate" and "sample_rate" in item:
         item["sample_rate"] = max(item["sample_rate"] / factor, LEAST)
     else:
-        item["count"] = int(item["count"] / factor)
+        key = "epochs" if "epochs" in item else "count"
+        item[key] = int(item[key] / factor)
     return draw.note("weaker", {**table, "round": rounds})

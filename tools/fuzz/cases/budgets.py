@@ -19,6 +19,9 @@ from hockeystick import filters
 EXACTLY = decimal.Context(prec=60, Emax=10**9, Emin=-(10**9))
 
 
+Budget = filters.PrivacyFilter | filters.Odometer
+
+
 def _exact(value: float) -> Fraction:
     """The number that a parameter prints as, which is how filters of rational budgets read it."""
     return Fraction(repr(float(value)))
@@ -45,15 +48,25 @@ def _guarantee(item: hs.Round) -> tuple[Fraction, Fraction] | None:
     return None if rho is None else (2 * rho, Fraction(0))
 
 
-def _zcdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+def _pure(draw: Draw, adjacency: str) -> Budget:
+    return filters.PureDpFilter(epsilon=draw.note("epsilon", draw.epsilon()), adjacency=adjacency)
+
+
+def _zcdp(draw: Draw, adjacency: str) -> Budget:
+    if draw.chance(0.3):
+        epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
+        return filters.ZcdpFilter.reaching(epsilon=epsilon, delta=delta, adjacency=adjacency)
     return filters.ZcdpFilter(budget=draw.note("budget", draw.noise()), adjacency=adjacency)
 
 
-def _gdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+def _gdp(draw: Draw, adjacency: str) -> Budget:
+    if draw.chance(0.3):
+        epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
+        return filters.GdpFilter.reaching(epsilon=epsilon, delta=delta, adjacency=adjacency)
     return filters.GdpFilter(budget=draw.note("budget", draw.noise()), adjacency=adjacency)
 
 
-def _rdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+def _rdp(draw: Draw, adjacency: str) -> Budget:
     if draw.chance(0.5):
         epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
         return filters.RdpFilter.reaching(epsilon=epsilon, delta=delta, adjacency=adjacency)
@@ -61,38 +74,37 @@ def _rdp(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
     return filters.RdpFilter(order=order, budget=draw.note("budget", draw.noise()), adjacency=adjacency)
 
 
-def _approximate(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
+def _approximate(draw: Draw, adjacency: str) -> Budget:
     epsilon, delta = draw.note("epsilon", draw.epsilon()), draw.note("delta", draw.delta())
     slack = draw.note("slack", None if draw.chance(0.6) else delta * draw.of(1.0, 0.5, 1e-3))
     return filters.ApproximateDpFilter(epsilon=epsilon, delta=delta, slack=slack, adjacency=adjacency)
 
 
-def _odometer(draw: Draw, adjacency: str) -> filters.Odometer:
+def _odometer(draw: Draw, adjacency: str) -> Budget:
     expected, delta = draw.note("expected", draw.epsilon()), draw.note("delta", draw.delta())
     return filters.Odometer(delta=delta, expected=expected, adjacency=adjacency)
 
 
-def _pure(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
-    return filters.PureDpFilter(epsilon=draw.note("epsilon", draw.epsilon()), adjacency=adjacency)
+def _named(draw: Draw, adjacency: str) -> Budget:
+    name = draw.of("zcdp", "gdp", "pld")
+    return filters.privacy_filter(name, budget=draw.note("budget", draw.noise()), adjacency=adjacency)  # type: ignore[arg-type]
 
 
-def _named(draw: Draw, adjacency: str) -> filters.PrivacyFilter:
-    return filters.privacy_filter(draw.of("zcdp", "gdp"), budget=draw.note("budget", draw.noise()))
-
-
-Made = filters.PrivacyFilter | filters.Odometer
-
-MAKERS: dict[str, Callable[[Draw, str], Made]] = {
+MAKERS: dict[str, Callable[[Draw, str], Budget]] = {
     "PureDpFilter": _pure, "ZcdpFilter": _zcdp, "GdpFilter": _gdp, "RdpFilter": _rdp,
     "ApproximateDpFilter": _approximate, "Odometer": _odometer, "privacy_filter": _named,
 }  # fmt: skip
+ASKED = ("allows", "spend", "history", "said", "spent")
+OF_A_FILTER = ("currency", "budget", "budget_epsilon")
 METHODS = {
-    "PrivacyFilter": (
-        "allows", "spend", "history", "said", "spent", "budget", "remaining", "currency", "budget_epsilon",
-    ),
-    "RdpFilter": ("reaching",), "ZcdpFilter": ("reaching",), "GdpFilter": ("reaching",),
-    "Odometer": ("spent", "epsilon"),
-}  # fmt: skip
+    "PrivacyFilter": (*ASKED, *OF_A_FILTER, "remaining", "epsilon"),
+    "PureDpFilter": (*ASKED, *OF_A_FILTER, "remaining"),
+    "ZcdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
+    "GdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
+    "RdpFilter": (*ASKED, *OF_A_FILTER, "remaining", "reaching"),
+    "ApproximateDpFilter": (*ASKED, *OF_A_FILTER, "spent_delta", "budget_delta"),
+    "Odometer": (*ASKED, "epsilon", "spent_delta", "budget_delta"),
+}
 COVERED = tuple(f"filters.{name}.{method}" for name, methods in METHODS.items() for method in methods)
 
 
@@ -118,18 +130,19 @@ def spend(draw: Draw, held: Held) -> None:
         else:
             held.same("history", made.history, (*before, item))
         held.law("nan" not in made.said(), made.said())
-        twin = draw.of(pickle.loads(pickle.dumps(made)), copy.deepcopy(made))
+        twin = draw.of(pickle.loads(pickle.dumps(made)), copy.deepcopy(made), copy.copy(made))
         held.same("a copy", (twin.history, twin.said()), (made.history, made.said()))
     _within(draw, held, made)
 
 
-def _round(draw: Draw, made: Made) -> dict[str, object]:
+def _round(draw: Draw, made: Budget) -> dict[str, object]:
     """A round whose count is near to what the budget has room for, as often as not."""
     table = draw.round(sampled=isinstance(made, filters.RdpFilter) and draw.chance(0.5))
     budget = draw.said.get("budget", draw.said.get("epsilon", 1.0))
     if draw.chance(0.5):
         count = draw.of(1, 3, 10, 1000)
         table["count"] = count
+        table.pop("epochs", None)
         share = math.sqrt(budget / count) if isinstance(made, filters.ZcdpFilter) else budget / math.sqrt(count)
         key = next(key for key in ("noise_multiplier", "scale", "epsilon") if key in table)
         wanted = share if key == "epsilon" else 1 / share if share > 0 else 1.0
@@ -137,42 +150,48 @@ def _round(draw: Draw, made: Made) -> dict[str, object]:
     return table
 
 
-def _within(draw: Draw, held: Held, made: Made) -> None:
+def _within(draw: Draw, held: Held, made: Budget) -> None:
     history = made.history
     if isinstance(made, filters.ZcdpFilter | filters.GdpFilter):
         costs = [_rho(item) for item in history]
         if None not in costs:
             total = sum((item.count * cost for item, cost in zip(history, costs, strict=True) if cost), Fraction(0))
-            budget = _exact(draw.said["budget"])
-            most = budget if isinstance(made, filters.ZcdpFilter) else budget**2 / 2
+            # a budget that reaches (epsilon, delta) is found by the filter, and printed in its currency
+            most = _exact(made.budget) if isinstance(made, filters.ZcdpFilter) else _exact(made.budget) / 2
             held.law(total <= most, f"rho spent exceeds the budget by {float(total / most - 1):.1e} of it")
     if isinstance(made, filters.RdpFilter):
-        for item in history:
-            held.law(item.mechanism.name != "approximate-dp" or not getattr(item.mechanism, "delta", 0),
-                     f"a Renyi divergence of {item}")  # fmt: skip
+        directions = hs.Adjacency.parse(draw.said["adjacency"]).directions
+        failing = [item for item in history if any(item.pair(direction).infinite_mass for direction in directions)]
+        held.law(not failing, f"a Renyi divergence of {failing}")
         gaussian = [
             item for item in history if isinstance(item.mechanism, hs.Gaussian) and item.sampling.name == "none"
         ]
         total = sum((item.count * (_rho(item) or 0) for item in gaussian), Fraction(0)) * Fraction(made.order)
-        held.law(total <= Fraction(made.budget), f"order {made.order}: {float(total)!r} exceeds {made.budget!r}")
+        held.law(total <= _exact(made.budget), f"order {made.order}: {float(total)!r} exceeds {made.budget!r}")
     if isinstance(made, filters.ApproximateDpFilter | filters.Odometer):
         _approximate_budget(draw, held, made)
-    if isinstance(made, filters.PrivacyFilter):
-        used = (made.spent, made.remaining, made.budget)
-        held.law(made.spent >= 0 and made.spent <= made.budget * (1 + 1e-12), f"spent, remaining, budget: {used}")
     delta = draw.said.get("delta", 1e-6)
-    ask = made.epsilon if isinstance(made, filters.Odometer) else made.budget_epsilon
-    promised = held.ask("epsilon", lambda: ask(delta))
+    if isinstance(made, filters.Odometer):
+        promised = held.ask("epsilon", lambda: made.epsilon(delta))
+    else:
+        held.law(0 <= made.spent <= made.budget, f"{made.currency}: spent {made.spent!r} of {made.budget!r}")
+        held.law(
+            0 <= made.remaining <= made.budget, f"{made.currency}: remaining {made.remaining!r} of {made.budget!r}"
+        )
+        held.law(held.ask("epsilon", lambda: made.epsilon(delta)) is None, "a filter has an epsilon")
+        promised = held.ask("budget_epsilon", lambda: made.budget_epsilon(delta))
     if promised is None:
         return
-    held.law(promised >= 0, f"epsilon({delta}) = {promised}")
-    plan = hs.Plan(history, draw.said["adjacency"] if draw.said["filter"] != "privacy_filter" else "add-or-remove")
+    held.law(promised >= 0, f"epsilon at {delta}: {promised}")
+    if "epsilon" in draw.said and "delta" in draw.said:
+        held.at_most("budget_epsilon of what reaches epsilon", promised, draw.said["epsilon"])
+    plan = hs.Plan(history, draw.said["adjacency"])
     found = held.ask("epsilon of the history", lambda: plan.epsilon(delta))
     if found is not None:
         held.at_most(f"epsilon of the history, which {made.name} allowed", found.lower, promised)
 
 
-def _approximate_budget(draw: Draw, held: Held, made: Made) -> None:
+def _approximate_budget(draw: Draw, held: Held, made: filters.ApproximateDpFilter | filters.Odometer) -> None:
     """Deltas within delta - slack, and the better of the sum and of the theorem within epsilon, in sixty digits."""
     costs = [_guarantee(item) for item in made.history]
     known = [cost for cost in costs if cost is not None]

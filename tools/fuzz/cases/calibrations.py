@@ -46,11 +46,15 @@ TARGETS: dict[str, Callable[[Draw], targets.Target]] = {
 }
 PARAMETERS = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
 METHODS = {
-    "Target": ("measure", "met", "missed", "safe_end", "excess", "rough_excess", "described", "limit"),
-    "Epsilon": ("measure", "rough_excess"), "Delta": ("measure", "excess"), "GaussianDP": ("measure",),
-    "Advantage": ("measure",), "TruePositiveRate": ("measure", "excess"), "Reconstruction": ("measure", "excess"),
+    "Target": ("measure", "met", "missed", "safe_end", "excess", "rough_excess", "described", "limit", "at_delta"),
+    "Epsilon": ("measure", "rough_excess", "at_delta"),
+    "Delta": ("measure", "excess", "at_delta"),
+    "GaussianDP": ("measure",),
+    "Advantage": ("measure",),
+    "TruePositiveRate": ("measure", "excess"),
+    "Reconstruction": ("measure", "excess"),
     "BayesRisk": ("measure", "met", "missed", "safe_end", "excess"),
-}  # fmt: skip
+}
 MEASURES = tuple(f"targets.{name}.{method}" for name, methods in METHODS.items() for method in methods)
 
 
@@ -65,7 +69,8 @@ def _start(draw: Draw, parameter: str) -> hs.Plan:
     kind = {"scale": "laplace", "epsilon": draw.of("randomized-response", "approximate-dp")}.get(parameter, "gaussian")
     item = draw.round(kind=kind)
     if parameter in ("batch-size", "epochs", "sample-rate"):
-        item = {key: value for key, value in item.items() if key not in ("sample_rate", "batch_size", "dataset_size")}
+        said = ("sample_rate", "batch_size", "dataset_size", "epochs")
+        item = {key: value for key, value in item.items() if key not in said} | {"count": draw.count()}
         records = int(draw.edge((1, 2, 10**12), 1, 1e9))
         batch = draw.random.randint(1, records)
         sizes = {"batch_size": batch, "dataset_size": records}
@@ -113,6 +118,7 @@ def _on_the_safe_side(
             held.law(excess >= 0, f"an excess of {excess} where {again} does not meet {target}")
         rough = held.ask("rough_excess", lambda: (target.rough_excess(found.plan),))
         held.law(rough is None or rough[0] is None or not math.isnan(rough[0]), "a rough excess that is no number")
+        held.law(target.at_delta == getattr(target, "delta", None), f"at delta {target.at_delta}: {target}")
         held.law(target.described()[target.name] == target.limit, f"described: {target.described()}")
     if found.beside is not None:
         value, bound = found.beside

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -34,13 +35,11 @@ def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = 
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
 
-    def call() -> int:
-        import sys
-
+    def call(standalone: bool = True) -> int:
         before, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(stdin), "utf-8")
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                main(arguments)
+                main(arguments, standalone_mode=standalone)
         except SystemExit as left:
             return left.code if isinstance(left.code, int) else 0
         finally:
@@ -53,6 +52,8 @@ def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = 
         return None
     shown, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
     held.law(status in (0, 2), f"{said[:300]}: status {status}: {errors[:300]}")
+    if status == 1:  # once more, for the place where it was raised
+        held.ask(said[:200], lambda: call(standalone=False), invalid=True, seconds=seconds)
     lines = [line for line in errors.splitlines() if not line.startswith(("not drawn", "warning"))]
     if status:
         held.law(len(lines) == 1 and lines[0].startswith("error: "), f"{said[:300]}: not one line: {errors[:300]!r}")

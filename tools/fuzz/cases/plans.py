@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import pickle
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import hockeystick as hs
@@ -188,8 +190,9 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
             held.meet(f"contradiction in {quantity}", found, other)
 
 
-@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.pairs", "Plan.curves", "Round.pair", "Round.curve",
-      "Plan.to_dict", "Plan.from_dict")  # fmt: skip
+@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.pairs", "Plan.curves", "Plan.kinds", "Plan.samplings",
+      "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve", "Round.claim",
+      "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
     """Sums, multiples and copies of plans are plans of the same rounds, whatever the order; pairs go with rounds."""
     one, two = draw.plan(), draw.plan(1)
@@ -205,11 +208,20 @@ def arithmetic(draw: Draw, held: Held) -> None:
     twice = held.ask("2 * one", lambda: 2 * one, invalid=True)
     if twice is not None:
         held.same("steps of twice", twice.steps, 2 * one.steps)
+    for item in one.rounds:
+        held.same("joined", held.ask("joined", partial(item.joined, item), invalid=True), held.ask(
+            "twice", lambda item=item: 2 * item, invalid=True))  # type: ignore[misc]  # fmt: skip
+        held.same("changed", item.changed(count=3).count, 3)
+        held.same("sort_key", item.sort_key(), copy.deepcopy(item).sort_key())
+    held.same("samplings", len(one.samplings), len(one.rounds))
+    held.same("steps of the kinds", sum(one.kinds.values()), one.steps)
+    known = [item.claim(direction).status == "tight" for item in one.rounds for direction in one.adjacency.directions]
+    held.law(one.known_from_below or not all(known), "a plan of tight pairs is not known from below")
     for direction in one.adjacency.directions:
         pairs = held.ask("pairs", lambda direction=direction: one.pairs(direction))  # type: ignore[misc]
         held.ask("curves", lambda direction=direction: one.curves(direction))  # type: ignore[misc]
         if pairs is not None:
-            held.law([n for _, n in pairs] == [item.count for item in one.rounds], "counts of the pairs")
+            held.law([n for _, n in pairs] == list(one.kinds.values()), "counts of the pairs")
             held.ask("round.pair", lambda direction=direction: one.rounds[0].pair(direction))  # type: ignore[misc]
             held.ask("round.curve", lambda direction=direction: one.rounds[0].curve(direction))  # type: ignore[misc]
 

@@ -69,8 +69,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "filters.GdpFilter": lambda x, y: filters.GdpFilter(budget=x),
     "filters.ApproximateDpFilter": lambda x, y: filters.ApproximateDpFilter(epsilon=x, delta=y),
     "filters.Odometer": lambda x, y: filters.Odometer(delta=x, expected=y),
-    "filters.ZcdpFilter.epsilon": lambda x, y: filters.ZcdpFilter(budget=1.0).epsilon(x),
-    "filters.GdpFilter.epsilon": lambda x, y: filters.GdpFilter(budget=1.0).epsilon(x),
+    "filters.PureDpFilter": lambda x, y: filters.PureDpFilter(x),
+    "filters.ZcdpFilter.budget_epsilon": lambda x, y: filters.ZcdpFilter(budget=1.0).budget_epsilon(x),
+    "filters.GdpFilter.budget_epsilon": lambda x, y: filters.GdpFilter(budget=1.0).budget_epsilon(x),
+    "filters.ZcdpFilter.reaching": lambda x, y: filters.ZcdpFilter.reaching(x, y),
+    "filters.GdpFilter.reaching": lambda x, y: filters.GdpFilter.reaching(x, y),
     "filters.privacy_filter": lambda x, y: filters.privacy_filter("gdp", budget=x),
 }  # fmt: skip
 """Each public function of numbers with two values in the places where it takes numbers."""
@@ -85,13 +88,14 @@ def outside(draw: Draw, held: Held) -> None:
     held.ask(f"{name}({one!r:.60}, {two!r:.60})", lambda: CALLS[name](one, two), invalid=True)
 
 
+OF_A_MECHANISM = (
+    "pair", "curve", "with_against_without", "sampled_replacement_pair", "unsampled_only", "replacement_only",
+)  # fmt: skip
+OF_A_SCHEME = ("claim", "claim_of", "pair", "curve", "keys", "dataset_records", "steps_per_epoch")
 PARTS = {
-    "Gaussian": ("pair", "with_against_without", "sampled_replacement_pair", "unsampled_only", "replacement_only"),
-    "Laplace": ("pair", "with_against_without", "unsampled_only", "replacement_only"),
-    "RandomizedResponse": ("pair", "with_against_without"), "ApproximateDP": ("pair", "with_against_without"),
-    "NoSampling": ("claim", "pair"), "Poisson": ("claim", "pair", "keys", "dataset_records"),
-    "WithoutReplacement": ("claim", "pair", "curve", "rate", "dataset_records"), "Round": (), "Plan": (),
-    "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
+    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
+    **dict.fromkeys(("NoSampling", "Poisson"), OF_A_SCHEME), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
+    "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
 
@@ -114,7 +118,9 @@ def objects(draw: Draw, held: Held) -> None:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
             for scheme in (item.sampling, fixed, hs.NoSampling()):
-                claim = scheme.claim(type(item.mechanism), direction)
+                claim = scheme.claim_of(item.mechanism, direction)
+                held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
+                held.law(scheme.steps_per_epoch is None or scheme.steps_per_epoch >= 1, "steps of an epoch")
                 made = held.ask("round", lambda scheme=scheme: hs.Round(item.mechanism, scheme), invalid=True)  # type: ignore[misc]
                 held.law(claim.source and scheme.keys() is not None, f"a claim without a source: {claim}")
                 held.law(scheme.dataset_records is None or scheme.dataset_records >= 1, "records")
