@@ -15,6 +15,7 @@ from hockeystick.accountants import certified
 from hockeystick.accountants.base import compositions
 from hockeystick.adjacency import Direction
 from hockeystick.engines.direct import DirectEngine
+from hockeystick.engines.interval import Interval
 from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, LaplacePair
 from hockeystick.pairs import gathered as module
@@ -163,7 +164,7 @@ def test_beyond_the_largest_loss_of_all_delta_is_0(monkeypatch: pytest.MonkeyPat
 
 
 def test_lower_and_upper_end_come_from_their_own_side() -> None:
-    milder, worse = (certified.Interval(low, low, low + 1) for low in (1.0, 5.0))
+    milder, worse = (Interval(low, low, low + 1) for low in (1.0, 5.0))
     found = certified._between(milder, worse, "gathered")
     assert (found.lower, found.upper) == (1.0, 6.0)
     assert all(a <= b for a, b in pairwise((found.lower, found.estimate, found.upper)))

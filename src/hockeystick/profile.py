@@ -300,9 +300,7 @@ class GroupProfile:
             ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
             log = each + np.where(share > 0, ratio, math.log(self.size))
             log += SLIP * (4 + at + np.abs(each))
-        upper: Array = np.where(
-            each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0
-        )
+        upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
         return upper
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:

@@ -179,9 +179,7 @@ def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFa
     )
 
 
-def _by_contour(
-    rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]
-) -> Interval | None:
+def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
     """The answer of a contour for all kinds, where that engine is meant or may be, and reaches the gap."""
     if not rounds.tried or engine not in (AutoEngine, ContourEngine):
         return None

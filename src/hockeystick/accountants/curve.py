@@ -57,7 +57,7 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
-        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe there
+        # next to 0 the lower end of that mass is 0, and its logarithm -inf: nothing is added below, which is safe
         log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
             np.minimum(np.logaddexp(finite.lower, log_low), 0.0),

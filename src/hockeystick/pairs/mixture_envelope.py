@@ -134,9 +134,7 @@ class MixtureEnvelope:
         self._rising, self._falling = rising[keep], falling[keep]
         tallest = self._tallest
         self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
-        self._beyond = math.exp(
-            min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1
-        )
+        self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
         self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))

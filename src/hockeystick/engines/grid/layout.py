@@ -177,9 +177,9 @@ def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
                 math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
                 divisor.denominator * span.denominator,
             )
-            common = widest <= MAX_PARTS * divisor
-            if not common:  # nor will it be: further divisors are parts of this one
+            if widest > MAX_PARTS * divisor:  # further divisors are parts of this one
                 break
+        common = widest <= MAX_PARTS * divisor
         unit = float(divisor) if common else unit
     common = common or min(spans) == unit
     return unit, common, all(two_atoms(pair) for pair, _ in composition.rounds)
