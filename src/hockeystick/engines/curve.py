@@ -41,7 +41,7 @@ ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # its rounding, relative
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
 GRIDS = LIMIT  # of work on all grids of one curve: no more than one question may take, and the last one over
-LOOKS = 2.5 * LIMIT  # of work on what is read off them: a regret looks at thousands of epsilons
+LOOKS = 4 * LIMIT  # of work on what is read off them: a regret looks at thousands of epsilons
 
 
 class Section(Protocol):

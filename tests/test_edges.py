@@ -1,0 +1,283 @@
+"""Engines, profiles and searches at the edges of the domain: an answer on the safe side, and work that is counted."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+import hockeystick as hs
+from hockeystick import profile as profiles
+from hockeystick.engines import curve as curves
+from hockeystick.engines import direct
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.curve import Curve
+from hockeystick.engines.direct import DirectEngine
+from hockeystick.engines.grid.cells import Mesh
+from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.grid.laws import GridLaw
+from hockeystick.engines.grid.stages import Tail
+from hockeystick.engines.grid.work import Work
+from hockeystick.engines.interval import Interval
+from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.mixture_line import MixtureLine
+from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+from hockeystick.pairs.renyi import renyi_log_delta
+from hockeystick.targets import Delta, Epsilon
+from hockeystick.tradeoff import Nodes
+
+
+@pytest.fixture(autouse=True)
+def no_warnings() -> Iterator[None]:
+    """A warning that escapes is an error for whoever runs under ``-W error``."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps", "epsilon"),
+    [(5.79, 2e-96, 39, 710.0), (0.0753, 1e-300, 10**12, 745.0)],
+)
+def test_odds_beyond_the_range_of_a_double(noise: float, rate: float, steps: int, epsilon: float) -> None:
+    """``(e^eps - 1) / q`` overflows: only where a jump is looked for, of which any place is sound."""
+    found = hs.dp_sgd(noise, rate, steps, adjacency="remove").log_delta(epsilon)
+    assert found.lower <= found.upper < -1000
+    assert found.reason
+
+
+@pytest.mark.parametrize("count", [1, 3, 10**12])
+def test_boxes_that_next_to_never_fail(count: int) -> None:
+    """The mass at infinity is known to within a few smallest doubles a round: nothing of it is certain below."""
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(0.14, 5e-324), count=count)])
+    truth = count * 5e-324  # to first order, which is all there is
+    if count < 100:
+        found = plan.delta(1.0)
+        assert found.lower == 0.0
+        assert found.lower <= truth <= found.upper <= 10 * truth
+        assert plan.log_delta(1.0).lower == -math.inf
+        band = plan.profile().delta([0.0, 1.0, 710.0])
+        assert (band.lower[1:] == 0).all()
+        assert (truth <= band.upper).all()
+        assert plan.profile().advantage().lower > 0.01
+    else:
+        assert plan.delta(1e13).upper >= truth
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "rate", "count"), [(0.0, 1e-300, 1e-30, 10**12), (0.1, 5e-324, 0.4, 1), (0.0, 5e-324, 0.1, 3)]
+)
+def test_mass_below_the_smallest_double_is_not_none(epsilon: float, delta: float, rate: float, count: int) -> None:
+    """Sampled black boxes fail with ``q delta``, which underflows: no upper end below it, and no pure epsilon."""
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(epsilon, delta), hs.Poisson(rate), count)], "remove")
+    found = plan.delta(1.0)
+    truth = (
+        1 - (1 - Fraction(delta) * Fraction(rate)) ** count if count < 100 else count * Fraction(delta) * Fraction(rate)
+    )
+    assert truth > 0
+    assert Fraction(found.lower) <= truth * (1 + Fraction(1, 10**6))
+    assert truth <= Fraction(found.upper)
+    assert plan.epsilon(0.0).lower == math.inf
+
+
+class TestGroups:
+    def test_of_any_size_in_a_few_steps(self) -> None:
+        """Where the steps creep by a rounding each, they would not end."""
+        nothing = hs.Plan([hs.Round(hs.RandomizedResponse(0.5), count=0)]).profile()
+        before = time.process_time()
+        band = nothing.group(10**12).tpr([1e-3, 0.5])
+        assert time.process_time() - before < 5
+        assert band.upper == pytest.approx([1e-3, 0.5], rel=1e-9)
+        assert band.reason is not None
+        assert "group" in band.reason
+
+    @pytest.mark.parametrize("size", [201, 1000, 50_000])
+    def test_hold_the_truth_of_a_larger_group(self, size: int) -> None:
+        """Of unsampled Gaussians, whose groups are Gaussians of k times the distance."""
+        mu = 2.0 / size
+        fpr = np.array([1e-6, 1e-3, 0.3, 0.9])
+        band = hs.Plan([hs.Round(hs.Gaussian(1 / mu))]).profile().group(size).tpr(fpr)
+        truth = ndtr(ndtri(fpr) + size * mu)
+        assert (truth <= band.upper).all()
+        assert (band.upper <= 1).all()
+        assert (band.reason is None) == (size - 1 <= profiles.MOST_STEPS)
+
+    @pytest.mark.parametrize("steps", [0, 1, 3])
+    def test_steps_that_are_not_taken_cost_width_only(self, steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Of randomised response: k steps are one of k times the epsilon, here for any number taken one by one."""
+        epsilon, size, fpr = 0.3, 5, np.array([1e-4, 0.2, 0.6])
+        profile = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))]).profile()
+        exact = profile.group(size).tpr(fpr).upper
+        monkeypatch.setattr(profiles, "MOST_STEPS", steps)
+        wide = profile.group(size).tpr(fpr)
+        assert (exact <= wide.upper * (1 + 1e-12)).all()
+        assert (wide.upper < 1).all()
+        assert wide.reason is not None
+
+    def test_of_one_step_are_as_before(self) -> None:
+        profile = hs.Plan([hs.Round(hs.Gaussian(2.0))]).profile()
+        assert profile.group(2).tpr(0.1).reason is None
+
+
+class TestWorkIsCounted:
+    def test_few_searches_for_the_renyi_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """One search takes dozens of moments: of hundreds of epsilons only a few have one of their own."""
+        composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.1), 50)])
+        at = np.linspace(0.5, 20.0, 300)
+        asked: list[float] = []
+        original = renyi_log_delta
+
+        def counted(composition: Composition, epsilon: float) -> object:
+            asked.append(epsilon)
+            return original(composition, epsilon)
+
+        monkeypatch.setattr(curves, "renyi_log_delta", counted)
+        ends = curves._roughly(composition, at)
+        assert len(asked) <= curves.MOST_ROUGH
+        single = [RenyiEngine(composition).log_delta(float(one), None).upper for one in at[::60]]
+        assert (ends.upper[::60] >= np.array(single) - 1e-9).all()  # no bound is below the best order's
+        assert (ends.upper[::60] <= 0.5 * np.array(single)).all()  # and none is hopeless
+        truth = [hs.dp_sgd(1.0, 0.1, 50, adjacency="remove").log_delta(float(one)).lower for one in at[::60]]
+        assert (ends.upper[::60] >= truth).all()
+
+    def test_looks_that_are_not_taken(self) -> None:
+        """The upper end of the epsilon before, the lower end of the one after: delta falls."""
+        composition = Composition([(LaplacePair(1.0, 2.0), 20)])
+        at = np.linspace(0.5, 4.0, 50)
+        all_of_them = GridEngine(composition).at(1.5, 1e-2, Work(), Work()).log_delta(at)
+        few = GridEngine(composition).at(1.5, 1e-2, Work(), Work(0.0)).log_delta(at)
+        assert (few.lower <= all_of_them.lower).all()
+        assert (all_of_them.upper <= few.upper).all()
+        assert len(np.unique(few.upper)) == len(np.unique(few.lower)) == 2
+        assert few.lower[-1] == all_of_them.lower[-1]
+        assert few.upper[0] == all_of_them.upper[0]
+
+    def test_grids_of_a_curve_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """None is begun once those before have spent what there is; the answer is wider, and certified."""
+        composition = Composition([(LaplacePair(1.0, 2.0), 20)])
+        at = np.linspace(0.5, 4.0, 5)
+        known = Curve(composition).log_delta(at)
+        monkeypatch.setattr(curves, "GRIDS", 0.0)
+        monkeypatch.setattr(ContourEngine, "at", _refused)
+        found = Curve(composition).log_delta(at)
+        assert (found.lower == -math.inf).all()
+        assert (found.upper >= known.upper - 1e-6).all()
+        assert (found.upper < 0).all()
+
+    def test_the_integrals_of_one_round_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The upper end is found first; where the panels do not last for the lower one it is 0, and says so."""
+        engine = DirectEngine(Composition([(GaussianPair(1.0), 1)]))
+        target = (math.log(1e-3), math.log(1e-3))
+        exact = engine.epsilon(target, None)
+        panels = engine._panels
+        assert panels < direct.ALL_PANELS / 100
+        monkeypatch.setattr(direct, "ALL_PANELS", panels - 1)
+        found = DirectEngine(Composition([(GaussianPair(1.0), 1)])).epsilon(target, None)
+        assert (found.lower, found.upper) == (0.0, exact.upper)
+        assert found.limited is not None
+        monkeypatch.setattr(direct, "ALL_PANELS", 1)
+        with pytest.raises(NotApplicableError, match="too many panels"):
+            DirectEngine(Composition([(GaussianPair(1.0), 1)])).epsilon(target, None)
+
+    def test_moments_of_too_many_nodes_are_bounded_roughly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """At a tilt of 1e14 the nodes have to reach as far as ``(1 - q)^-t`` does; ``K <= -t log(1 - q)`` is left."""
+
+        def never(*_: object) -> object:
+            raise AssertionError
+
+        transform = MixtureTransform(2e-11, 2e-4, Kind.ADD)
+        assert transform.line(1e14, 0.0, 1e-300).nodes > 100_000
+        monkeypatch.setattr(MixtureLine, "cumulants", never)
+        assert transform.log_moment(1e14) == math.inf
+        bound = PoissonAddPair(GaussianPair(2e-11), 2e-4).log_moment(1e14)
+        assert 0 < bound <= -1e14 * math.log1p(-2e-4) * (1 + 1e-9)
+
+
+def _refused(*_: object) -> Interval:
+    raise NotApplicableError("not here")
+
+
+def test_curves_and_rates_end_soon() -> None:
+    """Hundreds of epsilons at which no engine has an answer, each of which was once a search of its own."""
+    small = hs.Round(hs.Laplace(1e-12), hs.Poisson(6.64e-215), 2)
+    plan = hs.Plan([small, hs.Round(hs.Gaussian(17.5), hs.Poisson(1e-6), 32)])
+    before = time.process_time()
+    found = plan.profile().mu(1e-9)
+    assert time.process_time() - before < 12
+    assert 0 <= found.lower <= found.upper
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 5e-324])
+def test_calibration_to_no_epsilon_asks_for_delta(epsilon: float) -> None:
+    """``epsilon(delta) <= e`` if and only if ``delta(e) <= delta``: the one jumps from 0, the other is smooth."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(1.0))])
+    found = hs.calibrate(plan, "noise-multiplier", Epsilon(epsilon, delta=1e-3))
+    other = hs.calibrate(plan, "noise-multiplier", Delta(1e-3, epsilon=epsilon))
+    assert found.value == other.value
+    assert found.achieved.upper <= epsilon
+    assert found.target == Epsilon(epsilon, delta=1e-3)
+    # delta(0) of a Gaussian is 2 Phi(mu / 2) - 1
+    assert 2 * ndtr(0.5 / found.value) - 1 <= 1e-3 * (1 + 1e-12)
+    assert found.beside is not None
+    assert found.beside[1].upper > epsilon
+
+
+class TestBeyondTheRangeOfADouble:
+    def test_moments_and_tails(self) -> None:
+        """An infinite moment bounds nothing: a probability is then at most 1, and no number is no bound either."""
+        law = GridLaw(Mesh(0.0, 1e300, 1e-300, 0.0), -1, np.array([0.5, 0.25, 0.25]))
+        assert law.log_moment(1e10) == math.inf
+        tail = Tail([(law, 1)], 1e10, +1)
+        assert tail.log_beyond(1e299) == 0.0
+        assert (tail.log_beyond_each(np.array([-1e299, 1e299])) == 0.0).all()
+        assert tail.log_weight_beyond(1e299) == math.inf
+
+    def test_nodes_of_one_exponential(self) -> None:
+        """Epsilons so near that ``e^eps`` is one double: no slope can be taken between, the safe ones are -1 and 0."""
+        nodes = Nodes(np.array([0.0, 1e-20, 2e-20, 1.0]), *(np.array([0.5, 0.5, 0.5, 0.1]),) * 3)
+        b, low = nodes.vertices()
+        assert np.isfinite(b).all()
+        assert np.isfinite(low).all()
+        # the line of slope -1 through (1, 0.5) and that of slope 0 through (e, 0.1) cross
+        crossing = (b > 1) & (b < math.e * (1 - 1e-9))
+        assert b[crossing] == pytest.approx([1.4])
+        assert low[crossing] == pytest.approx([0.1])
+
+    @pytest.mark.parametrize(
+        ("rounds", "ask"),
+        [
+            ([hs.Round(hs.RandomizedResponse(1e12), count=422), hs.Round(hs.Laplace(1280.0), count=3)], "profile"),
+            (
+                [
+                    hs.Round(hs.Laplace(7.47), hs.Poisson(5e-324), 3),
+                    hs.Round(hs.Gaussian(1.88e-11), count=407),
+                    hs.Round(hs.ApproximateDP(0.224, 5e-324), hs.Poisson(5e-324)),
+                ],
+                "profile",
+            ),
+            (
+                [
+                    hs.Round(hs.Laplace(56600.0), count=3),
+                    hs.Round(hs.RandomizedResponse(10), count=9270),
+                    hs.Round(hs.Gaussian(1e-12), hs.Poisson(0.9999999999999999), 3),
+                ],
+                "epsilon",
+            ),
+        ],
+    )
+    def test_answers_come_without_a_warning(self, rounds: list[hs.Round], ask: str) -> None:
+        plan = hs.Plan(rounds)
+        if ask == "epsilon":
+            found = plan.epsilon(1e-100)
+            assert found.lower <= found.upper
+        else:
+            band = plan.profile().delta([0.00167, 710.0])
+            assert (band.lower <= band.upper).all()
