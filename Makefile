@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean
+.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -42,6 +42,8 @@ help:
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
+	@echo 'make fuzz N=10000 SEED=1          hold random plans to laws; goes on where it was stopped'
+	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make fmt       format the sources'
 	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations and everything else that was made'
@@ -128,6 +130,9 @@ validate: .venv/.run-time
 
 fuzz: .venv/.run-time
 	@PYTHONPATH=tools $(BIN)/python -m fuzz $(N) $(SEED)
+
+mutants: .venv/.test
+	@$(BIN)/python tools/mutants.py --jobs $(JOBS) '$(NAMES)'
 
 bench: .venv/.run-time
 	@PYTHONPATH=tools $(BIN)/python -m bench.run --cases='$(CASES)' --peers='$(PEERS)'

@@ -51,6 +51,19 @@ class Choosy(Guess):
         raise hs.NotApplicableError("only plans that nobody has; write another one")
 
 
+@dataclass(frozen=True)
+class Faulty(Guess):
+    """Raises what no accountant should."""
+
+    name: ClassVar[str] = "faulty"
+
+    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+        raise OverflowError("math range\nerror")
+
+    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
+        raise MemoryError
+
+
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of each kind is enough, and quick."""
@@ -114,6 +127,35 @@ def test_certified_first_then_upper_bounds_then_estimates_then_refusals() -> Non
     for one, other in itertools.pairwise(rows[1:]):
         if one["guarantee"] == other["guarantee"] and one["guarantee"]:
             assert one.get("upper", one.get("value")) <= other.get("upper", other.get("value"))
+
+
+@pytest.mark.parametrize("question", [["--delta", "1e-5"], ["--epsilon", "1"]])
+def test_a_fault_of_one_accountant_takes_no_row_with_it(question: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown as a fault, not as a refusal, and by the status; every other row is there."""
+    monkeypatch.setitem(ACCOUNTANTS, "faulty", Faulty())
+    result = run("compare", *FLAGS, *question, "--json")
+    assert result.exit_code == 1
+    assert result.stderr == "error: failed unexpectedly, see the reason: faulty\n"
+    rows = {row["name"]: row for row in json.loads(result.stdout)["accountants"]}
+    assert set(rows) == set(ACCOUNTANTS)
+    assert all(row["guarantee"] for name, row in rows.items() if name != "faulty")
+    assert [name for name, row in rows.items() if row.get("failed")] == ["faulty"]
+    kind = {"--delta": "OverflowError: math range error", "--epsilon": "MemoryError: "}[question[0]]
+    assert rows["faulty"]["reason"] == f"failed: {kind}: please report"
+    table = run("compare", *FLAGS, *question)
+    assert table.exit_code == 1
+    assert "failed: " in table.stdout
+
+
+def test_a_wrong_question_is_refused_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong for every accountant is no row of one of them."""
+
+    def wrong(self: Accountant, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+        raise hs.InvalidInputError("delta must be something else")
+
+    monkeypatch.setattr(Choosy, "epsilon", wrong)
+    monkeypatch.setitem(ACCOUNTANTS, "choosy", Choosy())
+    assert refused("compare", *FLAGS, "--delta", "1e-5") == "delta must be something else"
 
 
 def test_deltas_come_with_their_logarithms() -> None:

@@ -10,6 +10,7 @@ import mpmath
 import numpy as np
 import numpy.typing as npt
 import pytest
+import scipy.fft
 
 from hockeystick.numerics.fourier import ConvolutionPower, convolution_power, fast_length, transform_error
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -178,3 +179,40 @@ def test_lengths_have_small_factors_only(n: int) -> None:
         while length % factor == 0:
             length //= factor
     assert length == 1
+
+
+@pytest.mark.parametrize("moved", [1e-9, 0.3], ids="moves with probability {:g}".format)
+@pytest.mark.parametrize("k", [1, 40], ids="{} rounds".format)
+def test_transforms_may_be_off_by_all_that_is_stated(k: int, moved: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transforms that err by all of ``e ||x||_1`` in every entry, in the directions that add up at one place.
+
+    Real transforms are ten times better than what is stated of them; the statement is made as large as 1e-7 here, so
+    that it is above the rounding of everything else.
+    """
+    n, e = 16, 1e-7
+    x = np.zeros(n)
+    x[[0, 1, 3]] = 1 - moved, 0.75 * moved, 0.25 * moved
+    exact = [float(value) for value in exact_power([(x, k)], n)]
+    spectrum = np.fft.rfft(x)
+    plain, inverse = scipy.fft.rfft, scipy.fft.irfft
+    monkeypatch.setattr("hockeystick.numerics.fourier.transform_error", lambda _: e)
+    for there, back in ((e, 0.0), (0.0, e), (e, e)):
+
+        def forward(values: Array, there: float = there) -> Any:
+            # dY = k X^(k-1) dX is to be real and positive everywhere: all of it arrives at place 0
+            phase = np.exp(-1j * (k - 1) * np.angle(spectrum))
+            return plain(values) + there * np.abs(values).sum() * phase
+
+        def backward(values: Any, length: int, back: float = back) -> Array:
+            whole = np.abs(np.concatenate([values, values[1:-1]]))
+            out: Array = inverse(values, length) + back * float(whole.mean())
+            return out
+
+        monkeypatch.setattr(scipy.fft, "rfft", forward)
+        monkeypatch.setattr(scipy.fft, "irfft", backward)
+        found = convolution_power([(x, k)], n)
+        assert found.origin == 0
+        errors = np.abs(found.values - np.array(exact))
+        aimed = k * e * moved * float(np.mean(np.abs(np.fft.fft(x)) ** (k - 1))) if there else e * max(exact)
+        assert errors.max() > 0.5 * aimed, "or nothing was put to the test"
+        assert errors.max() <= found.error + 1e-13

@@ -294,6 +294,25 @@ def test_the_hull_of_a_hull_is_itself(masses: list[float], gaps: list[float], t:
         assert np.array_equal(again, out)
 
 
+@pytest.mark.parametrize("end", [0, -1], ids=["lowest", "highest"])
+def test_an_end_of_the_hull_pays_for_its_own_rounding(end: int) -> None:
+    """Knots at an end merged into one outcome that is brought onto the grid: below the given polygon to the last bit.
+
+    Where the mass at the end nearly cancels what it is merged with, the sums are known no better than their parts.
+    """
+    random = np.random.default_rng(15)
+    for _ in range(80):
+        masses = random.uniform(0.01, 1.0, 5)
+        masses[end] = -random.choice([random.uniform(0.0, 1e-3), 0.3 * random.uniform()])
+        t, gap = float(random.uniform(0.0, 3.0)), float(random.choice([1e-4, 0.01, 0.3]))
+        _, at, out, before, after = hull_case(masses.tolist(), [gap] * 4, t)
+        if out is None or after is None:
+            continue
+        for x in (-200.0, float(at[0]) - 0.3, *at.tolist(), *(0.5 * (at[1:] + at[:-1])).tolist()):
+            most = max(before.delta(mpmath.mpf(x)), before.first_line(mpmath.mpf(x)), 0)
+            assert after.delta(mpmath.mpf(x)) <= most, x
+
+
 def test_the_hull_of_one_dent_is_the_line_across_it() -> None:
     """A negative mass between two positive ones: the knot goes, Q-mass and P-mass stay."""
     _, at, out, before, after = hull_case([0.4, -0.05, 0.6], [0.1, 0.2], 1.5)

@@ -8,11 +8,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import hockeystick as hs
 from command import runner
 from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.cli import main
 from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.plot import (
@@ -189,8 +191,49 @@ def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:
     result = runner().invoke(main, ["plot", "compare", str(plan), *more])
     assert result.exit_code == 0
     first, *others = result.stderr.splitlines()
-    assert first == "not drawn: characteristic-function (no answer)"
+    assert first.startswith("not drawn: characteristic-function (no answer): ")
+    assert "never dies out" in first
     assert [line.split("  ")[0] for line in others] == ["sampling none"]
+
+
+def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is named with what it raised, and by the status; the figure is written."""
+
+    def faulty(self: GdpAccountant, plan: hs.Plan, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
+        raise OverflowError("math range error")
+
+    monkeypatch.setattr(GdpAccountant, "delta", faulty)
+    path = tmp_path / "figure.svg"
+    names = ["--accountant", "rdp", "--accountant", "gdp"]
+    result = runner().invoke(main, ["plot", "compare", *FLAGS, *names, "--points", "3", "-o", str(path)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        "not drawn: gdp (no answer): at 3 of 3 places it failed: OverflowError: math range error: please report\n"
+    )
+    assert path.exists()
+
+
+def test_lines_at_delta_1_are_named_and_not_drawn() -> None:
+    """A bound that says nothing would only hide the others."""
+    panel = compare_panel(hs.dp_sgd(0.3, 0.001, 100), ["zcdp", "rdp"], 0.0, 2.0, 3)
+    assert [line.answered for line in panel.lines] == [False, True]
+    assert panel.lines[0].label == "zcdp (delta = 1 throughout)"
+
+
+def test_a_single_round_is_seen() -> None:
+    """One point has no line through it: it has a mark, inside the axes, at a whole number of rounds."""
+    figure = drawn([steps_panel(hs.Plan([hs.Round(hs.Laplace(scale=10.0))]), 1e-6)])
+    (axes,) = figure.axes
+    low, high = axes.get_xlim()
+    marked = [line for line in axes.lines if line.get_marker() == "o" and line.get_markevery() == [0]]
+    assert [np.asarray(line.get_xdata()).tolist() for line in marked] == [[1.0]]
+    assert low < 1.0 < high
+    assert all(float(tick).is_integer() for tick in axes.get_xticks())
+
+
+def test_rounds_are_whole_numbers() -> None:
+    figure = drawn([steps_panel(hs.dp_sgd(1.0, 0.01, 3), 1e-6)])
+    assert all(float(tick).is_integer() for tick in figure.axes[0].get_xticks())
 
 
 @pytest.mark.parametrize("name", ["figure.gif", "figure", "missing/figure.png"])

@@ -291,3 +291,38 @@ def test_by_how_much_a_moved_integrand_may_weigh_more(t: float, turned: float) -
         truth = float(mpmath.log(moved / still))
     assert 0 < truth <= bound <= 30 * truth + 3
     assert (bound < -0.5 * t * math.log(math.cos(turned / 2))) == (t > 10)
+
+
+@pytest.mark.parametrize(("mu", "rate", "t"), [(1, Fraction(3, 10), 60.0), (Fraction(1, 4), Fraction(1, 100), 200.0)])
+@pytest.mark.parametrize("turned", [0.5, 1.1, 1.5707])
+def test_the_tail_is_bounded_off_the_real_line_too(mu: Fraction, rate: Fraction, t: float, turned: float) -> None:
+    """For add ``|g(x + iy)|^-t`` exceeds ``g(x)^-t``, so that above the range its bound on the real line is none.
+
+    The integrals of the modulus at the full height ``mu y = turned`` are taken by quadrature.
+    """
+    mixture, low, high = MixtureBalls(SampledGaussian(Fraction(mu), rate, Direction.ADD)), -3.0, 2.0
+
+    def beyond(height: float) -> Number:
+        m, q = mpmath.mpf(Fraction(mu).numerator) / Fraction(mu).denominator, mpmath.mpf(rate.numerator)
+        q /= rate.denominator
+
+        def modulus(x: Number) -> Number:
+            odds = q * mpmath.exp(mpmath.mpc(m * x - m * m / 2, height))
+            return mpmath.npdf(x) * abs(1 - q + odds) ** -t
+
+        return mpmath.quad(modulus, [-20, -8, -5, low]), mpmath.quad(modulus, [high, 4, 7, 12, 20])
+
+    with mpmath.workdps(20), precision(80):
+        there, above_high = beyond(turned)
+        moved = mixture.moved_range_remainder(t, arb(low), arb(high), arb(turned))
+        assert moved >= arb(str(there + above_high))
+        # on the real line the bound is the one known already, or sharper
+        real = mixture.range_remainder(t, arb(low), arb(high))
+        assert mixture.moved_range_remainder(t, arb(low), arb(high), arb(0)) <= real * (1 + arb("1e-15"))
+        if mu == 1 and turned > 1:
+            assert mixture._added_above(arb(t), arb(high)) < arb(str(above_high))
+
+
+def test_no_tail_is_claimed_where_the_line_turns_too_far() -> None:
+    mixture = MixtureBalls(SampledGaussian(MU, RATE, Direction.ADD))
+    assert not mixture.moved_range_remainder(TILT, arb(-8), arb(8), arb("1.6")).is_finite()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -30,6 +31,13 @@ def unit(x: Fraction, length: int) -> Fraction:
     while Fraction(10) ** (lead + 1) <= x:
         lead += 1
     return Fraction(10) ** (lead - length + 1)
+
+
+@pytest.mark.parametrize("shown", [report.round_up, report.round_down, report.exact, report.exp_up, report.exp_down])
+def test_nan_is_not_shown_as_a_number(shown: Callable[[float], str]) -> None:
+    """It compares as neither more nor less than 0, and is no minus infinity for that."""
+    with pytest.raises(ValueError, match=r"(?i)nan"):
+        shown(math.nan)
 
 
 @given(finite, digits)

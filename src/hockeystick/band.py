@@ -20,6 +20,7 @@ class Band:
         estimate: best guesses in between; no guarantee.
         upper: certified upper ends.
         safe: the end on the safe side: ``"upper"`` for what an attacker gains, ``"lower"`` for an attacker's errors.
+        reason: why the intervals are wider than was asked, where that is known; ``None`` otherwise.
 
     >>> Band(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper").quoted.tolist()
     [0.2]
@@ -29,6 +30,7 @@ class Band:
     estimate: Array
     upper: Array
     safe: Literal["lower", "upper"]
+    reason: str | None = None
 
     @property
     def quoted(self) -> Array:

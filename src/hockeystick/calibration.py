@@ -106,15 +106,19 @@ def calibrate(
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
-    above = None
+    above, searched = None, target.searched
     if chosen.stair is not None:
-        chosen, above = _between_stairs(chosen, chosen.stair, build, target, gap)
-    met, missed = _Search(chosen, build, target, tolerance, gap).run()
+        chosen, above = _between_stairs(chosen, chosen.stair, build, searched, gap)
+    met, missed = _Search(chosen, build, searched, tolerance, gap).run()
     beside = above if missed is None else (missed.value, missed.bound)
     made = build(met.value)
-    achieved = told(met.bound, made.samplings, target.at_delta)
-    other = None if beside is None else (beside[0], told(beside[1], made.samplings, target.at_delta))
-    return Calibration(chosen.name, met.value, target, achieved, made, other)
+
+    def told_of(plan: Plan, bound: Bound, met: bool) -> Bound:
+        found = bound if searched is target else target.found(plan, gap, met)
+        return told(found, made.samplings, target.at_delta)
+
+    other = None if beside is None else (beside[0], told_of(build(beside[0]), beside[1], False))
+    return Calibration(chosen.name, met.value, target, told_of(made, met.bound, True), made, other)
 
 
 def _between_stairs(

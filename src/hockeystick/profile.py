@@ -39,6 +39,8 @@ GAP = 1e-4  # relative width wanted of error rates
 BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
 LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
 SLIP = 16 * UNIT_ROUNDOFF
+MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
+GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
 
 
 class Profile:
@@ -293,7 +295,12 @@ class GroupProfile:
         (Vadhan 2017, The Complexity of Differential Privacy, Lemma 2.2.)
         """
         single = self.profile.delta(epsilon)
-        at = np.asarray(epsilon, dtype=np.float64)
+        upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
+        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
+        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+
+    def _deltas(self, at: Array) -> Array:
+        """Upper ends of delta of the group."""
         share = np.nextafter(at / self.size, -math.inf).clip(0.0)
         each = self.profile.log_delta(share).upper
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -301,19 +308,41 @@ class GroupProfile:
             ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
             log = each + np.where(share > 0, ratio, math.log(self.size))
             log += SLIP * (4 + at + np.abs(each))
-        upper = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
-        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
-        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+        upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
+        return upper
 
     def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """The largest true-positive rate: k steps of the one of a single record (arXiv 1905.02383, Theorem 2.14)."""
+        """The largest true-positive rate: k steps of the one of a single record (arXiv 1905.02383, Theorem 2.14).
+
+        Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
+        dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as
+        groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
+
+            tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
+        """
         single = self.profile.tpr(fpr)
-        upper = single.upper
-        for _ in range(self.size - 1):
+        upper, reason = single.upper, None
+        for _ in range(min(self.size - 1, MOST_STEPS)):
             before, upper = upper, self.profile.tpr(upper).upper
             if np.array_equal(before, upper):  # 1, as a rule: it stays there
-                break
-        return Band(single.lower, upper, upper, "upper")
+                return Band(single.lower, upper, upper, "upper")
+        if self.size - 1 > MOST_STEPS:
+            rest = self.size - 1 - MOST_STEPS
+            upper = GroupProfile(self.profile, rest)._by_delta(upper)
+            reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
+        return Band(single.lower, upper, upper, "upper", reason)
+
+    def _by_delta(self, fpr: Array) -> Array:
+        """Upper ends of the true-positive rate from delta of the group at a few epsilons."""
+        flat = np.ravel(fpr)
+        delta = self._deltas(GROUP_EPSILONS)
+        growth = np.exp(GROUP_EPSILONS)
+        steep = (np.multiply.outer(flat, growth) + delta) * (1 + SLIP)
+        flatter = 1 - (1 - delta - flat[:, None]) / growth * (1 - SLIP) + SLIP
+        # where 1 - delta - T is negative the second line says nothing: it is above 1
+        least = np.minimum(steep, flatter).min(axis=1)
+        out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
+        return out
 
 
 def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.accountants.auto import AutoAccountant
@@ -15,6 +15,7 @@ from hockeystick.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
 
+NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
 OPEN = Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
 
 
@@ -62,6 +63,15 @@ class Target(ABC):
         """A quick guess at the excess of a plan, where there is one."""
         return None
 
+    @property
+    def searched(self) -> Target:
+        """The target by which a value is searched: this one, or an equivalent one that tells more on the way."""
+        return self
+
+    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
+        """The interval of a plan of which :attr:`searched` has shown whether it meets the target."""
+        return self.measure(plan, gap)
+
     def described(self) -> dict[str, Any]:
         """The target by its keys."""
         return asdict(self)
@@ -88,6 +98,22 @@ class Epsilon(Target):
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """Epsilon at delta."""
         return AutoAccountant().epsilon(plan, self.delta, gap)
+
+    @property
+    def searched(self) -> Target:
+        """Next to 0 delta at epsilon: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there.
+
+        There epsilon is 0 or far above the target at all values, and says nothing of how far the root is.
+        """
+        return Delta(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
+
+    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
+        """At most the target where delta at epsilon has shown that."""
+        bound = self.measure(plan, gap)
+        if not met or bound.upper <= self.epsilon:
+            return bound
+        lower = min(bound.lower, self.epsilon)
+        return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
 
     def rough_excess(self, plan: Plan) -> float | None:
         """By the leading saddle-point term."""

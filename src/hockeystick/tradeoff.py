@@ -75,10 +75,11 @@ class Nodes:
         if len(b) == 1:
             return np.append(b, b), np.append(low, 0.0)
         gaps = np.diff(b)
-        left = np.append(-1.0, (low[1:-1] - high[:-2]) / gaps[:-1])  # slopes at b_i, for each interval
-        left = np.maximum(left, -1.0)
-        right = np.append(np.minimum((high[2:] - low[1:-1]) / gaps[1:], 0.0), 0.0)  # and at b_(i+1)
+        apart = gaps > 0  # neighbours whose exponentials are one double have no line through them: -1 and 0 again
         with np.errstate(divide="ignore", invalid="ignore"):
+            before, after = (low[1:-1] - high[:-2]) / gaps[:-1], (high[2:] - low[1:-1]) / gaps[1:]
+            left = np.append(-1.0, np.where(apart[:-1], np.maximum(before, -1.0), -1.0))  # slopes at b_i, of intervals
+            right = np.append(np.where(apart[1:], np.minimum(after, 0.0), 0.0), 0.0)  # and at b_(i+1)
             # l_i + left x = l_(i+1) + right (x - gap)
             x = (low[1:] - right * gaps - low[:-1]) / (left - right)
         crossing = (x > 0) & (x < gaps)

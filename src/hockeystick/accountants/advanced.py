@@ -47,6 +47,7 @@ from hockeystick.accountants.round_guarantee import (
     least_over_slack,
     mutual_guarantees,
     split,
+    why_infinite,
 )
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -74,8 +75,9 @@ class AdvancedAccountant(Accountant):
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
         """The bound at the best split of delta."""
         self.refuse_gap(gap)
-        direction, found = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
-        return epsilon_bound(self.name, direction, found)
+        subjects = mutual_guarantees(plan)
+        direction, found = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
+        return epsilon_bound(self.name, direction, found, why_infinite(subjects, delta) if math.isinf(found) else None)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""

@@ -18,7 +18,7 @@ from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant, compositions
 from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
-from hockeystick.accountants.round_guarantee import Kinds, epsilons, guarantees, split
+from hockeystick.accountants.round_guarantee import Kinds, epsilons, guarantees, split, why_infinite
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.numerics.rounding import next_up
@@ -35,8 +35,10 @@ class BasicAccountant(Accountant):
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
         """The sum of per-round epsilons at a split of delta."""
         self.refuse_gap(gap)
-        direction, found = worst(_subjects(plan), lambda subject: subject.epsilon(delta))
-        return epsilon_bound(self.name, direction, found)
+        subjects = _subjects(plan)
+        direction, found = worst(subjects, lambda subject: subject.epsilon(delta))
+        kinds = [(side, subject.kinds) for side, subject in subjects]
+        return epsilon_bound(self.name, direction, found, why_infinite(kinds, delta) if math.isinf(found) else None)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""
@@ -49,18 +51,18 @@ class _Subject:
     """One direction."""
 
     def __init__(self, kinds: Kinds, composition: Composition) -> None:
-        self._kinds, self._composition = kinds, composition
+        self.kinds, self._composition = kinds, composition
 
     def epsilon(self, delta: float) -> float:
-        if not self._kinds:
+        if not self.kinds:
             return 0.0
         pure = self._composition.largest_loss
-        lost = math.fsum(count * kind.least_delta for kind, count in self._kinds)
+        lost = math.fsum(count * kind.least_delta for kind, count in self.kinds)
         best = pure[1] if pure is not None and next_up(lost, 4 if lost else 0) <= delta else math.inf
-        deltas = split(self._kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
+        deltas = split(self.kinds, delta, lambda epsilon: epsilon) if delta > 0 else None
         if deltas is None:
             return best
-        parts = zip(epsilons(self._kinds, deltas), self._kinds, strict=True)
+        parts = zip(epsilons(self.kinds, deltas), self.kinds, strict=True)
         total = math.fsum(epsilon * count for epsilon, (_, count) in parts)
         return min(best, next_up(total, 4) if total > 0 else 0.0)
 

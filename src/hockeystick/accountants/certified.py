@@ -18,14 +18,21 @@ from hockeystick.accountants.base import Accountant, compositions, without_lower
 from hockeystick.accountants.two_sided import delta_of
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Bound, DeltaBound
+from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.interval import Engine, Interval
+from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import Composition
+from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
 from hockeystick.plan import Plan
 
 T = TypeVar("T")
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
+SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
+GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
@@ -60,12 +67,12 @@ def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: Engin
     """Epsilon at delta: the worst direction's interval."""
     gap = None if gap is None else checked_gap(gap)
     worst, interval = worst_direction(
-        compositions(plan),
-        lambda composition: _epsilon(composition, delta, gap, engine),
-        lambda composition, best: (
+        _directions(plan),
+        lambda rounds: _epsilon(rounds, delta, gap, engine),
+        lambda rounds, best: (
             Interval(0.0, best.lower, best.lower)
-            if best.lower > 0 and _stays_below(composition, best, best.lower, _log(delta))
-            else _epsilon(composition, delta, COARSE_GAP, engine)
+            if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
+            else _epsilon(rounds, delta, COARSE_GAP, engine)
         ),
     )
     found = Bound(
@@ -83,12 +90,12 @@ def certified_delta(plan: Plan, epsilon: float, gap: float | None, engine: Engin
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
     gap = None if gap is None else checked_gap(gap)
     worst, log = worst_direction(
-        compositions(plan),
-        lambda composition: _log_delta(composition, epsilon, gap, engine),
-        lambda composition, best: (
+        _directions(plan),
+        lambda rounds: _log_delta(rounds, epsilon, gap, engine),
+        lambda rounds, best: (
             Interval(-math.inf, best.lower, best.lower)
-            if _stays_below(composition, best, epsilon, best.lower)
-            else _log_delta(composition, epsilon, COARSE_GAP, engine)
+            if _stays_below(rounds.worse, best, epsilon, best.lower)
+            else _log_delta(rounds, epsilon, COARSE_GAP, engine)
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
@@ -159,7 +166,43 @@ def _both(glanced: Interval, asked: Interval) -> Interval:
     return replace(wider.intersected(narrower), limited=asked.limited)
 
 
-def _epsilon(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+def _directions(plan: Plan) -> list[tuple[Direction, Gathered]]:
+    return [(direction, gathered(composition)) for direction, composition in compositions(plan)]
+
+
+def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """Of many kinds the lower end of the milder rounds and the upper end of the worse ones; at delta 0 of all."""
+    if rounds.reason is None or delta == 0:
+        return _epsilon_of(rounds.exact, delta, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: _epsilon_of(rounds.exact, delta, gap, contour))
+    if found is not None:
+        return found
+    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+    return _between(
+        _epsilon_of(rounds.milder, delta, gap, engine), _epsilon_of(rounds.worse, delta, gap, engine), rounds.reason
+    )
+
+
+def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
+    """The answer of a contour for all kinds, where that engine is meant or may be, and reaches the gap."""
+    if not rounds.tried or engine not in (AutoEngine, ContourEngine):
+        return None
+    try:
+        found = ask(ContourEngine)
+    except NotApplicableError:
+        return None
+    return found if found.limited is None else None
+
+
+def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
+    """The interval between the two sides of what is gathered."""
+    lower, upper = min(milder.lower, worse.upper), worse.upper
+    estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
+    limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
+    return Interval(lower, min(max(estimate, lower), upper), upper, limited, worse.engine, worse.tilt)
+
+
+def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(0.0, 0.0, 0.0)
     infinite = composition.infinite_mass
@@ -181,7 +224,7 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (_log(delta - most), _log(delta - least))
+    targets = (_log_left(delta, most, next_down), _log_left(delta, least, next_up))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         upper = supremum[1]
@@ -190,18 +233,41 @@ def _epsilon(composition: Composition, delta: float, gap: float | None, engine: 
     return interval
 
 
-def _log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """Of many kinds likewise; beyond the largest loss of all nothing is asked of an engine."""
+    if rounds.reason is None or _beyond(rounds, epsilon):
+        return _log_delta_of(rounds.exact, epsilon, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: _log_delta_of(rounds.exact, epsilon, gap, contour))
+    if found is not None:
+        return found
+    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+    return _between(
+        _log_delta_of(rounds.milder, epsilon, gap, engine),
+        _log_delta_of(rounds.worse, epsilon, gap, engine),
+        rounds.reason,
+    )
+
+
+def _beyond(rounds: Gathered, epsilon: float) -> bool:
+    """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
+    if not rounds.exact.bounded:
+        return False
+    at = Fraction(repr(epsilon))
+    return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
+
+
+def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
     infinite = composition.infinite_mass
     finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0:
         return finite
-    low, high = (math.log(end) for end in composition.infinite_mass_ends)
+    low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     return Interval(
-        min(_log_sum(finite.lower, low), 0.0),
-        min(_log_sum(finite.estimate, math.log(infinite)), 0.0),
-        min(_log_sum(finite.upper, high), 0.0),
+        min(_log_sum(finite.lower, low, -1), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
+        min(_log_sum(finite.upper, high, +1), 0.0),
         finite.limited,
         finite.engine,
     )
@@ -231,7 +297,19 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0 else -math.inf
 
 
-def _log_sum(a: float, b: float) -> float:
-    """``log(e^a + e^b)``."""
+def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
+    """``log(delta - taken)``, the difference and its logarithm each rounded to the side of ``beyond``."""
+    left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
+    log = _log(left)
+    return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
+
+
+def _log_sum(a: float, b: float, side: int) -> float:
+    """A double on that side of ``log(e^a + e^b)``, for side 0 the nearest that is computed.
+
+    The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
+    """
     top = max(a, b)
-    return top if top == -math.inf else top + math.log1p(math.exp(min(a, b) - top))
+    if top == -math.inf:
+        return top
+    return top + math.log1p(math.exp(min(a, b) - top)) + side * SUM_ERROR * (1 + abs(top))

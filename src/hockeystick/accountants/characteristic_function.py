@@ -49,8 +49,14 @@ NODES = 16  # of a panel of the outer integral
 MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
 MARGIN = 2.0  # on the decay that is expected
 MAX_LATTICE = 1 << 20
+NO_LATTICE = (
+    "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic function never "
+    "dies out; use accountant 'contour' or 'grid'"
+)
 NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
 TOLERATED = 0.01  # noise as a part of delta
+LARGEST = 700.0  # exponent that a double can hold
+LEAST_REACH = 1e-280  # of the sum: points of the outer integral have to stay within the range of a double
 SAME = 1e-12  # relative, of distances on a lattice
 
 
@@ -117,19 +123,19 @@ def _epsilon(composition: Composition, delta: float) -> float:
 
 def _difference(tails: Tails, epsilon: float) -> float:
     p, q = tails.at(epsilon)
-    return p - math.exp(epsilon) * q
+    return p - math.exp(min(epsilon, LARGEST)) * q  # beyond there is nothing but noise, which is refused
 
 
 def _delta(tails: Tails, epsilon: float) -> float:
     """delta, if it stands out from the noise of the two distribution functions."""
     delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
-    if delta * TOLERATED <= NOISE * (1 + math.exp(min(epsilon, 700.0))):
+    if delta * TOLERATED <= NOISE * (1 + math.exp(min(epsilon, LARGEST))):
         raise NotApplicableError(_noisy(delta, epsilon))
     return delta
 
 
 def _noisy(delta: float, epsilon: float) -> str:
-    noise = NOISE * (1 + math.exp(min(epsilon, 700.0)))
+    noise = NOISE * (1 + math.exp(min(epsilon, LARGEST)))
     return (
         f"the difference of two distribution functions leaves about {noise:.0e} of noise at epsilon {epsilon:.3g}, too "
         f"much for a delta of {max(delta, 0.0):.0e}; raise delta, or use accountant 'contour' or 'grid'"
@@ -170,6 +176,11 @@ def _panels(composition: Composition, rounds: list[Laws]) -> tuple[float, float]
             "has them); use accountant 'contour' or 'grid'"
         )
     reach = reach_of(composition, -LOG_OUTSIDE)
+    if reach < LEAST_REACH:
+        raise NotApplicableError(
+            f"all losses are within {LEAST_REACH:.0e} of 0, and their characteristic functions never move; "
+            "use accountant 'contour'"
+        )
     return reach, 3.0 / reach
 
 
@@ -248,14 +259,14 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
     """Over one period: ``P(S = base + j d) = (1/N) sum_m e^(-2 pi i jm/N) prod phi_i(2 pi m/(N d))^k_i``."""
     gaps = [float(gap) for law in rounds for gap in np.diff(np.sort(law.losses)) if gap > 0]
     step = min(gaps, default=1.0)
-    places = [(law.losses - law.losses.min()) / step for law in rounds]
+    with np.errstate(over="ignore"):
+        places = [(law.losses - law.losses.min()) / step for law in rounds]
+    if not all(float(place.max()) <= MAX_LATTICE for place in places):
+        raise NotApplicableError(NO_LATTICE)
     off = max(float(np.abs(place - np.rint(place)).max()) for place in places)
     points = 1 + sum(law.times * int(np.rint(place.max())) for law, place in zip(rounds, places, strict=True))
     if off > SAME or points > MAX_LATTICE:
-        raise NotApplicableError(
-            "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic "
-            "function never dies out; use accountant 'contour' or 'grid'"
-        )
+        raise NotApplicableError(NO_LATTICE)
     base = math.fsum(law.times * float(law.losses.min()) for law in rounds)
     losses = base + step * np.arange(points)
     p, q = (_lattice_masses(rounds, places, points, side) for side in (1, 2))

@@ -24,13 +24,15 @@ from typing import Annotated, ClassVar
 from hockeystick import domains
 from hockeystick.accountants.bracket import BracketAccountant, Ends
 from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
+from hockeystick.accountants.guess import guessed_epsilon, guessed_log_delta
 from hockeystick.accountants.lattice import (
-    MAX_POINTS,
+    MAX_ROUND_POINTS,
     LatticeSum,
     Laws,
     compose,
     epsilon_above,
     epsilon_below,
+    has_mass,
     points_of,
     tilt_for_delta,
     tilt_for_epsilon,
@@ -38,14 +40,19 @@ from hockeystick.accountants.lattice import (
 )
 from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import renyi_epsilon, renyi_log_delta
 
 DEFAULT_INTERVAL = 1e-4
+DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
 WIDTH = 1e-4  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
 FEW_POINTS = 1 << 20  # to which the default gap is widened
 BELOW_TARGET = 30.0  # log of how much less than delta all rounds together leave out at the top
 LEAST_LOG_FLOOR = -640.0  # of the mass left out: within the range of a double
 MAX_ORDER = 1e4  # of the error law: of a bounded loss near its end the order says nothing
+UNSEEN = 650.0  # a loss beyond which Q has masses below the range of a double, so that no tangent is known
+NOTHING_SEEN = f"no tangents beyond a loss of {UNSEEN:.0f}, where masses under Q are below the range of a double"
+ALL_INFINITE = (
+    "within rounding, a round has no mass at finite losses, so that nothing is left to compose; use 'contour'"
+)
 LEFT_OUT = "delta is within what the lattice leaves out at the top"
 REMEDY = "leave the option interval out, or set it {factor:.0f} times as wide"
 
@@ -69,20 +76,22 @@ class ConnectTheDotsAccountant(BracketAccountant):
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Where the upper law's delta is at most the target, and where the lower law's is above it."""
         log_delta = math.log(delta)
-        guess = renyi_epsilon(composition, log_delta)
+        guess = guessed_epsilon(composition, log_delta)
         total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, above=True)
         tilt = tilt_for_delta(total, log_delta)
         upper, lower = self._sums(composition, total, log_delta, tilt)
-        high = epsilon_above(upper, log_delta)
-        return Ends(epsilon_below(lower, log_delta), high, LEFT_OUT if math.isinf(high) else None)
+        low, high = epsilon_below(lower, log_delta), epsilon_above(upper, log_delta)
+        reason = NOTHING_SEEN if _unseen(composition, log_delta) and low < (1 - DOUBTFUL) * high else None
+        return Ends(low, high, LEFT_OUT if math.isinf(high) else reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """Read off both sums."""
-        guess = renyi_log_delta(composition, epsilon)
+        guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
         total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, above=True)
         upper, lower = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
-        return Ends(lower.lower(epsilon), upper.upper(epsilon))
+        low, high = lower.lower(epsilon), upper.upper(epsilon)
+        return Ends(low, high, NOTHING_SEEN if _unseen(composition, target) and low < high - DOUBTFUL else None)
 
     def _gap(self, composition: Composition, log_delta: float, epsilon: float, order: float) -> float:
         pairs = [pair for pair, _ in composition.rounds]
@@ -90,13 +99,13 @@ class ConnectTheDotsAccountant(BracketAccountant):
         needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
         gap = self.interval or min(DEFAULT_INTERVAL, needed)
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
-        widest = max(high - low for low, high in ranges)
+        widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
         if self.interval is None:
-            gap = max(gap, widest / FEW_POINTS, sum(high - low for low, high in ranges) / (4 * FEW_POINTS))
-        elif widest / gap > MAX_POINTS:
+            gap = max(gap, widest / FEW_POINTS, total / MAX_ROUND_POINTS)
+        elif total / gap > MAX_ROUND_POINTS:
             raise NotApplicableError(
-                f"one round would need {widest / gap:.1e} lattice points, more than {MAX_POINTS:.1e}: "
-                + REMEDY.format(factor=math.ceil(widest / gap / FEW_POINTS))
+                f"the rounds would need {total / gap:.1e} lattice points, more than {MAX_ROUND_POINTS:.1e}: "
+                + REMEDY.format(factor=math.ceil(total / gap / MAX_ROUND_POINTS) + 1)
             )
         return commensurable_gap(pairs, gap)
 
@@ -116,6 +125,12 @@ class ConnectTheDotsAccountant(BracketAccountant):
         return compose(above, tilt, window, remedy), compose(below, tilt, window, remedy)
 
 
+def _unseen(composition: Composition, log_delta: float) -> bool:
+    """Whether some round has losses for which there are no tangents."""
+    floor = _floor(composition, log_delta)
+    return any(loss_range(pair, floor)[1] > UNSEEN for pair, _ in composition.rounds if pair.smooth is not None)
+
+
 def _floor(composition: Composition, log_delta: float) -> float:
     return max(log_delta - BELOW_TARGET - math.log(composition.count), LEAST_LOG_FLOOR)
 
@@ -123,4 +138,7 @@ def _floor(composition: Composition, log_delta: float) -> float:
 def _laws(composition: Composition, gap: float, log_delta: float, above: bool) -> Laws:
     floor = _floor(composition, log_delta)
     build = law_above if above else law_below
-    return [(build(pair, knots_of(pair, gap, floor)), count) for pair, count in composition.rounds]
+    laws = [(build(pair, knots_of(pair, gap, floor)), count) for pair, count in composition.rounds]
+    if above and not has_mass(laws):
+        raise NotApplicableError(ALL_INFINITE)
+    return laws

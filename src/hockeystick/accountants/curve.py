@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.base import compositions
-from hockeystick.accountants.certified import finite_log_delta
+from hockeystick.accountants.certified import GATHERED_GAP, SUM_ERROR, finite_log_delta
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import ONLY_DOMINATED
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.interval import Ends, Interval
 from hockeystick.errors import UnsupportedError
 from hockeystick.pairs import Composition
+from hockeystick.pairs.gathered import gathered
 from hockeystick.plan import Plan
 
 Array = npt.NDArray[np.float64]
@@ -39,9 +40,17 @@ class DirectionCurve:
     def __init__(self, composition: Composition, gap: float | None) -> None:
         self.composition = composition
         self._curve = Curve(composition, gap)
+        rounds = gathered(composition)
+        self._sides: tuple[DirectionCurve, DirectionCurve] | None = None
+        if rounds.reason is not None:
+            gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+            self._sides = DirectionCurve(rounds.milder, gap), DirectionCurve(rounds.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` is all that is wanted."""
+        if self._sides is not None:
+            milder, worse = (side.log_delta(epsilon, enough) for side in self._sides)
+            return Ends.of(milder.lower, worse.estimate, worse.upper)
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)
@@ -50,10 +59,12 @@ class DirectionCurve:
         if infinite == 0:
             return finite
         low, high = self.composition.infinite_mass_ends
+        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe
+        log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
-            np.minimum(np.logaddexp(finite.lower, math.log(low)), 0.0),
-            np.minimum(np.logaddexp(finite.estimate, math.log(infinite)), 0.0),
-            np.minimum(np.logaddexp(finite.upper, math.log(high)), 0.0),
+            np.minimum(_log_sum(finite.lower, log_low, -1), 0.0),
+            np.minimum(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
+            np.minimum(_log_sum(finite.upper, math.log(high), +1), 0.0),
         )
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
@@ -75,6 +86,12 @@ class DirectionCurve:
             for whole, end in zip(ends, (one.lower, one.estimate, one.upper), strict=True):
                 whole[at] = end
         return Ends(*ends)
+
+
+def _log_sum(a: Array, b: float, side: int) -> Array:
+    """``log(e^a + e^b)``, moved to that side by its rounding."""
+    total: Array = np.logaddexp(a, b)
+    return total + side * SUM_ERROR * (1 + np.abs(total)) if side else total
 
 
 class _Known:

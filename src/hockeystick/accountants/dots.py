@@ -18,7 +18,9 @@ Left of ``eps = 0`` the curves are held as ``delta - (1 - alpha) = e^eps Q(L <= 
 is near 1; a linear function does not change the jumps of slopes.
 
 Rounding. Errors of delta go into the points, up above and down below. Those of forming jumps from points go into the
-masses, likewise: masses too large give a curve above, masses too small one below.
+masses, likewise: masses too large give a curve above, masses too small one below. The lattice is the one that has the
+knot next above 0 exactly where it was computed; the others are off by roundings, which go into the points, and so is
+``first``, by the ``slip`` of the law.
 """
 
 from __future__ import annotations
@@ -40,11 +42,12 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 JUMP = 16 * UNIT_ROUNDOFF  # relative rounding of the two terms of a jump, per unit of the distance between knots
-ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative: how near an atom has to be to count as on a lattice point
+ON_LATTICE = 16 * UNIT_ROUNDOFF  # relative to what knots are formed from: how near an atom has to be to be on one
 SMALLEST = 1e-290  # value of a curve that is told from 0: far enough from where doubles lose digits
 LOST = 1e-300  # what a mass that is subtracted from a lower bound may be where doubles lose it
+NEAR = 1.0  # a loss up to which its exponential, less 1, is about as large as what it is added to
 PASSES = 4  # over all points at once, before they are looked at one by one
-MAX_REMOVED = 30_000  # one by one: a few seconds
+MAX_REMOVED = 200_000  # one by one: about two seconds
 FARTHEST = 40.0  # outcome beyond which the error of a distribution function no longer grows
 
 
@@ -103,10 +106,13 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     curve = PrivacyCurve(pair)
     losses = knots.losses
     left = losses < 0
-    delta, below = curve.delta(losses), _curve_below(curve, losses)
-    right_values = np.minimum.accumulate(delta + curve.delta_error(losses) + _misplaced(curve, losses, knots))
-    error = _below_error(curve, losses) + _misplaced(curve, losses, knots)
-    left_values = np.minimum.accumulate((np.maximum(below, 0.0) + error)[::-1])[::-1]
+    above, below = curve.above(losses), curve.below(losses)
+    roundings, slip = _roundings(curve, losses), _knot_roundings(losses, knots)
+    # rounding a knot moves a point by the slope in eps: -e^eps Q(L > eps), and e^eps Q(L <= eps) in the left form
+    p, q = above[0] + pair.infinite_mass, _times_exp(above[1], losses)
+    right_values = np.minimum.accumulate(np.maximum(p - q, 0.0) + roundings * (p + q) + slip * q)
+    p, q = below[0], _times_exp(below[1], losses)
+    left_values = np.minimum.accumulate((np.maximum(q - p, 0.0) + roundings * (p + q) + slip * q)[::-1])[::-1]
     values = np.where(left, left_values, right_values)
     # A point that is left out leaves a chord above the curve. Of those left of 0 that are too small to be told from it
     # the last one stays, lifted: a chord from the far left would carry all of a narrow bulk to the knot after it.
@@ -131,14 +137,14 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     size = _size(curve, middles, knots)
 
     def delta_line(at: Array) -> Array:
-        """Of each cell's tangent, at its knot ``at``, rounded down."""
+        """Of each cell's tangent, at its knot ``at``, rounded down; minus infinity where Q's part is out of range."""
         p, q = above[0] + infinite, _times_exp(above[1] + LOST, at)
         line: Array = p - q - size * (p + q)
         return line
 
     def rest_line(at: Array) -> Array:
-        """The same for ``delta - (1 - alpha)``."""
-        p, q = below[0] + LOST, _times_exp(below[1], at)
+        """The same for ``delta - (1 - alpha)``, which is asked left of 0 only."""
+        p, q = below[0] + LOST, _times_exp(below[1], np.minimum(at, 0.0))
         line: Array = q - p - size * (p + q)
         return line
 
@@ -186,7 +192,7 @@ def _law(points: _Points, sign: int, used: npt.NDArray[np.bool_]) -> LatticeLaw:
     out[kept] = np.maximum(mass + sign * error, 0.0)  # the jumps themselves are not negative
     last = kept[-1]
     infinite = max(float(points.values[last]), 0.0)
-    return LatticeLaw(knots.first, knots.gap, out, infinite)
+    return LatticeLaw(knots.first, knots.gap, out, infinite, 4 * UNIT_ROUNDOFF * _reach(knots))
 
 
 def _not_corners(points: _Points, kept: Index) -> npt.NDArray[np.bool_]:
@@ -201,13 +207,17 @@ def _one_by_one(points: _Points, kept: Index) -> Index:
     """The points that are corners, where taking one out makes its neighbour the next: each is looked at when due."""
     before, after = list(range(-1, len(kept) - 1)), list(range(1, len(kept) + 1))
     gone = np.zeros(len(kept), dtype=np.bool_)
+
+    def at(i: int) -> int | None:
+        return int(kept[i]) if 0 <= i < len(kept) else None
+
     due = np.flatnonzero(_not_corners(points, kept)).tolist()
     removed = 0
     while due:
         i = due.pop()
         low, high = before[i], after[i]
-        around = [j for j in (low, i, high) if 0 <= j < len(kept)]
-        if gone[i] or len(around) == 1 or _jumps(points, kept[around])[0][around.index(i)] > 0:
+        alone = low < 0 and high >= len(kept)
+        if gone[i] or alone or _is_corner(points, at(low), int(kept[i]), at(high)):
             continue
         gone[i] = True
         removed += 1
@@ -222,6 +232,28 @@ def _one_by_one(points: _Points, kept: Index) -> Index:
             before[high] = low
             due.append(high)
     return kept[~gone]
+
+
+def _is_corner(points: _Points, low: int | None, i: int, high: int | None) -> bool:
+    """Whether knot i has a mass, if its neighbours are these: :func:`_jumps` of one point."""
+    out, into = 0.0, float(points.values[i]) - (0.0 if points.left[i] else 1.0)
+    if high is not None:
+        out = _slopes(points, i, high)[0]
+    if low is not None:
+        into = _slopes(points, low, i)[1]
+    return out > into
+
+
+def _slopes(points: _Points, low: int, high: int) -> tuple[float, float]:
+    """alpha times the slope of a chord, at its two ends."""
+    knots, value = points.knots, points.values
+    wide = math.expm1(min((high - low) * knots.gap, 700.0))
+    if points.left[low] and not points.left[high]:
+        ends = np.array([low, high])
+        around = _Crossing.of(value[ends], knots.first + ends * knots.gap, wide)
+        return around.out, around.into
+    out = float(value[high] - value[low]) / wide
+    return out, out * (1 + wide)
 
 
 def _without_ends(points: _Points) -> Index:
@@ -239,34 +271,62 @@ def _without_ends(points: _Points) -> Index:
     if len(left):
         slopes = (points.values[left] - points.values[0]) / np.expm1(np.minimum(left * gap, 700.0))
         first = int(left[-1 - np.argmin(slopes[::-1])])
-    return np.unique(np.concatenate([[0], np.arange(first, last + 1), [n - 1]]))
+    return np.concatenate([[0], np.arange(max(first, 1), min(last, n - 2) + 1), [n - 1]])
 
 
 def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
     """``alpha_i`` times the jump of the slope at each point kept, and a bound on its rounding error."""
     gap = points.knots.gap
     value, left = points.values[kept], points.left[kept]
-    alpha = np.exp(np.minimum(points.knots.first + kept * gap, 700.0))
+    at = np.asarray(points.knots.first + kept * gap, dtype=np.float64)
     apart = np.diff(kept) * gap
-    crossing = left[:-1] & ~left[1:]
-    # both ends of a segment in the form of its lower one
-    shift = np.where(crossing, alpha[1:] - 1, 0.0)
-    rise = (value[1:] + shift) - value[:-1]
-    rise_error = np.where(crossing, 4 * UNIT_ROUNDOFF * (alpha[1:] + np.abs(value[1:]) + np.abs(value[:-1])), 0.0)
     wide = np.expm1(np.minimum(apart, 700.0))
-    out = np.append(rise / wide, 0.0)
-    out_error = np.append(rise_error / wide, 0.0) + JUMP * (1 + np.append(apart, 0.0)) * np.abs(out)
     grow = 1 + wide
+    rise = np.diff(value)
+    out: Array = np.append(rise / wide, 0.0)
+    out_error = JUMP * (1 + np.append(apart, 0.0)) * np.abs(out)
     first = value[0] if left[0] else value[0] - 1
-    into = np.append(first, out[:-1] * grow - np.where(crossing, alpha[1:], 0.0))
-    into_error = np.append(
-        4 * UNIT_ROUNDOFF, out_error[:-1] * grow + np.where(crossing, 8 * UNIT_ROUNDOFF * alpha[1:], 0.0)
-    )
-    if left[0]:
-        into_error[0] = 0.0
+    into = np.append(first, out[:-1] * grow)
+    into_error = np.append(0.0 if left[0] else 4 * UNIT_ROUNDOFF, out_error[:-1] * grow)
+    for i in np.flatnonzero(left[:-1] & ~left[1:]):  # the one segment whose ends have different forms
+        around = _Crossing.of(value[i : i + 2], at[i : i + 2], float(wide[i]))
+        out[i], into[i + 1] = around.out, around.into
+        out_error[i] = around.out_error + JUMP * (1 + apart[i]) * abs(around.out)
+        into_error[i + 1] = around.into_error + JUMP * (1 + apart[i]) * (abs(around.out) * grow[i])
     mass: Array = out - into
     error: Array = out_error + into_error + JUMP * (np.abs(out) + np.abs(into))
     return mass, error
+
+
+class _Crossing(NamedTuple):
+    """The segment from the last point left of 0 to the first one right of it: alpha times its slope at either end.
+
+    Left of 0 values are ``delta - (1 - alpha)``. Where the right end is near 0, both are taken in the left form: little
+    is added to a delta there. Far from 0 (in a law whose losses are all large) alpha is more than doubles hold, and
+    both are taken as deltas.
+    """
+
+    out: float
+    out_error: float
+    into: float
+    into_error: float
+
+    @classmethod
+    def of(cls, value: Array, at: Array, wide: float) -> _Crossing:
+        """From the values at both ends and the losses there; ``wide`` is the ratio of their alphas, less 1."""
+        low, high = (float(end) for end in value)
+        size = abs(low) + abs(high)
+        if at[1] <= NEAR:
+            alpha = math.exp(at[1])
+            error = 4 * UNIT_ROUNDOFF * (alpha + size)
+            out = ((high + (alpha - 1)) - low) / wide
+            into = out * (1 + wide) - alpha
+            return cls(out, error / wide, into, error / wide * (1 + wide) + 8 * UNIT_ROUNDOFF * alpha)
+        alpha = math.exp(at[0])
+        drop = (high - low) + math.expm1(at[0])
+        error = 4 * UNIT_ROUNDOFF * (1 + size)
+        out_error = error / wide + 4 * UNIT_ROUNDOFF * alpha
+        return cls(alpha + drop / wide, out_error, drop * (1 + 1 / wide), error * (1 + 1 / wide))
 
 
 def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | None:
@@ -277,7 +337,7 @@ def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | N
     seen = np.isfinite(atoms.log_p)
     loss, log_p = atoms.loss[seen], atoms.log_p[seen]
     at = np.rint((loss - knots.first) / knots.gap).astype(np.intp)
-    slip = (ON_LATTICE + atoms.units * UNIT_ROUNDOFF) * (np.abs(loss) + abs(knots.first))
+    slip = ON_LATTICE * (np.abs(loss) + _reach(knots)) + atoms.units * UNIT_ROUNDOFF * np.abs(loss)
     if (np.abs(loss - knots.first - at * knots.gap) > slip).any():
         return None
     mass = np.zeros(knots.n)
@@ -286,34 +346,18 @@ def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | N
     return LatticeLaw(knots.first, knots.gap, mass, infinite, 2 * float(slip.max(initial=0.0)))
 
 
-def _curve_below(curve: PrivacyCurve, epsilon: Array) -> Array:
-    """``delta - (1 - e^eps)``."""
-    p, q = curve.below(epsilon)
-    rest: Array = _times_exp(q, epsilon) - p
-    return rest
-
-
-def _below_error(curve: PrivacyCurve, epsilon: Array) -> Array:
-    p, q = curve.below(epsilon)
-    error: Array = _roundings(curve, epsilon) * (p + _times_exp(q, epsilon))
-    return error
-
-
-def _misplaced(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
-    """What the rounding of a knot does to the curve: its slope in eps is at most the Q-mass on either side."""
-    q = np.minimum(curve.above(epsilon)[1], curve.below(epsilon)[1])
-    error: Array = _knot_roundings(epsilon, knots) * _times_exp(q, epsilon)
-    return error
-
-
 def _size(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
     """Relative rounding error of the two masses at a threshold, taken to a knot beside it."""
     return _roundings(curve, epsilon) + _knot_roundings(epsilon, knots)
 
 
+def _reach(knots: Knots) -> float:
+    """At least every number from which the knots are formed."""
+    return abs(knots.first) + knots.gap * knots.n
+
+
 def _knot_roundings(epsilon: Array, knots: Knots) -> Array:
-    reach = abs(knots.first) + knots.gap * knots.n
-    return 4 * UNIT_ROUNDOFF * (np.abs(epsilon) + reach)
+    return 4 * UNIT_ROUNDOFF * (np.abs(epsilon) + _reach(knots))
 
 
 def _roundings(curve: PrivacyCurve, epsilon: Array) -> Array:

@@ -42,8 +42,14 @@ from hockeystick.plan import Plan
 Array = npt.NDArray[np.float64]
 
 FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
+LARGEST_COEFFICIENT = 1e280  # times the eighth power of :data:`FARTHEST` it is within the range of a double
 POINTS = 4001
 ROOT_GAP = 1e-13
+ABOVE_ONE = 1e-9  # by which an estimate of a delta next to 1 may exceed it by rounding
+RARE = (
+    "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
+    "near normal; use accountant 'contour'"
+)
 LATTICE = "a sum on a lattice jumps, which the expansion does not"
 
 
@@ -71,15 +77,17 @@ class EdgeworthAccountant(Accountant):
         """The difference of the two tails.
 
         Raises:
-            NotApplicableError: it is negative.
+            NotApplicableError: it is negative, or more than 1.
         """
         self.refuse_gap(gap)
         direction, at, value = max(((d, s, s.delta(epsilon)) for d, s in self._sums(plan)), key=lambda item: item[2])
-        if value < 0:
+        if value < 0 or value > 1 + ABOVE_ONE:
+            kind = "negative" if value < 0 else "more than 1"
             raise NotApplicableError(
-                f"the expansion is negative ({value:.2g}) at epsilon {epsilon:.6g}: so far in the tail it means "
+                f"the expansion is {kind} ({value:.2g}) at epsilon {epsilon:.6g}: so far in the tail it means "
                 "nothing; ask at a smaller epsilon, or another accountant"
             )
+        value = min(value, 1.0)
         reason = at.doubt(epsilon)
         log = Estimate(math.log(value) if value > 0 else -math.inf, self.name, direction.value, reason)
         return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
@@ -95,10 +103,12 @@ class _Sum:
         self._order = order
         self._lost = composition.infinite_mass
         self._lattice = any(pair.smooth is None for pair, _ in composition.rounds)
+        nodes = [PrivacyCurve(pair).nodes for pair, _ in composition.rounds]
+        self._unit = _unit([loss for loss, _ in nodes])
         totals = np.zeros((2, 5))
-        for pair, count in composition.rounds:
-            loss, log_p = PrivacyCurve(pair).nodes
-            totals += count * np.array([cumulants(loss, np.exp(log_p)), cumulants(loss, np.exp(log_p - loss))])
+        for (loss, log_p), (_, count) in zip(nodes, composition.rounds, strict=True):
+            scaled = loss / self._unit
+            totals += count * np.array([cumulants(scaled, np.exp(log_p)), cumulants(scaled, np.exp(log_p - loss))])
         self._laws = totals
 
     @cached_property
@@ -109,8 +119,10 @@ class _Sum:
         """The estimate given finite losses, which may be negative."""
         if self._constant:
             return np.zeros_like(epsilon)
-        p, q = (tail(law, epsilon, self._order) for law in self._laws)
-        return p - np.exp(epsilon) * q
+        with np.errstate(over="ignore", divide="ignore"):
+            p, q = (tail(law, epsilon / self._unit, self._order) for law in self._laws)
+            lifted: Array = np.sign(q) * np.exp(epsilon + np.log(np.abs(q)))  # e^epsilon alone may leave the range
+        return p - lifted
 
     def delta(self, epsilon: float) -> float:
         finite = float(self._finite(np.array([epsilon]))[0])
@@ -120,9 +132,9 @@ class _Sum:
         """The first epsilon at which the estimate is delta."""
         from scipy.optimize import brentq
 
-        target = (delta - self._lost) / (1 - self._lost)
-        if target < 0:
+        if delta < self._lost:
             return math.inf
+        target = (delta - self._lost) / (1 - self._lost)
         grid = self._grid
         below = self._finite(grid) <= target
         if below[0]:
@@ -138,8 +150,8 @@ class _Sum:
     @cached_property
     def _grid(self) -> Array:
         mean, variance = self._laws[0, :2]
-        end = min(max(mean, 0.0) + FARTHEST * math.sqrt(variance), 700.0)
-        return np.linspace(0.0, end, POINTS)
+        end = max(mean, 0.0) + FARTHEST * math.sqrt(max(variance, 0.0))
+        return np.linspace(0.0, end * self._unit, POINTS)
 
     def doubt(self, epsilon: float) -> str | None:
         """What is known to be wrong around there."""
@@ -154,6 +166,12 @@ class _Sum:
         return "; ".join(said) if not self._constant else None
 
 
+def _unit(losses: list[Array]) -> float:
+    """A power of two about as large as the largest loss, in which fifth powers stay within the range of a double."""
+    largest = max((float(np.abs(loss).max(initial=0.0)) for loss in losses), default=0.0)
+    return 2.0 ** math.floor(math.log2(largest)) if largest > 0 else 1.0
+
+
 def cumulants(loss: Array, weight: Array) -> Array:
     """The first five cumulants of a law, its weights made to sum to 1: of the loss given that it is finite."""
     weight = weight / weight.sum()
@@ -163,21 +181,36 @@ def cumulants(loss: Array, weight: Array) -> Array:
 
 
 def tail(law: Array, x: Array, order: int) -> Array:
-    """``P(sum > x)`` by the expansion, from the first five cumulants of the sum."""
+    """``P(sum > x)`` by the expansion, from the first five cumulants of the sum.
+
+    Raises:
+        NotApplicableError: the standardised cumulants are beyond the range of a double.
+    """
     from numpy.polynomial.hermite_e import hermeval
     from scipy.special import ndtr
 
-    mean, variance, *higher = law
-    l3, l4, l5 = (k / variance ** (0.5 * j) for j, k in enumerate(higher, start=3))
-    z = (x - mean) / math.sqrt(variance)
+    mean, variance, *higher = law.tolist()
+    deviation = math.sqrt(variance)
+    l3, l4, l5 = (_standardised(k, deviation, j) for j, k in enumerate(higher, start=3))
+    z = (x - mean) / deviation
     terms = (
         {2: l3 / 6},
-        {3: l4 / 24, 5: l3**2 / 72},
-        {4: l5 / 120, 6: l3 * l4 / 144, 8: l3**3 / 1296},
+        {3: l4 / 24, 5: l3 * l3 / 72},
+        {4: l5 / 120, 6: l3 * l4 / 144, 8: l3 * l3 * l3 / 1296},
     )
     coefficients = np.zeros(9)
     for degree, coefficient in (item for term in terms[:order] for item in term.items()):
         coefficients[degree] += coefficient
+    if not (np.abs(coefficients) < LARGEST_COEFFICIENT).all():
+        raise NotApplicableError(RARE)
+    z = np.clip(z, -FARTHEST, FARTHEST)  # the density is 0 from there on, and the distribution function settled
     density = np.exp(-0.5 * np.square(z)) / math.sqrt(2 * math.pi)
     expansion: Array = ndtr(-z) + density * hermeval(z, coefficients)
     return expansion
+
+
+def _standardised(cumulant: float, deviation: float, order: int) -> float:
+    """The cumulant over the deviation to its order, which by itself may leave the range of a double."""
+    for _ in range(order):
+        cumulant /= deviation
+    return cumulant

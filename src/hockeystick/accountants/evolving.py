@@ -34,8 +34,9 @@ import numpy.typing as npt
 from hockeystick import domains
 from hockeystick.accountants.bracket import BracketAccountant, Ends
 from hockeystick.accountants.dots import loss_range
+from hockeystick.accountants.guess import guessed_log_delta
 from hockeystick.accountants.lattice import (
-    MAX_POINTS,
+    MAX_ROUND_POINTS,
     LatticeLaw,
     LatticeSum,
     Laws,
@@ -46,12 +47,11 @@ from hockeystick.accountants.lattice import (
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.accountants.prv import HOEFFDING, SHARE, USED, log_less, log_plus
+from hockeystick.accountants.prv import HOEFFDING, NO_SHARE, SHARE, USED, log_less, log_plus
 from hockeystick.accountants.rounded import deviation, rounded
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import renyi_log_delta
 
 Group = tuple[tuple[int, int], ...]
 """(index of a law, how often it is in the group)."""
@@ -111,6 +111,8 @@ class EvolvingAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         least, most = composition.infinite_mass_ends
         error = self.delta_error or (delta - most) / SHARE
+        if error == 0:
+            raise NotApplicableError(NO_SHARE)
         if error >= delta - most:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15
@@ -124,7 +126,7 @@ class EvolvingAccountant(BracketAccountant):
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """``delta~(eps + eps_error) - delta_error`` and ``delta~(eps - eps_error) + delta_error``."""
-        guess = renyi_log_delta(composition, epsilon).value
+        guess = guessed_log_delta(composition, epsilon).value
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), -600.0)
         evolution = self.evolve(composition, log_error)
         _refuse_rounding(evolution, math.exp(max(guess, -700.0)))
@@ -134,7 +136,8 @@ class EvolvingAccountant(BracketAccountant):
         lower = log_less(self._sum(evolution.side(False), tilt).lower(epsilon + distance), log_error)
         if composition.infinite_mass:
             least, most = composition.infinite_mass_ends
-            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, math.log(least)) - 1e-12
+            log_least = math.log(least) if least > 0 else -math.inf
+            upper, lower = log_plus(upper, math.log(most)), log_plus(lower, log_least) - 1e-12
         return Ends(min(lower, upper), upper)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
@@ -160,11 +163,12 @@ class EvolvingAccountant(BracketAccountant):
         return evolution
 
     def _rounds(self, composition: Composition, gap: float, log_lost: float) -> Evolution:
-        found = Evolution([], [])
+        found, points = Evolution([], []), 0.0
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)
-            if (high - low) / gap > MAX_POINTS:
-                raise NotApplicableError(f"one round would need {(high - low) / gap:.1e} points; {self._remedy}")
+            points += (high - low) / gap
+            if points > MAX_ROUND_POINTS:
+                raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
             law = rounded(pair, gap, log_lost)
             finite = Both(replace(law.above, infinite=0.0), replace(law.below, infinite=0.0))
             found.laws.append((finite, count))

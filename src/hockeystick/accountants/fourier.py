@@ -46,6 +46,9 @@ POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
+LEAST_REACH = 1e-280  # of a window: its step has to stay within the range of a double
+LEAST_WRAPPED = 1e-300  # no smaller mass is aimed at: the transform's rounding alone is far above it
+MOST_SCALE = 30.0  # log of what the masses of all rounds may multiply to, which is 1 but for rounding and lost mass
 SHARE = 1e-3  # of delta that it leaves outside
 NEWTON_STEPS = 200
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
@@ -126,8 +129,8 @@ class FourierAccountant(Accountant):
                 f"{points} points are too few for {composition.count} rounds: the loss of each is rounded by a part of "
                 f"the window; set points above {4 * composition.count:.3g}, or length, or use accountant 'contour'"
             )
-        reach = max(reach_of(composition, math.log(1 / wrapped)), 1.01 * epsilon)
-        reach = reach or 1.0  # any will do where no loss differs from 0
+        reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
+        reach = max(reach, LEAST_REACH) if reach > 0 else 1.0  # any will do where no loss differs from 0
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
 
 
@@ -166,6 +169,11 @@ class Composed:
         n = grid.points
         power = convolution_power([(law.mass, count) for law, count in rounds], n)
         start = power.origin + sum(count * law.first for law, count in rounds)
+        if abs(power.log_scale) > MOST_SCALE:
+            raise NotApplicableError(
+                f"the rounding of masses, {composition.count} times over, is more than the mass itself; "
+                "give fewer rounds, or use accountant 'contour'"
+            )
         scale = math.exp(power.log_scale)
         return cls(
             losses,

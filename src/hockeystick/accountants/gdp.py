@@ -20,15 +20,20 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import Accountant, compositions, without_lower
+from hockeystick.accountants.base import NO_EPSILON, Accountant, compositions, without_lower
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
+from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.curve import PrivacyCurve
 from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.plan import Plan
 
+BEYOND = (
+    "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
+    "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
+)
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 (doi 10.1137/S0040585X97984449), for sums of unequal terms
 
 
@@ -60,7 +65,8 @@ class GdpAccountant(Accountant):
             return without_lower(plan, epsilon_interval(self.name, direction, ends))
         asked = [(_epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
-        return Estimate(value, self.name, direction.value, _doubt(composition, delta))
+        doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
+        return Estimate(value, self.name, direction.value, doubt)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve."""
@@ -91,9 +97,15 @@ def _exact(directions: list[tuple[Direction, Composition]]) -> tuple[Direction, 
 
 
 def limit_mu(composition: Composition) -> float:
-    """mu of the central limit; 0 where no loss ever differs from 0."""
+    """mu of the central limit; 0 where no loss ever differs from 0.
+
+    Raises:
+        NotApplicableError: the variances of the losses are beyond the range of a double.
+    """
     parts = [(_limit(pair), count) for pair, count in composition.rounds]
     variance = math.fsum(count * part.variance for part, count in parts)
+    if not variance < math.inf:
+        raise NotApplicableError(BEYOND)
     return math.fsum(count * part.apart for part, count in parts) / math.sqrt(variance) if variance > 0 else 0.0
 
 
@@ -118,7 +130,9 @@ def _doubt(composition: Composition, delta: float) -> str | None:
     variance = math.fsum(count * part.variance for part, count in parts)
     if variance == 0:
         return None
-    error = BERRY_ESSEEN * math.fsum(count * part.third for part, count in parts) / variance**1.5
+    third = math.fsum(count * part.third for part, count in parts)
+    log_error = math.log(BERRY_ESSEEN * third) - 1.5 * math.log(variance) if third > 0 else -math.inf
+    error = math.exp(min(log_error, 0.0))  # two distribution functions are never further apart than 1
     return (
         f"the limit of many rounds: at this number of rounds its tails are known to {error:.1g} only (Berry-Esseen), "
         f"and delta is {delta:.1g}"

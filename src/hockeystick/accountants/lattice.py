@@ -33,13 +33,15 @@ from hockeystick.pairs.renyi import log_peak
 
 Array = npt.NDArray[np.float64]
 
-MAX_POINTS = 1 << 22  # of a window: a few seconds, some 500 MB
+MAX_POINTS = 1 << 22  # of a window, times kinds of rounds: a few seconds, some 500 MB
+MAX_ROUND_POINTS = 1_500_000  # of the lattices of all kinds of rounds, on which they are discretised: two seconds or so
 LOG_OUTSIDE = -30.0  # log of the tilted mass outside the window that is aimed at
 PRECISION = 1e-13  # relative, to which epsilon is searched
 SUMMED = 1e-12  # relative: rounding of a sum of positive terms and of its few factors
 UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
 LOG_TILTS = (-14.0, 12.0)
 STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
+TRIED = 3  # of the parameters, those that are best on the sketches
 GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
 STRIDE_BELOW = 1e-5  # relative, of the first step down from the upper end to the lower one
 
@@ -114,6 +116,11 @@ def infinite_mass(laws: Laws) -> float:
     return -math.expm1(math.fsum(count * math.log1p(-law.infinite) for law, count in laws))
 
 
+def has_mass(laws: Laws) -> bool:
+    """Whether every round has mass at finite losses."""
+    return all(bool(law.mass.any()) for law, _ in laws)
+
+
 def tilt_for_delta(laws: Laws, log_delta: float) -> float:
     """The t at which ``(K(t) - log delta + log peak(t)) / t``, the Renyi bound on epsilon, is about least."""
     return _least(laws, lambda t, k: (k - log_delta + log_peak(t)) / t)
@@ -153,14 +160,25 @@ def window_of(laws: Laws, tilt: float, log_outside: float = LOG_OUTSIDE) -> Wind
     """A window with tilted mass at most ``e^log_outside`` on either side, by Markov's inequality."""
     k = log_moment(laws, tilt)
     scale = math.sqrt(-2 * log_outside / max(variance(laws, tilt), laws[0][0].gap ** 2))
-    highs, lows = [], []
-    for s in scale * STRIDES:
-        highs.append((log_moment(laws, tilt + s) - k - log_outside) / s)
-        lows.append((k + log_outside - log_moment(laws, tilt - s)) / s)
+    high = _best(laws, scale, lambda these, s: (log_moment(these, tilt + s) - k - log_outside) / s)
+    low = -_best(laws, scale, lambda these, s: (log_moment(these, tilt - s) - k - log_outside) / s)
     largest = math.fsum(count * float(law.seen[0][-1]) for law, count in laws)
     smallest = math.fsum(count * float(law.seen[0][0]) for law, count in laws)
     gap = laws[0][0].gap
-    return Window(float(max(*lows, smallest)) - 2 * gap, float(min(*highs, largest)) + 2 * gap)
+    window = Window(max(low, smallest) - 2 * gap, min(high, largest) + 2 * gap)
+    if not window.low < window.high:
+        raise NotApplicableError(
+            f"the losses add up to {largest:.1e}, of which the rounding alone is more than their spread; "
+            "give fewer rounds or more noise, or use accountant 'contour'"
+        )
+    return window
+
+
+def _best(laws: Laws, scale: float, bound: Callable[[Laws, float], float]) -> float:
+    """The least of a bound over its Chernoff parameter, any of which is good; the sketches say which to try."""
+    sketches = [(law.sketch, count) for law, count in laws]
+    parameters = sorted((scale * STRIDES).tolist(), key=lambda s: bound(sketches, s))
+    return min(bound(laws, s) for s in parameters[:TRIED])
 
 
 @dataclass(frozen=True)
@@ -260,10 +278,13 @@ def compose(laws: Laws, tilt: float, window: Window, remedy: str, log_outside: f
     gap = laws[0][0].gap
     assert all(law.gap == gap for law, _ in laws)
     n = points_of(window, gap)
-    if n > MAX_POINTS:
+    if n * len(laws) > MAX_POINTS:
         raise NotApplicableError(
-            f"the sum of losses would need {n:.1e} lattice points, more than {MAX_POINTS:.1e}: {remedy}"
+            f"the sum of losses would need {n * len(laws):.1e} lattice points, more than {MAX_POINTS:.1e}: {remedy}"
         )
+    if not has_mass(laws):  # a round without mass at finite losses leaves none to the sum
+        nothing = np.zeros(n)
+        return LatticeSum(window.low, gap, nothing, 0.0, 0.0, tilt, 0.0, 0.0, 0.0, infinite_mass(laws))
     vectors, shifts, slack = [], [], SUMMED
     for law, count in laws:
         with np.errstate(divide="ignore"):
@@ -304,10 +325,10 @@ def _outside(laws: Laws, tilt: float, k: float, window: Window, log_outside: flo
     smallest = math.fsum(count * float(law.seen[0][0]) for law, count in laws)
     margin = 0.5 * laws[0][0].gap
     if largest + margin > window.high:
-        above = min(log_moment(laws, tilt + s) - k - s * window.high for s in scale * STRIDES)
+        above = _best(laws, scale, lambda these, s: log_moment(these, tilt + s) - k - s * window.high)
         above = math.exp(min(above, 0.0))
     if smallest - margin < window.low:
-        below = min(log_moment(laws, tilt - s) - k + s * window.low for s in scale * STRIDES)
+        below = _best(laws, scale, lambda these, s: log_moment(these, tilt - s) - k + s * window.low)
         below = math.exp(min(below, 0.0))
     return above + below
 
@@ -344,10 +365,13 @@ def crossing(
         return 0.0, 0.0
     if at_high > 0:
         return top, math.inf
+    steps, width = 0, high - low
     while high - low > PRECISION * high:
-        # a secant where the function is smooth, its interval moved on to catch the root from the other side as well
+        # a secant where the function is smooth, its interval moved on to catch the root from the other side as well;
+        # where it has steps (log delta next to 0) secants creep, and every other step halves
         middle = 0.5 * (low + high)
-        if math.isfinite(at_high) and high - low < 0.5 * top:
+        steps, creeping = steps + 1, high - low > 0.5 ** (steps // 2) * width
+        if math.isfinite(at_high) and high - low < 0.5 * top and not (creeping and steps % 2):
             secant = low + (high - low) * at_low / (at_low - at_high)
             margin = max(0.01 * (high - low), 0.3 * PRECISION * high)
             middle = min(max(secant + (margin if abs(at_low) < abs(at_high) else -margin), low + margin), high - margin)

@@ -9,12 +9,13 @@ from typing import TypeVar
 from hockeystick.accountants.base import NO_EPSILON
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
-from hockeystick.numerics.rounding import exp_above, next_up
+from hockeystick.numerics.rounding import exp_above, next_down, next_up
 
 T = TypeVar("T")
 
 LOG_DELTA_GAP = 1e-9  # to which delta is found from a bound on epsilon
 LEAST_LOG_DELTA = -650.0
+SMALLEST_NORMAL = 2.0**-1022
 FAR = 1e6  # in units of epsilon: what an infinite bound counts for while the root is searched
 
 
@@ -39,6 +40,16 @@ def delta_bound(
     """Delta as a result, from its logarithm, at most 0."""
     log = UpperBound(log_delta, name, direction.value, order, reason)
     return DeltaUpperBound(min(exp_above(log_delta), 1.0), name, direction.value, order, reason, log_delta=log)
+
+
+def log_left(delta: float, infinite: float) -> float:
+    """log of delta less a smaller mass at infinite loss, rounded down.
+
+    The difference of two doubles is rounded by less than one step, which is taken off; where it is below the range of
+    normal doubles it is exact (their spacing is that of all sums and differences), so that nothing is taken off.
+    """
+    left = delta - infinite
+    return math.log(next_down(left) if left > SMALLEST_NORMAL else left)
 
 
 def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:

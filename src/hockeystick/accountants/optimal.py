@@ -41,6 +41,7 @@ from hockeystick.accountants.round_guarantee import (
     least_over_slack,
     mutual_guarantees,
     split,
+    why_infinite,
 )
 from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
 from hockeystick.accountants.worst_case_law import (
@@ -59,7 +60,11 @@ from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 CARE = 64 * UNIT_ROUNDOFF
-MAX_EXACT, MAX_WORK = 2_000_000, 2e9
+MAX_EXACT, MAX_WORK = 400_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
+MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the slack is searched, by some 25 epsilons
+NOT_SEARCHED = (
+    "half of delta is the slack: a search for the best share would take too long with so many kinds of rounds"
+)
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -85,11 +90,14 @@ class OptimalAccountant(Accountant):
             direction, composition = found[0]  # black boxes are the same in every direction
             ends = self._exact_epsilon(composition, delta)
             reason = "delta is not above the probability with which the black boxes fail"
-            return without_lower(
-                plan, epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
-            )
-        direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._epsilon(kinds, delta))
-        return epsilon_bound(self.name, direction, upper)
+            answer = epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
+            return without_lower(plan, answer)
+        subjects = mutual_guarantees(plan)
+        direction, upper = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
+        if math.isinf(upper):
+            return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta))
+        searched = all(_searchable(kinds) for _, kinds in subjects)
+        return epsilon_bound(self.name, direction, upper, None if searched else NOT_SEARCHED)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve, or the least delta whose bound on epsilon is good."""
@@ -155,6 +163,8 @@ class OptimalAccountant(Accountant):
     def _epsilon(self, kinds: Kinds, delta: float) -> float:
         """An upper bound for rounds that are no black boxes."""
         budget = -math.log1p(-delta) * (1 - CARE)
+        if any(kind.least_delta >= 1 for kind, _ in kinds):
+            return math.inf
         spent = math.fsum(-count * math.log1p(-kind.least_delta) for kind, count in kinds) * (1 + CARE)
         best = math.inf
         if spent <= budget:
@@ -180,7 +190,7 @@ class OptimalAccountant(Accountant):
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
 
     def _searched(self, kinds: Kinds, budget: float) -> float:
-        if exact_points([(0.0, count) for _, count in kinds]) > MAX_EXACT:
+        if not _searchable(kinds):
             return self._at(kinds, budget, 0.5 * budget)
         return least_over_slack(budget, partial(self._at, kinds, budget))
 
@@ -209,6 +219,10 @@ class OptimalAccountant(Accountant):
 def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
     laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
     return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
+
+
+def _searchable(kinds: Kinds) -> bool:
+    return exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
 
 
 def _boxes(composition: Composition) -> Boxes | None:

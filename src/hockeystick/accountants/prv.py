@@ -30,8 +30,9 @@ from hockeystick import domains
 from hockeystick.accountants.bracket import BracketAccountant, Ends
 from hockeystick.accountants.directions import NOTHING_BELOW
 from hockeystick.accountants.dots import loss_range
+from hockeystick.accountants.guess import guessed_log_delta
 from hockeystick.accountants.lattice import (
-    MAX_POINTS,
+    MAX_ROUND_POINTS,
     LatticeSum,
     Laws,
     compose,
@@ -44,12 +45,14 @@ from hockeystick.accountants.lattice import (
 from hockeystick.accountants.rounded import deviation, rounded
 from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import renyi_log_delta
 
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 LEAST_LOG_LOST = -700.0  # of what a domain leaves out
+NO_SHARE = (
+    "a thousandth of delta, what its delta_error is by default, is below the range of a double; ask for a larger delta"
+)
 USED = "delta_error leaves nothing of delta; set it below delta"
 
 
@@ -81,6 +84,8 @@ class PrvAccountant(BracketAccountant):
         """``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``."""
         finite = delta - composition.infinite_mass_ends[1]
         error = self.delta_error or finite / SHARE
+        if error == 0:
+            raise NotApplicableError(NO_SHARE)
         if error >= finite:
             raise NotApplicableError(f"{USED}; received {error:g} at delta {delta:g}")
         rounds = self._rounded(composition, math.log(error))
@@ -93,7 +98,7 @@ class PrvAccountant(BracketAccountant):
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         """The theorem as it stands; delta~ at a negative epsilon included."""
-        guess = max(renyi_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
+        guess = max(guessed_log_delta(composition, epsilon).value, LEAST_LOG_ERROR)
         log_error = math.log(self.delta_error) if self.delta_error else guess - math.log(SHARE)
         rounds = self._rounded(composition, log_error)
         tilt = tilt_for_epsilon(rounds.above, epsilon)
@@ -109,11 +114,12 @@ class PrvAccountant(BracketAccountant):
                 f"of delta_error, e^{log_error:.0f}, the domains may lose less than a double holds; ask for a larger "
                 "delta (or set delta_error to a larger value), or use accountant 'contour' or 'grid'"
             )
-        above, below, bias, lost = [], [], 0.0, 0.0
+        above, below, bias, lost, points = [], [], 0.0, 0.0, 0.0
         for pair, count in composition.rounds:
             low, high = loss_range(pair, log_lost)
-            if (high - low) / gap > MAX_POINTS:
-                raise NotApplicableError(f"one round would need {(high - low) / gap:.1e} points; {self._remedy}")
+            points += (high - low) / gap
+            if points > MAX_ROUND_POINTS:
+                raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
             found = rounded(pair, gap, log_lost)
             above.append((found.above, count))
             below.append((found.below, count))

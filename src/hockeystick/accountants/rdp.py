@@ -17,16 +17,17 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant, renyi_compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound
+from hockeystick.accountants.guess import moment_seconds
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_left
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
 from hockeystick.errors import NotApplicableError
-from hockeystick.numerics.rounding import next_down
 from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
 from hockeystick.plan import Plan
 
 PATIENCE = 10.0  # seconds
+LITTLE_NOISE = 2.5  # seconds of moments that so little noise may take, in one direction
 PURE = math.inf  # the order at which the Renyi divergence is the largest loss
 
 
@@ -52,6 +53,12 @@ class RdpAccountant(Accountant):
 def _worst(plan: Plan, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
     found = []
     for direction, composition in renyi_compositions(plan):
+        seconds = moment_seconds(composition)
+        if seconds > LITTLE_NOISE:
+            raise NotApplicableError(
+                f"moments of so little noise would take about {seconds:.0f} s; give more noise, or fewer kinds of "
+                "rounds, or use accountant 'contour'"
+            )
         seconds = sum(curve.seconds for curve, _ in composition.rounds)
         if seconds > PATIENCE:
             raise NotApplicableError(
@@ -67,7 +74,7 @@ def _epsilon(composition: RenyiComposition, delta: float) -> RenyiBound:
     pure = RenyiBound(composition.largest_loss[1] if composition.largest_loss and not infinite else math.inf, PURE)
     if delta <= infinite or not composition.rounds:
         return pure
-    found = renyi_epsilon(composition, math.log(next_down(delta - infinite)))
+    found = renyi_epsilon(composition, log_left(delta, infinite))
     return min(found, pure, key=lambda bound: bound.value)
 
 

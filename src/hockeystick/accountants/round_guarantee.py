@@ -113,6 +113,8 @@ class RoundGuarantee:
         """An epsilon good for delta, at most about twice too large, or the edge."""
         if delta < self.least_delta:
             return math.inf
+        if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # before the edge the curve comes no lower
+            return self.edge
         epsilon = min(1.0, self.edge)
         while epsilon < self.edge and float(self.delta(np.array([epsilon]))[0]) > delta:
             epsilon *= 2
@@ -152,6 +154,16 @@ def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite:
 
 
 Kinds = Sequence[tuple[RoundGuarantee, int]]
+TOO_LITTLE = (
+    f"what delta leaves to each round is below {LEAST:.0e}, down to which privacy curves are known; ask for a larger "
+    "delta, or use accountant 'rdp'"
+)
+
+
+def why_infinite(subjects: Sequence[tuple[Direction, Kinds]], delta: float) -> str | None:
+    """Why a bound on epsilon is infinite although delta is more than all rounds lose; ``None`` if it is not."""
+    lost = max((math.fsum(count * kind.least_delta for kind, count in kinds) for _, kinds in subjects), default=0.0)
+    return TOO_LITTLE if delta > lost else None
 
 
 def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:

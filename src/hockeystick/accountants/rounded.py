@@ -23,6 +23,7 @@ import numpy.typing as npt
 from hockeystick.accountants.dots import LOST, loss_range
 from hockeystick.accountants.lattice import LatticeLaw
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.curve import PrivacyCurve
 
@@ -64,12 +65,14 @@ def rounded(pair: DominatingPair, gap: float, log_lost: float) -> Rounded:
     lost = float(curve.above(edges[-1:])[0][0] + curve.below(edges[:1])[0][0])
     points = gap * np.arange(first, last + 1, dtype=np.float64)
     lower, upper = _mean(curve, edges)
-    shift = 0.5 * (lower + upper) - math.fsum(mass * points)
+    zero = int(np.searchsorted(points, 0.0))
+    mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
+    shift = 0.5 * (lower + upper) - mean
     # conditional on not being left out: the finite losses have mass 1 - p_inf, and neither mean is off by more
     scale = float(max(abs(edges[0]), abs(edges[-1]))) + 1
     bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
     finite = 1 - pair.infinite_mass
-    shift, bias = shift / finite, bias / finite + 8 * UNIT_ROUNDOFF * scale
+    shift, bias = shift / finite, bias / finite + 16 * UNIT_ROUNDOFF * scale
     infinite = pair.infinite_mass
     slip = 8 * UNIT_ROUNDOFF * scale
     start = float(points[0] + shift)

@@ -99,8 +99,10 @@ def amplified(pair: DominatingPair) -> Truncated | str:
     rate, base = pair.sampled_from
     if rate > MOST or base > MOST:
         return f"rate {rate:.3g} and rho {base:.3g} of the unsampled round would have to be at most {MOST}"
+    if base == 0:
+        return Truncated(0.0, math.inf)  # no loss at all, sampled or not
     depth = -math.log(rate)
-    if depth < max(3 * base * (2 + math.log2(1 / base)), 6 * base):
+    if depth < max(3 * base * (2 - math.log2(base)), 6 * base):
         return f"rho {base:.3g} of the unsampled round is too large for the rate {rate:.3g}"
     found = Truncated(LOSS * rate * rate * base * (1 + CARE), depth / (SHARE * base))
     if not _verified(pair, found):

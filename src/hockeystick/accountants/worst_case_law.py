@@ -149,27 +149,33 @@ class WorstCase:
 
     def delta(self, epsilon: float) -> tuple[float, float]:
         """Certified ends of delta at epsilon >= 0."""
-        slip = self._slip + 8 * UNIT_ROUNDOFF * epsilon
-        value, size = self._value(epsilon + slip)
-        lower = value - self._error * size
-        value, size = self._value(epsilon - slip)
-        return max(lower, 0.0), min(max(value, 0.0) + self._error * size + self._missing, 1.0)
+        return self.below(epsilon), self.above(epsilon)
+
+    def below(self, epsilon: float) -> float:
+        """The lower end of delta."""
+        value, size = self._value(epsilon + self._slip + 8 * UNIT_ROUNDOFF * epsilon)
+        return max(value - self._error * size, 0.0)
+
+    def above(self, epsilon: float) -> float:
+        """The upper end of delta."""
+        value, size = self._value(epsilon - self._slip - 8 * UNIT_ROUNDOFF * epsilon)
+        return min(max(value, 0.0) + self._error * size + self._missing, 1.0)
 
     def epsilon(self, least: float, most: float) -> tuple[float, float]:
         """Certified ends of the epsilon at which delta lies between two positive numbers."""
         from scipy.optimize import brentq
 
-        if self.delta(0.0)[1] <= least:
+        if self.above(0.0) <= least:
             return 0.0, 0.0
         high = self._size + 4 * self._slip
-        if self.delta(high)[1] > least:
+        if self.above(high) > least:
             return 0.0, high * (1 + 1e-15)
-        upper = float(brentq(lambda at: self.delta(at)[1] - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
+        upper = float(brentq(lambda at: self.above(at) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
         step = math.ulp(upper)
-        while self.delta(upper)[1] > least:
+        while self.above(upper) > least:
             upper, step = min(upper + step, high), 2 * step
         lower, step = upper, 4 * math.ulp(upper)
-        while lower > 0 and self.delta(lower)[0] <= most:
+        while lower > 0 and self.below(lower) <= most:
             lower, step = max(lower - step, 0.0), 2 * step
         return lower, upper
 

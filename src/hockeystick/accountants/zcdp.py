@@ -20,9 +20,9 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_left, worst
 from hockeystick.bounds import DeltaUpperBound, UpperBound
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_down
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
 from hockeystick.plan import Plan
@@ -81,7 +81,7 @@ def epsilon_at(composition: Composition, moment: Callable[[float], float], delta
         return 0.0
     if delta <= infinite:
         return math.inf
-    return epsilon_from(moment, math.log(next_down(delta - infinite)), start).value
+    return epsilon_from(moment, log_left(delta, infinite), start).value
 
 
 def log_delta_at(

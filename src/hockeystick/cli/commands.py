@@ -11,7 +11,7 @@ import click
 from hockeystick import __version__, domains
 from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
-from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
@@ -183,6 +183,10 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     else:
         lines = comparison_lines(chosen, {given: at}, entries)
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
+    failed = [entry.name for entry in entries if entry.failed]
+    if failed:  # the rows stand; the status and this line say that one of them is no refusal
+        click.echo(f"error: failed unexpectedly, see the reason: {', '.join(failed)}", err=True)
+        click.get_current_context().exit(FAILURE)
 
 
 @main.command()

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
+from hockeystick.domains import one_line
 from hockeystick.plan import Plan
 
 if TYPE_CHECKING:
@@ -163,6 +164,9 @@ def _draw(
         figure = drawn([shown])
     save(figure, output)
     for line in shown.lines:
-        if not line.answered:
-            click.echo(f"not drawn: {line.label}", err=True)
+        said = [*([] if line.answered else ["not drawn"]), line.label, *([line.note] if line.note else [])]
+        if len(said) > 1:
+            click.echo(one_line(": ".join(said)), err=True)
     print_caveats([*assumption_lines(chosen), *warning_lines(chosen, at_delta(chosen))])
+    if any(line.failed for line in shown.lines):  # what the others say is drawn; the status tells of the fault
+        click.get_current_context().exit(FAILURE)

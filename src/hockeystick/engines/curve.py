@@ -19,11 +19,11 @@ import numpy.typing as npt
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.grid.work import LIMIT, Work, WorkLimitError
 from hockeystick.engines.interval import Ends, Engine
-from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import log_delta_from
+from hockeystick.pairs.renyi import log_delta_from, renyi_log_delta
 
 Array = npt.NDArray[np.float64]
 
@@ -39,6 +39,9 @@ TILTS = (-12, 24)  # of the rough bound, as powers
 TILT_RATIO = 1.5
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # its rounding, relative
+MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
+GRIDS = LIMIT  # of work on all grids of one curve: no more than one question may take, and the last one over
+LOOKS = 2.5 * LIMIT  # of work on what is read off them: a regret looks at thousands of epsilons
 
 
 class Section(Protocol):
@@ -107,11 +110,11 @@ class _Sections:
 
 
 class _Chernoff:
-    """``log delta <= K(t) - t eps + log peak(t)`` at a grid of tilts t: rough, cheap, at any epsilon."""
+    """``log delta <= K(t) - t eps + log peak(t)`` at a few tilts t: rough, cheap, at any epsilon."""
 
-    def __init__(self, composition: Composition) -> None:
-        self._tilts = TILT_RATIO ** np.arange(*TILTS, dtype=np.float64)
-        tops = [log_delta_from(composition, t, 0.0, ROUGH) for t in self._tilts.tolist()]
+    def __init__(self, composition: Composition, tilts: Array, slack: float) -> None:
+        self._tilts = tilts
+        tops = [log_delta_from(composition, t, 0.0, slack) for t in self._tilts.tolist()]
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
@@ -119,6 +122,23 @@ class _Chernoff:
         lines = self._tops - np.multiply.outer(epsilon, self._tilts)
         upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)
+
+
+def _roughly(composition: Composition, epsilon: Array) -> Ends:
+    """The Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
+
+    A search asks for dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
+    epsilon, and log delta is nearly convex between the lines of neighbours.
+    """
+    few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
+    found = [renyi_log_delta(composition, at) for at in epsilon[few].tolist()]
+    upper = np.zeros(len(epsilon))
+    tilts = sorted({each.order - 1 for each in found if 1 < each.order < math.inf})
+    if len(few) < len(epsilon):
+        for t in tilts:  # each with the slack of its own tilt
+            upper = np.minimum(upper, _Chernoff(composition, np.array([t]), 0.0).log_delta(epsilon).upper)
+    upper[few] = np.minimum(upper[few], [each.value for each in found])
+    return Ends(np.full(len(epsilon), -math.inf), upper, upper)
 
 
 class Curve:
@@ -131,6 +151,7 @@ class Curve:
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
         self._composition, self._gap = composition, gap or NARROW
+        self._grids, self._looking = GRIDS, Work(LOOKS)
         self._kinds = [
             _Sections(self._contour, self._gap),
             _Sections(self._grid, gap or GRID_NARROW),
@@ -157,9 +178,7 @@ class Curve:
         best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
-            best = _put(
-                best, rough, best[rough].shared(_EachAlone(RenyiEngine(self._composition)).log_delta(at[rough]))
-            )
+            best = _put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
@@ -175,13 +194,21 @@ class Curve:
 
     @cached_property
     def _chernoff(self) -> _Chernoff:
-        return _Chernoff(self._composition)
+        return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
 
     def _contour(self, epsilon: float) -> Section:
         return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
 
     def _grid(self, epsilon: float) -> Section:
-        return GridEngine(self._composition).at(epsilon, GRID_SHARPER * max(self._gap, GRID_NARROW))
+        """Each may take as long as one question to the engine, as long as all before together have not."""
+        if self._grids <= 0:
+            raise WorkLimitError("the grids of this curve have taken as long as they may")
+        work = Work()
+        try:
+            sharp = GRID_SHARPER * max(self._gap, GRID_NARROW)
+            return GridEngine(self._composition).at(epsilon, sharp, work, self._looking)
+        finally:
+            self._grids -= LIMIT - work.left
 
 
 def _put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

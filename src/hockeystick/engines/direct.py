@@ -28,6 +28,7 @@ Array = npt.NDArray[np.float64]
 
 NODES = 16
 MAX_PANELS = 20_000
+ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the P-mass that is looked at
 ATTEMPTS = 4
@@ -53,6 +54,7 @@ class DirectEngine:
             raise NotApplicableError("more than one round")
         self._pair: DominatingPair = composition.rounds[0][0]
         self._log_floor = -DEPTH
+        self._panels = 0  # of all integrals so far
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
@@ -69,8 +71,11 @@ class DirectEngine:
         while self._ends(upper)[1] > log_delta[0]:
             upper, step = upper + step, 2 * step
         lower, step = upper, 4 * math.ulp(upper)
-        while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
-            lower, step = max(lower - step, 0.0), 2 * step
+        try:
+            while lower > 0 and self._ends(lower)[0] <= log_delta[1]:
+                lower, step = max(lower - step, 0.0), 2 * step
+        except NotApplicableError as error:  # the upper end is proven all the same
+            return Interval(0.0, upper, upper, str(error), "direct")
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, log_delta: Callable[[float], float], target: float) -> float:
@@ -88,10 +93,27 @@ class DirectEngine:
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = _of_atoms(self._pair, epsilon)
         if self._pair.smooth is not None:
-            low, high = _of_densities(self._pair.smooth, epsilon, self._log_floor)
+            low, high = self._of_densities(self._pair.smooth, epsilon)
             lower, upper = float(np.logaddexp(lower, low)), float(np.logaddexp(upper, high))
         slip = 4 * UNIT_ROUNDOFF * (1 + abs(upper)) if upper > -math.inf else 0.0
         return min(lower - slip, upper), min(upper + slip, 0.0)
+
+    def _of_densities(self, smooth: SmoothPart, epsilon: float) -> tuple[float, float]:
+        """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks."""
+        log_floor = self._log_floor  # log of the P-mass that the tails may have
+        threshold = float(smooth.outcome(np.array([epsilon]))[0])
+        if smooth.support(log_floor)[1] <= threshold:
+            log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
+        for _ in range(ATTEMPTS):
+            panels = _panels(smooth, threshold, log_floor)
+            self._panels += panels
+            if self._panels > ALL_PANELS:
+                raise NotApplicableError("the densities of one round would need too many panels, time and again")
+            lower, upper = _integral(smooth, epsilon, threshold, log_floor, panels)
+            if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
+                break
+            log_floor = lower - DEPTH
+        return lower, upper
 
 
 def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
@@ -111,32 +133,29 @@ def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def _of_densities(smooth: SmoothPart, epsilon: float, log_floor: float) -> tuple[float, float]:
-    """Logarithms of certified ends of ``int p (1 - e^(eps - L))_+ dx``, over as far as the depth of delta asks.
+def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:
+    """How many panels the integral takes.
 
-    ``log_floor`` is where to begin: log of the P-mass that the tails may have.
+    Raises:
+        NotApplicableError: too many.
     """
-    threshold = float(smooth.outcome(np.array([epsilon]))[0])
-    if smooth.support(log_floor)[1] <= threshold:
-        log_floor = _log_mass_beyond(smooth, threshold) - DEPTH
-    for _ in range(ATTEMPTS):
-        lower, upper = _integral(smooth, epsilon, threshold, log_floor)
-        if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
-            break
-        log_floor = lower - DEPTH
-    return lower, upper
-
-
-def _integral(smooth: SmoothPart, epsilon: float, threshold: float, log_floor: float) -> tuple[float, float]:
     low, high = smooth.support(log_floor)
     start = min(max(threshold, low), high)
     growth = float(smooth.growth(np.array([start, high])).max())
     panels = (high - start) * (growth + 4) / (2 * HALF_WIDTH[NODES])
     if not panels < MAX_PANELS:
         raise NotApplicableError("the densities of one round would need too many panels")
+    return math.ceil(panels)
+
+
+def _integral(
+    smooth: SmoothPart, epsilon: float, threshold: float, log_floor: float, panels: int
+) -> tuple[float, float]:
+    low, high = smooth.support(log_floor)
+    start = min(max(threshold, low), high)
     if start == high:
         return -math.inf, log_floor + math.log(2.0)
-    edges = np.linspace(start, high, math.ceil(panels) + 1)
+    edges = np.linspace(start, high, panels + 1)
     nodes, weights = rule(NODES)
     half = 0.5 * np.diff(edges)
     x = (0.5 * (edges[1:] + edges[:-1])[:, None] + half[:, None] * nodes).ravel()

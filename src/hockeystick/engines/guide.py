@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +21,12 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 
 Array = npt.NDArray[np.float64]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LOG_TILT_RANGE = (-80.0, 80.0)
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
+DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down, of the log; from where on longer ones, and how long
 PANELS = (32, 4000)  # least and most, of a smooth part
 FEW_PANELS = (24, 300)  # where there are many different rounds
 MANY_PAIRS = 12
@@ -37,6 +42,17 @@ SIXTEENTHS = np.linspace(0.0, 1.0, 17)
 AROUND = np.linspace(-10.0, 10.0, 21)  # as far as the next two of those
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2
+
+
+def quiet(method: Callable[P, T]) -> Callable[P, T]:
+    """Without a warning where a tilt times a loss is beyond the range of a double: nothing is steered to there."""
+
+    @wraps(method)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return method(*args, **kwargs)
+
+    return called
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +95,13 @@ class Guide:
             if depth > floor + 45.0 or floor < DEEPEST:
                 return guide, tilt, max(depth, floor)
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
-            floor = max(1.3 * depth - 50.0, 2.5 * floor)
+            floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
 
     def _batches(self, tilts: Array) -> list[Array]:
         batch = max(1, CHUNK // len(self._loss))
         return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
+    @quiet
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
         """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
         exponent = self._log_mass + tilts[:, None] * self._loss
@@ -96,6 +113,7 @@ class Guide:
         weight = np.exp(exponent - top[:, self._of])
         return weight, np.add.reduceat(weight, self._starts, axis=1), top
 
+    @quiet
     def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
         """K, K', K'' of each distinct round, one round each; shape (tilts, rounds)."""
         batches = self._batches(tilts)
@@ -112,6 +130,7 @@ class Guide:
             variance = np.add.reduceat(weight * np.square(centred), self._starts, axis=1) / total
         return top + np.log(total), mean, variance
 
+    @quiet
     def values(self, tilts: Array) -> Array:
         """K of the composition at many tilts."""
         parts = [self._weights(part)[1:] for part in self._batches(tilts)]
@@ -135,11 +154,13 @@ class Guide:
         k0, k1, k2 = self._moments(np.array([t]))
         return [Cumulants(*parts) for parts in zip(k0[0].tolist(), k1[0].tolist(), k2[0].tolist(), strict=True)]
 
+    @quiet
     def curves(self, tilts: Array) -> tuple[Array, Array, Array]:
         """K, K', K'' of the composition at many tilts."""
         k0, k1, k2 = self._moments(tilts)
         return k0 @ self._counts, k1 @ self._counts, k2 @ self._counts
 
+    @quiet
     def moments_of(self, index: int, tilts: Array) -> Array:
         """K of one round of a kind, at several tilts of either sign."""
         of = self._of == index

@@ -65,6 +65,8 @@ def moved_sum(
     Errors of the given weights and losses are the caller's. ``None`` where the sum cannot be had to about the tolerance
     at a reasonable price.
     """
+    if count == 1:  # s = 0 alone, as bounds on the real line ask: every term is e^0 - 1
+        return np.zeros(1, dtype=np.complex128), np.zeros(1)
     evaluations = float(len(loss)) * count
     if evaluations <= FEWEST:
         return term_by_term(loss, weight, step, count)

@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.summation import accurate_sum
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -85,7 +86,7 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
     log_scale = scale_error = 0.0
     origin = 0
     for x, k in vectors:
-        total = math.fsum(x)
+        total = accurate_sum(x)
         log_scale += k * math.log(total)
         scale_error += k * UNIT_ROUNDOFF * (4 + 2 * abs(math.log(total)))
         mode = int(np.argmax(x))

@@ -37,13 +37,16 @@ def next_down(x: float, steps: int = 1) -> float:
 
 
 def exp_above(x: float) -> float:
-    """A double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity."""
+    """A double not below ``e^x``, at least :data:`TINY`; 0 at minus infinity.
+
+    :data:`ULPS` units of the true value are twice as many doubles where a power of two lies between.
+    """
     if x == -math.inf:
         return 0.0
-    return next_up(math.exp(x), 2) if x > LOG_TINY else TINY
+    return next_up(math.exp(x), 2 * ULPS) if x > LOG_TINY else TINY
 
 
 def exp_below(x: float) -> float:
     """A double not above ``e^x``, and not below 0."""
     value = math.exp(x)
-    return max(next_down(value, 2), 0.0)
+    return max(next_down(value, ULPS), 0.0)

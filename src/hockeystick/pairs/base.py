@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs import concentrated
 from hockeystick.pairs.transform import AtomTransform, Transform
 
@@ -190,12 +190,16 @@ class DominatingPair(RenyiCurve):
 
     @property
     def infinite_mass(self) -> float:
-        """``P(L = +inf)``."""
+        """``P(L = +inf)``; at least :data:`TINY` where there is any, so that it is never taken for none.
+
+        A mass below the smallest double is known to within that double, as all of them are: see
+        ``RenyiComposition.infinite_mass_ends``, whose lower end is then 0 and whose upper end is above the truth.
+        """
         atoms = self.atoms
         if not atoms.loss.size:
             return 0.0
         at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
-        return float(np.exp(at_infinity).sum())
+        return max(float(np.exp(at_infinity).sum()), TINY) if (at_infinity > -math.inf).any() else 0.0
 
     @property
     def transform(self) -> Transform | None:

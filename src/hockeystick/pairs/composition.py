@@ -15,6 +15,8 @@ from functools import cached_property
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
+MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
+FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the smallest double
 RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
 
 
@@ -50,7 +52,10 @@ class RenyiComposition:
 
     @cached_property
     def supremum(self) -> tuple[Fraction, Fraction]:
-        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly."""
+        """Bounds on the largest finite loss, of a bounded one; equal where every pair knows its own exactly.
+
+        Unless these are so many that the sum, in fractions, has more digits than are worth it: rounded outward then.
+        """
         low = high = Fraction(0)
         for pair, count in self.rounds:
             exact = pair.exact_supremum
@@ -60,6 +65,9 @@ class RenyiComposition:
                 low, high = low + count * (value - slack), high + count * (value + slack)
             else:
                 low, high = low + count * exact, high + count * exact
+            if max(low.denominator.bit_length(), high.denominator.bit_length()) > MOST_BITS:
+                low = Fraction(math.floor(low * FINEST), FINEST)
+                high = Fraction(math.ceil(high * FINEST), FINEST)
         return low, high
 
     @property

@@ -41,7 +41,10 @@ Then
 
 The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
 2014, Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
-:meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line.
+:meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line: ``|g(x + iy)| <=
+g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. But for add above the range, where g >= 1 is used: there ``|g(x + iy)|^2 >=
+(1 - q)^2 + 2 q (1 - q) e^l cos(mu Y') + q^2 e^(2l)``, increasing in x, whose value at the end takes the place of 1
+where it is less.
 """
 
 from __future__ import annotations
@@ -131,14 +134,23 @@ class MixtureEnvelope:
         self._rising, self._falling = rising[keep], falling[keep]
         tallest = self._tallest
         self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
-        self._beyond = math.exp(
-            min(law.log_beyond(self._t, self._low, float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1
-        )
+        self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
         self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))
         if law.kind is Kind.REPLACE:
             self._scale = self._scale + 16 * mu * np.abs(x[keep])
+
+    def _log_outside(self, high: float) -> float:
+        """log of a bound on ``int phi e^A`` below and above the nodes where g is taken off the real line."""
+        law = self._law
+        out = law.log_beyond(self._t, self._low, high)
+        if law.kind is not Kind.ADD:
+            return out
+        lift = law.rate * math.exp(min(law.mu * high - 0.5 * law.mu**2, 300.0))
+        rest, cosine = 1 - law.rate, max(math.cos(law.mu * self._tallest) - SPARE, 0.0)
+        least = 0.5 * math.log(rest * rest + 2 * rest * lift * cosine + lift * lift) - SPARE
+        return out + self._t * max(-least, 0.0)
 
     def _passed_over(self, log_weight: Array, rising: Array, falling: Array) -> float:
         """At least the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.

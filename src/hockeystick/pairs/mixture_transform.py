@@ -16,6 +16,8 @@ __all__ = ["Kind", "MixtureTransform"]
 
 MOMENT_TOLERANCE = 1e-11  # relative
 MAX_TURN = 1e4  # t mu: nodes grow with it
+MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens, and beyond them rough bounds are as good
+FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and nodes of a moment there
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,17 @@ class MixtureTransform(MixtureLaw):
         """An upper bound on K(t), to about MOMENT_TOLERANCE of itself however small it is; ``inf`` out of reach."""
         if t * self.mu > MAX_TURN:
             return math.inf
-        size = (self.rate * min(self.mu, 1.0)) ** 2 * min(t, 1.0)  # about K(t) where that is small
         with np.errstate(over="ignore", invalid="ignore"):  # losses beyond the range of a double are told by the value
-            value = line_upper(self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290)))
+            line = self._moment_line(t)
+            if line.nodes > (MOMENT_NODES if t < FAR else FAR_NODES):
+                return math.inf
+            value = line_upper(line)
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
+
+    def moment_nodes(self, t: float) -> int:
+        """Over how many nodes :meth:`log_moment` sums at t: what it costs."""
+        return self._moment_line(t).nodes
+
+    def _moment_line(self, t: float) -> MixtureLine:
+        size = (self.rate * min(self.mu, 1.0)) ** 2 * min(t, 1.0)  # about K(t) where that is small
+        return self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290))

@@ -22,6 +22,7 @@ from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
+LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
 
 
@@ -194,8 +195,17 @@ class PoissonSmooth:
 
 
 def limit_variance(base: BasePair, rate: float) -> float | None:
-    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 (arXiv 1911.11607)."""
-    return None if np.isinf(base.atoms.loss).any() else rate**2 * math.expm1(base.log_moment(1.0))
+    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 (arXiv 1911.11607).
+
+    Infinite where that is beyond the range of a double.
+    """
+    if np.isinf(base.atoms.loss).any():
+        return None
+    moment = base.log_moment(1.0)
+    if moment <= LARGE:
+        return rate**2 * math.expm1(moment)
+    log = moment + 2 * math.log(rate)  # the 1 that is subtracted is far below a rounding
+    return math.exp(log) if log < LARGEST_EXPONENT else math.inf
 
 
 def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:

@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import RenyiCurve
 from hockeystick.pairs.composition import RenyiComposition
@@ -112,6 +114,7 @@ def _least(bound: Callable[[float], float], start: float) -> RenyiBound:
     step = STRIDE if at(middle + STRIDE) < at(middle) else -STRIDE
     while LOG_T_RANGE[0] <= middle + step <= LOG_T_RANGE[1] and at(middle + step) < at(middle):
         middle += step
-    minimize_scalar(at, bounds=(middle - STRIDE, middle + STRIDE), method="bounded", options={"xatol": PRECISION})
+    with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound: it takes a section then
+        minimize_scalar(at, bounds=(middle - STRIDE, middle + STRIDE), method="bounded", options={"xatol": PRECISION})
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))

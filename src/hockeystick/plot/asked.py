@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hockeystick.bounds import Answer, DeltaAnswer
-from hockeystick.errors import UnsupportedError
+from hockeystick.errors import HockeystickError, UnsupportedError
 from hockeystick.plan import Plan
 from hockeystick.plot.panel import Bracket, Line
+from hockeystick.report import failure_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Asked:
         estimate: its best guess; ``nan`` where it has none.
         seconds: time of the call, by the wall clock.
         reason: why there is no answer, or none better; empty otherwise.
+        failed: whether it raised what no accountant should: a fault of this library.
     """
 
     lower: float
@@ -30,6 +32,7 @@ class Asked:
     estimate: float
     seconds: float
     reason: str = ""
+    failed: bool = False
 
 
 def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
@@ -53,6 +56,21 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
     return Asked(lower, answer.quoted, estimate, seconds, answer.reason or "")
 
 
+def ask_beside_others(plan: Plan, quantity: str, at: float, accountant: str) -> Asked:
+    """:func:`ask`, where a fault of one accountant must not take the others' answers with it: it is said, not raised.
+
+    Raises:
+        HockeystickError: the question itself is wrong, for every accountant.
+    """
+    start = time.perf_counter()
+    try:
+        return ask(plan, quantity, at, accountant)
+    except HockeystickError:
+        raise
+    except Exception as error:
+        return Asked(math.nan, math.nan, math.nan, time.perf_counter() - start, failure_of(error), failed=True)
+
+
 def _ends(answer: Answer | DeltaAnswer) -> tuple[float, float]:
     ends = answer.ends
     return ends.get("lower", math.nan), ends.get("estimate", ends.get("value", math.nan))
@@ -62,7 +80,12 @@ def line_of(label: str, x: Sequence[float], answers: Sequence[Asked], style: str
     """A method's answers as a line, with its lower ends where it has any."""
     two_sided = any(not math.isnan(answer.lower) for answer in answers)
     lower = [answer.lower for answer in answers] if two_sided else None
-    return Line(label, x, [answer.value for answer in answers], lower, style)
+    values = [answer.value for answer in answers]
+    failures = [answer.reason for answer in answers if answer.failed]
+    if failures:
+        note = f"at {len(failures)} of {len(answers)} places it {failures[0]}"
+        return Line(label, x, values, lower, style, note, failed=True)
+    return Line(label, x, values, lower, style)
 
 
 def bracket_of(x: Sequence[float], answers: Sequence[Asked]) -> Bracket:

@@ -122,8 +122,15 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
     axes.plot(x, lower, color=BLACK, linewidth=0.8, zorder=3.6)
-    (handle,) = axes.plot(x, upper, color=BLACK, linewidth=0.8, zorder=3.6, label=bracket.label)
+    alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": _alone(upper)}
+    (handle,) = axes.plot(x, upper, color=BLACK, linewidth=0.8, zorder=3.6, label=bracket.label, **alone)
     return handle
+
+
+def _alone(y: Array) -> list[int]:
+    """The places with no neighbour to draw a line to; without a mark nothing would be seen of them."""
+    seen = np.concatenate([[False], np.isfinite(y), [False]])
+    return [int(i) for i in np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])]
 
 
 def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
@@ -148,7 +155,10 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
     for scale, axis, most in ((panel.xscale, axes.xaxis, round(1.6 * width)), (panel.yscale, axes.yaxis, 5)):
         low, high = sorted(axis.get_view_interval())
         if scale == "linear":
-            axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
+            whole = panel.whole and axis is axes.xaxis
+            axis.set_major_locator(
+                MaxNLocator(most, steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole)
+            )
             if high >= 1000:
                 axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         elif math.log10(high / low) >= 2:

@@ -22,6 +22,8 @@ class Line:
         y: what it answered; ``nan`` or ``inf`` where it has no answer, and the line has a gap there.
         lower: its lower end at the same places, where the method has one.
         style: name of the style (``plot/style.py``); the label if empty.
+        note: why nothing of it is drawn, or not all of it; empty if there is nothing to say.
+        failed: whether the method raised what it should not have, somewhere.
     """
 
     label: str
@@ -29,6 +31,8 @@ class Line:
     y: Sequence[float]
     lower: Sequence[float] | None = None
     style: str = ""
+    note: str = ""
+    failed: bool = False
 
     @property
     def answered(self) -> bool:
@@ -69,6 +73,7 @@ class Panel:
         title: above the axes.
         square: whether a unit is as long on both axes.
         marks: whether each place that was asked has a mark.
+        whole: whether the first axis counts something, so that only whole numbers are on it.
     """
 
     xlabel: str
@@ -82,3 +87,4 @@ class Panel:
     title: str = ""
     square: bool = False
     marks: bool = True
+    whole: bool = False

@@ -11,7 +11,7 @@ import numpy as np
 from hockeystick import domains
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan, target_delta
-from hockeystick.plot.asked import ask, bracket_of, line_of
+from hockeystick.plot.asked import ask, ask_beside_others, bracket_of, line_of
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
 
@@ -125,8 +125,9 @@ def steps_panel(
         f"{EPSILON} at $\\delta$ = {plain(target)}",
         lines,
         bracket_of(x, certified),
-        xlim=(0, x[-1]),
+        xlim=(0, max(x[-1], 2.0)),  # a single round has its mark inside the axes, not on their edge
         ylim=(0, None),
+        whole=True,
     )
 
 
@@ -163,9 +164,17 @@ def _asked_line(
     name: str, x: Sequence[float], quantity: str, plans: Sequence[Plan], say: Say, at: float | None = None
 ) -> Line:
     say(name)
-    answers = [ask(plan, quantity, place if at is None else at, name) for plan, place in zip(plans, x, strict=True)]
+    answers = [
+        ask_beside_others(plan, quantity, place if at is None else at, name)
+        for plan, place in zip(plans, x, strict=True)
+    ]
     line = line_of(name, x, answers)
-    return line if line.answered else replace(line, label=f"{name} (no answer)")
+    if not line.answered:
+        return replace(line, label=f"{name} (no answer)", note=line.note or answers[0].reason)
+    if quantity == "delta" and all(answer.value >= 1 for answer in answers):
+        nothing = [math.nan] * len(answers)
+        return replace(line, y=nothing, lower=None, label=f"{name} (delta = 1 throughout)")
+    return line
 
 
 def _reach(plan: Plan) -> float:

@@ -16,6 +16,7 @@ from hockeystick.report.comparison import (
     comparison_lines,
     delta_entry,
     epsilon_entry,
+    failure_of,
     sorted_entries,
 )
 from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
@@ -45,6 +46,7 @@ __all__ = [
     "exact",
     "exp_down",
     "exp_up",
+    "failure_of",
     "print_accountants",
     "print_answer",
     "print_caveats",

@@ -11,7 +11,8 @@ from typing import Any
 
 from hockeystick.accountants import Accountant
 from hockeystick.bounds import Answer, DeltaAnswer
-from hockeystick.errors import UnsupportedError
+from hockeystick.domains import one_line
+from hockeystick.errors import HockeystickError, UnsupportedError
 from hockeystick.plan import Plan
 from hockeystick.report.answer import SMALLEST_NORMAL, assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
@@ -29,10 +30,12 @@ class Entry:
 
     Attributes:
         name: the accountant.
-        answer: its number; ``None`` where it refuses the plan.
+        answer: its number; ``None`` where it refuses the plan, or failed.
         seconds: wall-clock time of the answer or the refusal.
-        reason: why it refuses, why an end is infinite or the interval wider than asked; ``None`` otherwise.
+        reason: why it refuses, why an end is infinite or the interval wider than asked, or how it failed; ``None``
+            otherwise.
         log: for a delta, its logarithm.
+        failed: whether it raised what no accountant should: a fault of this library, which somebody has to be told.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Entry:
     seconds: float
     reason: str | None = None
     log: Answer | None = None
+    failed: bool = False
 
     @property
     def guarantee(self) -> str | None:
@@ -94,7 +98,10 @@ def comparison_lines(plan: Plan, at: Mapping[str, float], entries: Sequence[Entr
 
 
 def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
-    """The object that ``hockeystick compare --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
+    """The object that ``hockeystick compare --json`` prints; an infinite end is ``None``, and ``reason`` says why.
+
+    A row has the key ``failed`` where the accountant raised something that it should not have.
+    """
     rows = [
         {
             "name": entry.name,
@@ -103,6 +110,7 @@ def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries:
             **({} if entry.log is None else {"log_delta": finite_ends(entry.log)}),
             "seconds": entry.seconds,
             "reason": entry.reason,
+            **({"failed": True} if entry.failed else {}),
         }
         for entry in sorted_entries(entries)
     ]
@@ -122,10 +130,23 @@ def _cells(
     )
 
 
+def failure_of(error: Exception) -> str:
+    """How an accountant failed, in the words of the command line for all that is raised by mistake."""
+    return f"failed: {type(error).__name__}: {one_line(str(error))}: please report"
+
+
 def _timed(name: str, ask: Callable[[], tuple[Answer, Answer | None]]) -> Entry:
+    """The answer, the refusal, or what was raised by mistake: an accountant's fault takes no other row with it.
+
+    A fault is shown in its row and by the exit status of the command, so that it is not taken for a refusal.
+    """
     start = time.perf_counter()
     try:
         answer, log = ask()
     except UnsupportedError as error:
         return Entry(name, None, time.perf_counter() - start, str(error))
+    except HockeystickError:  # the question itself is wrong, for every accountant
+        raise
+    except Exception as error:
+        return Entry(name, None, time.perf_counter() - start, failure_of(error), failed=True)
     return Entry(name, answer, time.perf_counter() - start, answer.reason, log)

@@ -89,8 +89,14 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
 
 
 def _written(value: Decimal | float, shift: int = 0) -> str:
-    """``value * 10**shift`` with the digits that ``value`` has."""
+    """``value * 10**shift`` with the digits that ``value`` has; a float is infinite here.
+
+    Raises:
+        ValueError: nan, which is never shown as a number.
+    """
     if isinstance(value, float):
+        if math.isnan(value):
+            raise ValueError("nan is no number that can be shown: whoever computed it has to refuse")
         return "infinite" if value > 0 else "-infinite"
     if not value:
         return "0"

@@ -39,6 +39,7 @@ TILTS = np.geomspace(2.0, 500.0, 16)  # y of the core, of 1 / eps
 DENSITY = 10.0  # nodes for the choice of c, in 1 / mu
 MAX_LOOK = 2000  # of them
 LOWEST = -8.0  # of which the first
+FARTHEST_LOSS = 600.0  # at which nodes are looked for: its exponential is a double, with room
 WIDTHS = (0.12, 0.25, 0.06, 0.5)  # w tried, of 1 / mu
 DISTANCES = (1.0, 2.5, 5.0)  # of c from where a sharp core would have to end, of w, until the core is light enough
 SHIFTS = (4.0, 6.0, 3.0)  # y of the bound on J, of w
@@ -206,7 +207,10 @@ def chosen(
 
 def _core_reach(law: MixtureLaw, count: int, epsilon: float, wanted: float) -> tuple[float, float] | None:
     """About the largest c that a sharp cut could have, and the y that shows it."""
-    highest = (math.log(math.expm1(min(epsilon, 600.0)) / law.rate + 1) + 0.5 * law.mu**2) / law.mu
+    odds = math.expm1(min(epsilon, FARTHEST_LOSS)) / law.rate
+    # a rate so small that the odds leave the range of a double: a 1 beside them is nothing
+    log_odds = math.log(odds + 1) if odds < math.inf else min(epsilon, FARTHEST_LOSS) - math.log(law.rate)
+    highest = (log_odds + 0.5 * law.mu**2) / law.mu
     number = math.ceil((highest - LOWEST) * law.mu * DENSITY)
     if number > MAX_LOOK or highest <= 0:
         return None

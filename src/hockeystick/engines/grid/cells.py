@@ -92,7 +92,8 @@ class Cells:
         knots: shape (n + 1,), grid indices in increasing order.
         left, right: shape (2, n), the two integrals over the lower and the upper part of each cell.
         shift: shape (n,), mass that the rounding of L may have put on the wrong side of the cell.
-        mass_error: shape (n,), relative error of the cell's mass.
+        mass_error: shape (n,), relative error of the cell's mass, in the units of either end: ``e^(t width)``, which
+            turns the one into the other, errs by a few roundings of ``t width`` itself.
         points: atoms on grid points, which need neither spreading nor merging.
         below: tilted mass bound, at the third knot, for what is not in the cells and lies below it.
         underflow: mass that every cell may have lost where its mass is too small for a double.
@@ -242,7 +243,7 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh
     exponent = log_p + mesh.t * low - mesh.kappa
     mass = np.exp(np.minimum(exponent, 700.0))
     slip = (4 + units) * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset))
-    error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa))
+    error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa) + mesh.t * h)
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
     if not on_grid.all():
@@ -351,5 +352,5 @@ def _add_panels(
     slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * (np.abs(loss) + np.abs(at) + abs(mesh.offset)) + 16 * width)
     np.add.at(cells.shift, cell, np.add.reduceat(mass * slip / -np.expm1(-width), starts))
     cells.worst_slip = max(cells.worst_slip, float((slip / width).max()))
-    error = smooth.log_p_error(x) + 4 * (8 + np.abs(log_p) + np.abs(mesh.t * at) + abs(mesh.kappa))
+    error = smooth.log_p_error(x) + 4 * (8 + np.abs(log_p) + np.abs(mesh.t * at) + abs(mesh.kappa) + mesh.t * width)
     np.maximum.at(cells.mass_error, cell, UNIT_ROUNDOFF * np.maximum.reduceat(error, starts))

@@ -41,8 +41,10 @@ class GridEngine:
         depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
 
-    def at(self, epsilon: float, gap: float) -> KeepingQuery:
+    def at(self, epsilon: float, gap: float, work: Work, looking: Work) -> KeepingQuery:
         """The sums behind :meth:`log_delta`, which serve the epsilons around too.
+
+        They are made from ``work``; looks at other epsilons are paid from ``looking``.
 
         Raises:
             NotApplicableError: delta is too small to be worth a grid, or there is no mesh within the limits.
@@ -50,8 +52,8 @@ class GridEngine:
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
         if depth < DEEPEST:
             raise NotApplicableError(f"log delta is below {DEEPEST:g}")
-        query = KeepingQuery(epsilon)
-        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query)
+        query = KeepingQuery(epsilon, looking)
+        self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query, work)
         if not query.sums:
             raise NotApplicableError("no mesh within the limits of work and memory")
         return query
@@ -87,10 +89,12 @@ class GridEngine:
             guess, tilt = 0.0, guide.saddle(0.0)
         return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, supremum))
 
-    def _refined(self, guide: Guide, tilt: float, depth: float, gap: float, query: Query) -> Interval:
+    def _refined(
+        self, guide: Guide, tilt: float, depth: float, gap: float, query: Query, work: Work | None = None
+    ) -> Interval:
         """Build, compose and measure until the interval is narrow enough or a limit binds."""
         best: Interval | None = None
-        share, slope, work = 0.6, tilt, Work()
+        share, slope, work = 0.6, tilt, work or Work()
         limited = "refining the mesh no longer narrowed the interval"
         for _ in range(ATTEMPTS):
             epsilon = query.epsilon(best)

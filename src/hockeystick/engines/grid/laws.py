@@ -52,11 +52,12 @@ class GridLaw:
         return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:
-        """``log sum mass e^(theta g)``: the extra cumulant generating function of the tilted masses."""
-        exponent = theta * self.losses
+        """``log sum mass e^(theta g)``: the cumulant generating function of the tilted masses; may be infinite."""
+        with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
+            exponent = theta * self.losses
         top = float(exponent[self.mass > 0].max(initial=-math.inf))
-        if top == -math.inf:
-            return -math.inf
+        if math.isinf(top):
+            return top
         return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
 
     @property

@@ -170,13 +170,16 @@ def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
     unit = max(spans)
     common = len(exact) == len(spans)
     if common:
-        divisor = exact[0]
+        # in fractions: the divisor of many decimals of many digits is below the range of a double
+        widest, divisor = max(exact), exact[0]
         for span in exact[1:]:
             divisor = Fraction(
                 math.gcd(divisor.numerator * span.denominator, span.numerator * divisor.denominator),
                 divisor.denominator * span.denominator,
             )
-        common = unit / float(divisor) <= MAX_PARTS
+            if widest > MAX_PARTS * divisor:  # nor will it be less: further divisors are parts of this one
+                common = False
+                break
         unit = float(divisor) if common else unit
     common = common or min(spans) == unit
     return unit, common, all(two_atoms(pair) for pair, _ in composition.rounds)

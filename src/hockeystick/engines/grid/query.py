@@ -11,9 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.grid.sums import GridSum
+from hockeystick.engines.grid.work import SEEN, Work
 from hockeystick.engines.interval import Ends, Interval
 
 FARTHEST = 1e18  # epsilon up to which is searched
+FEWEST = 2  # epsilons of a question that are looked at in any case: its ends
 
 
 class Query(Protocol):
@@ -98,6 +100,7 @@ class DeltaQuery:
 class KeepingQuery(DeltaQuery):
     """log delta at an epsilon, by sums that are kept, to be asked of other epsilons too."""
 
+    looking: Work = field(default_factory=Work)
     sums: list[tuple[GridSum, GridSum]] = field(default_factory=list)
 
     def measure(self, lower: GridSum, upper: GridSum, slope: float) -> Interval:
@@ -106,10 +109,21 @@ class KeepingQuery(DeltaQuery):
         return DeltaQuery.measure(self, lower, upper, slope)
 
     def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
-        """The answer of the last sums at each epsilon."""
+        """The answer of the last sums at each of increasing epsilons.
+
+        Where too little is left to look at all of them, some are looked at, the first and the last among them: delta
+        falls in epsilon, so that in between the upper end of the one before holds, and the lower end of the one after.
+        """
         ((lower, upper),) = self.sums
-        low = np.array([lower.log_delta(at) for at in epsilon.tolist()])
-        high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon.tolist()])
+        price = SEEN * (lower.seen + upper.seen)
+        number = min(len(epsilon), max(int(max(self.looking.left, 0.0) / max(price, 1.0)), FEWEST))
+        few = np.unique(np.linspace(0, len(epsilon) - 1, number).round().astype(np.intp))
+        self.looking.spend(len(few) * price)
+        low = np.array([lower.log_delta(at) for at in epsilon[few].tolist()])
+        high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon[few].tolist()])
+        if len(few) < len(epsilon):
+            every = np.arange(len(epsilon))
+            low, high = low[np.searchsorted(few, every)], high[np.searchsorted(few, every, "right") - 1]
         low = np.minimum(low, high)
         with np.errstate(invalid="ignore"):  # where nothing is known from below
             middle = np.where(low > -math.inf, high + (2 / 3) * (low - high), high)

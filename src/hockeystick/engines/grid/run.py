@@ -31,7 +31,7 @@ from hockeystick.engines.grid.work import (
     WorkLimitError,
     check_range,
 )
-from hockeystick.engines.guide import Guide
+from hockeystick.engines.guide import Guide, quiet
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
@@ -291,8 +291,12 @@ class Run:
         self.work.charge(ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
         return coarsen(law, h, side)
 
+    @quiet
     def _block_window(self, i: int, level: Level) -> Window:
-        """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above."""
+        """What to keep of a block: little of its tilted law lies outside, and less of its P-mass above.
+
+        Any window is sound; one that is no number, as moments beyond the range of a double may make it, is refused.
+        """
         t, k = self.t, level.rounds
         base, variance = self.guide.pair_cumulants(t)[i].k0, self.guide.pair_cumulants(t)[i].k2
         log_share = math.log(min(self.target.asked, 0.1)) - math.log(level.blocks)

@@ -87,21 +87,27 @@ class Tail:
         b = self._sign * b
         if b > self._end:
             return -math.inf
-        return min(0.0, *(log - theta * b + 8 * UNIT_ROUNDOFF * abs(theta * b) for theta, log in self._moments))
+        return min(0.0, self._least(b))
 
     def log_beyond_each(self, b: Array) -> Array:
         """:meth:`log_beyond` at several places, without regard to the last atom."""
         b = self._sign * b
-        bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
-        least: Array = np.minimum(np.minimum.reduce(bounds), 0.0)
-        return least
+        with np.errstate(over="ignore", invalid="ignore"):  # a bound beyond the range of a double, or infinite, is none
+            bounds = [log - theta * b + 8 * UNIT_ROUNDOFF * np.abs(theta * b) for theta, log in self._moments]
+        least: Array = np.minimum(np.fmin.reduce(bounds), 0.0)
+        return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
         """The same without the bound by 1, which holds for the probability alone."""
         b = self._sign * b
         if b > self._end:
             return -math.inf
-        return min(log - theta * b + 8 * UNIT_ROUNDOFF * abs(theta * b) for theta, log in self._moments)
+        return self._least(b)
+
+    def _least(self, b: float) -> float:
+        """The least of the bounds; one that is no number, both its terms being infinite, is none."""
+        bounds = [log - float(theta) * b + 8 * UNIT_ROUNDOFF * abs(float(theta) * b) for theta, log in self._moments]
+        return min((bound for bound in bounds if not math.isnan(bound)), default=math.inf)
 
 
 def log_markov(laws: Counted, theta: float) -> float:

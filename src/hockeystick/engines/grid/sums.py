@@ -70,6 +70,16 @@ class GridSum:
     def __len__(self) -> int:
         return 0 if self._empty else len(self._values)
 
+    @property
+    def seen(self) -> float:
+        """Places that one value of delta weighs, at most."""
+        return 0.0 if self._empty else min(len(self._values), self._reach / self.h + 1)
+
+    @property
+    def _reach(self) -> float:
+        """How far beyond epsilon f is summed."""
+        return FADE / self.t + math.log1p(1 / self.t)
+
     def log_delta(self, epsilon: float) -> float:
         """Certified log of ``E (1 - e^(eps - S))_+`` for this side; ``-inf`` where nothing is certified above 0."""
         if self._empty:
@@ -80,8 +90,7 @@ class GridSum:
         first = math.floor((epsilon - self._origin) / h) + 1 - self.start
         below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
         first = min(max(first, 0), n)
-        reach = FADE / t + math.log1p(1 / t)
-        last = min(n, first + math.ceil(reach / h) + 1)
+        last = min(n, first + math.ceil(self._reach / h) + 1)
         x = self._origin + (self.start + np.arange(first, last)) * h - epsilon
         x = np.maximum(x, 0.0)
         f = np.exp(-t * x) * -np.expm1(-x)

@@ -16,7 +16,8 @@ not for remove; for add it may be less, see :meth:`MixtureBalls.log_dip`), where
 - ``p nu + mu (eta + Y') <= pi/2`` and ``p mu Y' <= 0.9 cos(nu/2) cos(nu)``, or
 - p = 0, ``eta <= Y`` and ``mu (eta + Y) < pi``;
 
-beyond the range the sum loses at most ``3/2 e^(Y'^2/2)`` times the bound on w there, for ``mu Y' <= pi/2`` or remove.
+beyond the range the sum loses at most ``w e^psi``, with ``1 + y'^2/2 <= 3/2``, ``y <= Y'`` and a phase of at most 1:
+``3/2 e^(Y'^2/2)`` times what :meth:`MixtureBalls.moved_range_remainder` bounds, for ``mu Y' <= pi/2`` or remove.
 Which shift is best is found in floating point: any is sound.
 """
 
@@ -137,7 +138,7 @@ class EnvelopeBalls:
             self._weights.append(scale * (a * u + b * v - x * x / 2).exp())
             self._rising.append(1 / (1 + odds / turn))
             self._falling.append(1 / (1 + odds * turn) if both else arb(0))
-        self._beyond = self.mixture.range_remainder(self.t, self._low, self._low + dx * (self._number - 1))
+        self._end = self._low + dx * (self._number - 1)
         self._exponents = float(a.mid()), float(b.mid())
         self._shadow: Array = np.array([float((w / self._moment).mid()) for w in self._weights])
         self._up: Array = np.array([float(r.mid()) for r in self._rising])
@@ -187,7 +188,8 @@ class EnvelopeBalls:
             return arb(0)
         moved = sum(self._moved(s, shift), arb(0))
         step = 4 * log_size.exp() / (2 * arb.pi() * arb(shift.strip) / arb(self._dx)).expm1()
-        outside = arb("1.5") * (tall * tall / 2).exp() * self._beyond
+        beyond = self.mixture.moved_range_remainder(self.t, self._low, self._end, self._exact_mu * tall)
+        outside = arb("1.5") * (tall * tall / 2).exp() * beyond
         # B / m(t) <= 1 - D / m(t), with D >= -moved - remainders, and m(t) <= moment
         share = (-moved - outside) / self._moment - step
         return upper((1 - share).log()) if share > 0 and share < 1 else arb(0)

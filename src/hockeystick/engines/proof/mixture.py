@@ -155,10 +155,38 @@ class MixtureBalls:
         lifted = ((1 + at) * q.log() + at * (1 + at) * mu * mu / 2).exp() * normal_tail(high - centre)
         return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(high) + lifted))
 
+    def moved_range_remainder(self, t: float, low: Ball, high: Ball, turned: Ball) -> Ball:
+        """The same where g is taken at ``x + iy``, for any y(x) with ``mu |y| <= turned <= pi/2`` (remove: any).
+
+        With ``|g(x + iy)| <= g(x)``, ``|g(x + iy)| >= Re g >= 1 - q`` and likewise at -x, everything that bounds the
+        integrand on the real line holds again, but for add above ``high``. There, with rho the odds
+        ``q e^l / (1 - q)`` and ``c = cos turned >= 0``,
+
+            |g(x + iy)|^2 >= (1 - q)^2 (1 + 2 rho c + rho^2) ,
+
+        increasing in x: its value at ``high`` bounds the whole tail. It is also g(x)^2 times
+        ``1 - 2 rho (1 - c) / (1 + rho)^2``, which is at least ``(1 + c) / 2``, and from rho = 1 on increasing in x.
+        """
+        if self.rises:
+            return self.range_remainder(t, low, high)
+        if not (low <= 0 and t >= 0 and turned <= arb.pi() / 2):
+            return arb.pos_inf()
+        at, q, c = arb(t), ball(self.item.rate), turned.cos()
+        odds = self._odds(high)
+        least = (1 - q) * (1 + 2 * odds * c + odds * odds).sqrt()
+        share = 1 - 2 * odds * (1 - c) / (1 + odds) ** 2 if odds >= 1 else (1 + c) / 2
+        above = (least**-at * normal_tail(high)).min(share ** (-at / 2) * self._added_above(at, high))
+        return upper((-at * (1 - q).log()).exp() * normal_tail(-low) + above)
+
+    def _odds(self, x: Ball) -> Ball:
+        """``q e^l / (1 - q)`` at x."""
+        mu, q = ball(self.item.mu), ball(self.item.rate)
+        return q / (1 - q) * (mu * x - mu * mu / 2).exp()
+
     def _added_above(self, t: Ball, high: Ball) -> Ball:
         """What lies above ``high`` for add."""
         mu, q = ball(self.item.mu), ball(self.item.rate)
-        odds = q / (1 - q) * (mu * high - mu * mu / 2).exp()
+        odds = self._odds(high)
         falls = high + t * mu * odds / (1 + odds)
         if not falls > 0:
             return arb.pos_inf()

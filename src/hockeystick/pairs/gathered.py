@@ -1,0 +1,181 @@
+"""Many kinds of rounds gathered into few, on either side of the truth.
+
+The price of every engine grows with the number of different rounds. Where there are too many, those of a family with
+parameters near one another are replaced by one: by one that *dominates* each of them for an upper bound, by one that
+each of them dominates for a lower bound. A product of pairs is dominated by the product of pairs that dominate them
+(Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 10), at every epsilon, mass at infinite loss included.
+
+Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if some kernel takes P' to P and Q' to Q:
+
+- Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with
+  ``r = (b / b')^2``, so that noise of the larger scale b' is noise of the scale b, and nothing or more noise added;
+- sampled Gaussians, by mu: independent normal noise is added; replacing a record likewise;
+- black boxes, by epsilon and delta: the worst pair of (epsilon', delta') dominates all that satisfy it, and a pair
+  that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
+- sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
+  takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel from one base pair to another does so with
+  their mixtures.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.errors import NotApplicableError
+from hockeystick.pairs.base import DominatingPair
+from hockeystick.pairs.black_box import BlackBoxPair
+from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.laplace import LaplacePair
+from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.substitution import PoissonSubstitutionPair
+
+Array = npt.NDArray[np.float64]
+
+MOST = 200  # kinds up to which all are composed as they are
+TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
+KINDS = 32  # of what is gathered: both sides of two directions are composed
+MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
+LEAST = 1e-300  # stands for smaller parameters where ratios are compared
+
+Parameters = tuple[float, ...]
+Made = Callable[[Parameters], DominatingPair]
+
+
+class Family(NamedTuple):
+    """An ordered family, and what makes a pair from its parameters, each of which is larger for a worse pair."""
+
+    key: Hashable
+    made: Made
+    parameters: Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Compositions on either side of the one that is meant; both are that one where it has few kinds.
+
+    Attributes:
+        exact: the one that is meant.
+        milder: dominated by it.
+        worse: dominates it.
+        reason: why there are two; ``None`` where there is one.
+    """
+
+    exact: Composition
+    milder: Composition
+    worse: Composition
+    reason: str | None = None
+
+    @property
+    def tried(self) -> bool:
+        """Whether a contour of all rounds is worth a try."""
+        return len(self.exact.rounds) <= TRIED
+
+
+def gathered(composition: Composition) -> Gathered:
+    """The composition itself, or two of fewer kinds.
+
+    Raises:
+        NotApplicableError: too many kinds of a family of which no order is known.
+    """
+    sampled_boxes = sum(isinstance(getattr(pair, "base", None), BlackBoxPair) for pair, _ in composition.rounds)
+    if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
+        return Gathered(composition, composition, composition)
+    families = [_family(pair) for pair, _ in composition.rounds]
+    boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
+    alone: list[tuple[DominatingPair, int]] = []
+    for (pair, count), family in zip(composition.rounds, families, strict=True):
+        if family is None:
+            alone.append((pair, count))
+        else:
+            boxes[family.key].append((family, count))
+    if len(alone) > MOST:
+        raise NotApplicableError(
+            f"the plan has {len(alone)} different rounds that cannot be gathered into fewer (at most {MOST} are "
+            "composed): give some of them equal parameters"
+        )
+    milder, worse = list(alone), list(alone)
+    for made, low, high, count in _boxes(list(boxes.values())):
+        milder.append((made(low), count))
+        worse.append((made(high), count))
+    reason = (
+        f"{len(composition.rounds)} different rounds are too many to compose one by one: gathered into {len(worse)} "
+        "kinds, from below and from above"
+    )
+    return Gathered(composition, Composition(milder), Composition(worse), reason)
+
+
+def _family(pair: DominatingPair) -> Family | None:
+    """The family of a pair; ``None`` where no order is known."""
+    if isinstance(pair, LaplacePair):
+        distance = pair.distance
+        return Family((LaplacePair, distance), lambda of: LaplacePair(distance, -of[0]), (-pair.scale,))
+    if isinstance(pair, BlackBoxPair):
+        return Family(BlackBoxPair, lambda of: BlackBoxPair(*of), (pair.epsilon, pair.delta))
+    if isinstance(pair, GaussianPair):
+        return Family(GaussianPair, lambda of: GaussianPair(*of), (pair.mu,))
+    if isinstance(pair, PoissonSubstitutionPair):
+        made: Made = lambda of: PoissonSubstitutionPair(*of)  # noqa: E731
+        return Family(PoissonSubstitutionPair, made, (pair.mu, pair.rate))
+    if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, DominatingPair):
+        base, kind = _family(pair.base), type(pair)
+        if base is not None:
+            inner: Made = base.made
+            sampled: Made = lambda of: kind(_based(inner(of[:-1])), of[-1])  # noqa: E731
+            return Family((kind, base.key), sampled, (*base.parameters, pair.rate))
+    return None
+
+
+def _based(pair: Any) -> Any:
+    """A pair as the base of a sampled one, which all of these families can be."""
+    return pair
+
+
+def _innermost(key: Hashable) -> Hashable:
+    """What a sampled family is sampled from."""
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in (PoissonRemovePair, PoissonAddPair) else key
+
+
+def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
+    """Each family in boxes, with the least and the most of each parameter, and the rounds within.
+
+    The box in which the logarithms of parameters spread most, times its rounds, is cut in the middle of them, until
+    there are enough of them.
+    """
+    heap: list[tuple[float, int, int, Array, Array, Family]] = []
+    number = 0
+
+    def push(values: Array, counts: Array, family: Family) -> None:
+        nonlocal number
+        logs = np.log(np.maximum(np.abs(values), LEAST))
+        spread = logs.max(axis=0) - logs.min(axis=0)
+        axis = int(np.argmax(spread))
+        number += 1
+        heapq.heappush(heap, (-float(spread[axis] * counts.sum()), number, axis, values, counts, family))
+
+    for items in families:
+        values = np.array([family.parameters for family, _ in items])
+        push(values, np.array([float(count) for _, count in items]), items[0][0])
+    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, PoissonSubstitutionPair) for items in families)
+    while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
+        _, _, axis, values, counts, family = heapq.heappop(heap)
+        logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))
+        high = logs > 0.5 * (logs.min() + logs.max())
+        for part in (high, ~high):
+            push(values[part], counts[part], family)
+    return [
+        (
+            family.made,
+            tuple(values.min(axis=0).tolist()),
+            tuple(values.max(axis=0).tolist()),
+            sum(int(count) for count in counts.tolist()),
+        )
+        for _, _, _, values, counts, family in heap
+    ]
