@@ -441,11 +441,11 @@ LAW = hk.Round(hk.Gaussian(1))
         ),
         (
             lambda: hk.conversions.LossDistribution([0.0], [1.0], [1.0], "x"),
-            "p_infinite must be a number, 0 or greater",
+            "p_infinite must be a number from 0 to 1",
         ),
         (
             lambda: hk.conversions.LossDistribution.of_masses([0.0], [0.5, 0.5]),
-            "losses and p must be of one length",
+            "losses and p must be one-dim",
         ),
     ],
 )

@@ -127,6 +127,19 @@ def test_a_function_may_make_the_plan() -> None:
     assert value == pytest.approx(hs.calibrate(SGD, "noise", targets.Epsilon(1.0, 1e-6)).value, rel=2e-6)
 
 
+@pytest.mark.parametrize("start", [None, 1e-3, 50.0])
+def test_no_value_beyond_the_range_is_an_answer(start: float | None) -> None:
+    """Noise of 0.7 is needed, and the range ends at 0.5: the search may not begin at 1, which meets the target."""
+    own = hs.Parameter("sigma", costs=False, least=0.01, most=0.5)
+
+    def made(sigma: float) -> hs.Plan:
+        return hs.dp_sgd(sigma, 0.01, 10)
+
+    target = targets.Advantage(made(0.7).delta(0.0).upper)
+    with pytest.raises(hs.UnreachableError, match=r"at sigma = 0\.5"):
+        hs.calibrate(made, own, target, start=start)
+
+
 def test_the_end_of_the_range_is_an_answer() -> None:
     """A target that even the dearest value meets: that value, and nothing beside it."""
     found = hs.calibrate(hs.dp_sgd(100.0, 0.01, 2), "sample-rate", targets.Epsilon(5.0, 1e-6))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -229,12 +230,13 @@ def test_losses_far_below_keep_their_masses() -> None:
         (lambda: dominating_pair(lambda e: 0.5 + 0.1 * e, np.array([0.0, 1.0])), "decreasing and convex"),
         (lambda: dominating_pair(lambda e: 0.9 - 0.1 * np.exp(2 * e), np.array([-2.0, -1.0, 0.0])), "not around"),
         (lambda: dominating_pair(np.ones_like, np.array([1.0, 0.0])), "strictly increasing"),
+        (lambda: dominating_pair(np.ones_like, np.array([0.0, 5e-324])), "increasing by more than rounding"),
         (lambda: TradeOff(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.9, 0.0])), "convex"),
         (lambda: TradeOff(np.array([0.0, 0.5]), np.array([1.0, 0.0])), "from 0 to 1"),
         (lambda: TradeOff(np.array([0.0, 1.0]), np.array([0.0, 1.0])), "decrease"),
         (
             lambda: LossDistribution.of_masses(np.array([0.0, 1.0]), np.array([1.0])),
-            "losses and p must be of one length",
+            "losses and p must be .* of one length",
         ),
         (lambda: LossDistribution.of_masses(np.array([-math.inf]), np.array([0.0])), "finite"),
         (lambda: LossDistribution.of_masses(np.array([0.0]), np.array([math.inf])), "received"),
@@ -245,7 +247,7 @@ def test_losses_far_below_keep_their_masses() -> None:
         (lambda: LossDistribution.of_masses(np.array([1.0]), np.array([0.5]), None), "p_infinite must be a number"),  # type: ignore[arg-type]
         (lambda: LossDistribution(np.array([0.0]), np.array([math.inf]), np.array([math.inf])), "add up to 1"),
         (lambda: TradeOff(np.array(["x"]), np.array([1.0])), "alpha must be a number or an array of numbers"),
-        (lambda: dominating_pair(lambda e: e[:1], np.array([0.0, 1.0])), "one number for each epsilon"),
+        (lambda: dominating_pair(lambda e: e[:1], np.array([0.0, 1.0])), "epsilons and delta must be .* of one length"),
         (lambda: dominating_pair(np.ones_like, np.array([0.0, math.inf])), "within 700 of 0"),
         (lambda: subsampled(response(1.0), 0.0), "rate must be"),
         (lambda: subsampled(response(1.0), 0.5, "replace-one"), "direction must be 'remove' or 'add'"),
@@ -256,3 +258,25 @@ def test_what_is_no_such_thing_is_refused(make: object, words: str) -> None:
     with pytest.raises(hs.InvalidInputError, match=words) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_lists_are_arrays() -> None:
+    """Lists, and numbers where places are asked, give what arrays give."""
+    losses: Any = [-1.0, 1.0]
+    masses: Any = [1 / (1 + math.e), math.e / (1 + math.e)]
+    levels: Any = [0.0, 0.5, 1.0]
+    errors: Any = [1.0, 0.2, 0.0]
+    at: Any = [0.0]
+    loss = LossDistribution.of_masses(losses, masses)
+    assert loss.delta(levels).tolist() == response(1.0).delta(np.array(levels)).tolist()
+    assert loss.delta(at[0]) == loss.delta(np.array([0.0]))[0]
+    assert loss.mirrored().losses.tolist() == losses
+    f = TradeOff(levels, errors)
+    assert f(levels).tolist() == errors
+    assert curve_of_trade_off(f, levels)(at).round(6).tolist() == [0.3]
+    assert dominating_pair(loss.delta, losses).delta(at) == pytest.approx(loss.delta(at))
+    gaussian = curve_of_tails(lambda e: ndtr(0.5 - e), lambda e: ndtr(-0.5 - e))
+    assert gaussian(at).round(6).tolist() == [0.382925]
+    p_above, q_above = tails_of_curve(gaussian, lambda e: -np.exp(e) * ndtr(-0.5 - e))
+    assert (p_above(at) - ndtr(0.5))[0] == pytest.approx(0.0)
+    assert (q_above(at) - ndtr(-0.5))[0] == pytest.approx(0.0)

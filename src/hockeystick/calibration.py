@@ -79,7 +79,7 @@ def calibrate(
             or a :class:`~hockeystick.parameters.Parameter` of one's own.
         target: one of ``hockeystick.targets``.
         tolerance: relative, on the parameter; whole numbers are exact.
-        start: where to look first; the plan's own value by default.
+        start: where to look first; the plan's own value by default. Beyond the range of the parameter its end counts.
         gap: widest relative width wanted of the intervals; the accountant's default if ``None``.
 
     Returns:
@@ -105,6 +105,8 @@ def calibrate(
         )
     if start is not None:
         chosen = replace(chosen, start=domains.POSITIVE.of("where to look first").check(start, "start"))
+    # the search keeps within the range from its first value on, which may itself be the answer
+    chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
     above, searched = None, target.searched
     if chosen.stair is not None:

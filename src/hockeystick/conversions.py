@@ -8,12 +8,13 @@ Three descriptions of a pair (P, Q), each of which gives back the other two:
 - the *trade-off function* ``f(alpha) = inf {1 - P(E): Q(E) <= alpha}``, ``T(Q, P)`` of Dong, Roth, Su 2022 (arXiv
   1905.02383): the least type II error of a test of Q against P at level alpha.
 
-Losses and epsilons are natural logarithms; masses are plain numbers; lists of numbers do for arrays. All is ordinary
-floating point, accurate to a few roundings of the numbers that come in, and carries no certificate.
+Losses and epsilons are natural logarithms; masses are plain numbers. All is ordinary floating point, accurate to a few
+roundings of the numbers that come in, and carries no certificate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from hockeystick import domains
 from hockeystick.adjacency import Direction
 from hockeystick.errors import InvalidInputError
+from hockeystick.numerics.arrays import of_one_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.poisson import mixed_loss
 
@@ -36,7 +38,7 @@ ROUNDING = 1e-9
 CONVEXITY = 1e-12
 """How far a point of a convex curve may lie above the chord of its neighbours, for its rounding to be believed."""
 
-MASS = domains.Domain("a number, 0 or greater", {"minimum": 0}, "mass at an infinite loss")
+MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1 + ROUNDING}, "mass at infinite loss")
 
 LARGEST = 700.0  # epsilons whose exponential is formed
 
@@ -46,14 +48,15 @@ class LossDistribution:
     """A privacy loss distribution with finitely many losses, under both laws.
 
     Args:
-        losses: shape (n,), finite, strictly increasing.
+        losses: shape (n,), finite, strictly increasing; an array or a list, as all of these.
         p: shape (n,), mass of each loss under P.
         q: shape (n,), mass of each loss under Q; ``p = e^loss q``.
         p_infinite: P-mass at loss ``+inf``, where Q has none.
         q_infinite: Q-mass at loss ``-inf``, where P has none.
 
     Raises:
-        InvalidInputError: masses that are negative, do not add up to one, or do not go with the losses.
+        InvalidInputError: what is no array of numbers, or masses that are negative, do not add up to one, or do not go
+            with the losses.
 
     >>> import math
     >>> response = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([1, math.e]) / (1 + math.e))
@@ -70,19 +73,13 @@ class LossDistribution:
     def __post_init__(self) -> None:
         for key in ("losses", "p", "q"):
             object.__setattr__(self, key, domains.array(getattr(self, key), key))
-        for key in ("p_infinite", "q_infinite"):
-            object.__setattr__(self, key, MASS.check(getattr(self, key), key))
         losses, p, q = self.losses, self.p, self.q
-        if not (losses.ndim == 1 and losses.shape == p.shape == q.shape):
-            raise InvalidInputError(
-                f"losses, p and q must be one-dimensional and of one length; received {losses.shape}, {p.shape} and "
-                f"{q.shape}",
-                "losses",
-            )
-        _check_losses(losses)
+        of_one_length(losses=losses, p=p, q=q)
+        _increasing(losses)
         for key, masses, rest in (("p", p, self.p_infinite), ("q", q, self.q_infinite)):
-            # what is no mass is not added up: infinite and negative numbers may have no sum
-            total = float(masses.sum()) + rest if ((masses >= 0) & (masses <= 2)).all() else np.nan
+            rest = MASS.check(rest, f"{key}_infinite")
+            # masses that are negative, or no numbers, are not added up: their sum may have no value
+            total = float(masses.sum()) + rest if (masses >= 0).all() and (masses <= 2).all() else math.nan
             if not abs(total - 1) <= ROUNDING:
                 raise InvalidInputError(
                     f"{key} must be non-negative and add up to 1 with {key}_infinite; the sum is {total!r}", key
@@ -93,25 +90,23 @@ class LossDistribution:
             raise InvalidInputError("p and q must have the ratio e^loss at each loss", "p")
 
     @classmethod
-    def of_masses(cls, losses: npt.ArrayLike, p: npt.ArrayLike, p_infinite: float = 0.0) -> LossDistribution:
+    def of_masses(cls, losses: Array, p: Array, p_infinite: float = 0.0) -> LossDistribution:
         """The distribution with these masses under P; those under Q are ``p e^-loss``, the rest of Q is at ``-inf``.
 
         Raises:
-            InvalidInputError: they are no loss distribution: ``E e^-L`` is above 1, or what :class:`LossDistribution`
-                raises it for.
+            InvalidInputError: they are no loss distribution: ``E e^-L`` is above 1.
         """
         losses, p = domains.array(losses, "losses"), domains.array(p, "p")
-        if losses.shape != p.shape:
-            raise InvalidInputError(f"losses and p must be of one length; received {losses.shape} and {p.shape}", "p")
-        _check_losses(losses)
-        with np.errstate(over="ignore", invalid="ignore"):  # 0 is 0, also where the exponential has no double
+        of_one_length(losses=losses, p=p)
+        _increasing(losses)
+        with np.errstate(over="ignore", invalid="ignore"):  # a mass of 0 at a loss whose exponential has no double
             q = np.where(p == 0, 0.0, p * np.exp(-losses))
-            rest = 1 - float(q.sum())
+        rest = 1 - float(q.sum())
         if not rest >= -ROUNDING:
             raise InvalidInputError(f"no loss distribution: E e^-L must be at most 1; received {1 - rest!r}", "p")
         return cls(losses, p, q, p_infinite, _beyond_rounding(rest, len(q)))
 
-    def delta(self, epsilon: npt.ArrayLike) -> Array:
+    def delta(self, epsilon: Array) -> Array:
         """The privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""
         epsilon = domains.array(epsilon, "epsilon")
         above = epsilon[..., None] < self.losses
@@ -139,7 +134,8 @@ class TradeOff:
         beta: shape (n,), type II errors there: convex, from at most 1 down to 0.
 
     Raises:
-        InvalidInputError: it is not convex and decreasing from ``beta(0) <= 1`` to ``beta(1) = 0``.
+        InvalidInputError: what is no array of numbers, or it is not convex and decreasing from ``beta(0) <= 1`` to
+            ``beta(1) = 0``.
 
     >>> TradeOff(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.2, 0.0]))(np.array([0.25])).round(6).tolist()
     [0.6]
@@ -162,7 +158,7 @@ class TradeOff:
         if (beta[1:-1] > (1 - share) * beta[:-2] + share * beta[2:] + CONVEXITY).any():
             raise InvalidInputError("beta must be convex in alpha", "beta")
 
-    def __call__(self, alpha: npt.ArrayLike) -> Array:
+    def __call__(self, alpha: Array) -> Array:
         """Type II errors at levels in [0, 1]; shape of ``alpha``."""
         out: Array = np.interp(domains.array(alpha, "alpha"), self.alpha, self.beta)
         return out
@@ -205,7 +201,7 @@ def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
     return _of_lists(lambda e: delta(e) - slope(e)), _of_lists(lambda e: -np.exp(-e) * slope(e))
 
 
-def dominating_pair(delta: Curve, epsilons: npt.ArrayLike) -> LossDistribution:
+def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
     """A pair that dominates whatever has this privacy curve, with losses among ``epsilons``.
 
     ``h(alpha) = delta(log alpha)`` is convex and decreasing, ``h(0) = 1``, ``h >= (1 - alpha)_+``, and every such
@@ -239,8 +235,7 @@ def dominating_pair(delta: Curve, epsilons: npt.ArrayLike) -> LossDistribution:
             "epsilons",
         )
     given = domains.array(delta(epsilons), "delta")
-    if given.shape != epsilons.shape:
-        raise InvalidInputError(f"delta must give one number for each epsilon; received {given.shape}", "delta")
+    of_one_length(epsilons=epsilons, delta=given)
     least = np.maximum(-np.expm1(epsilons), 0.0)
     if not ((given <= 1 + CONVEXITY).all() and (given >= least - CONVEXITY).all()):
         raise InvalidInputError("a privacy curve lies between (1 - e^eps)_+ and 1; this one does not", "delta")
@@ -293,7 +288,7 @@ def loss_of_trade_off(f: TradeOff) -> LossDistribution:
     return LossDistribution(losses, p_of, q_of, _beyond_rounding(1 - float(f.beta[0]), len(p)), float(q[~seen].sum()))
 
 
-def curve_of_trade_off(f: Curve, alpha: npt.ArrayLike) -> Curve:
+def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
     """The privacy curve of a trade-off function, ``delta(eps) = 1 + f*(-e^eps) = sup 1 - f(alpha) - e^eps alpha``.
 
     Dong, Roth, Su 2022 (arXiv 1905.02383), Proposition 2.12. The supremum is over the levels given: a lower bound,
@@ -304,10 +299,11 @@ def curve_of_trade_off(f: Curve, alpha: npt.ArrayLike) -> Curve:
     >>> gaussian(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
     """
-    levels = domains.array(alpha, "alpha")
-    powers = 1 - f(levels)
-    # one epsilon after the other: levels are many
-    return _of_lists(lambda e: np.array([np.max(powers - np.exp(x) * levels) for x in e.flat]).reshape(e.shape))
+    alpha = domains.array(alpha, "alpha")
+    powers = 1 - f(alpha)
+    return _of_lists(
+        lambda e: np.array([float(np.max(powers - np.exp(one) * alpha)) for one in e.flat]).reshape(e.shape)
+    )
 
 
 def subsampled(loss: LossDistribution, rate: float, direction: Direction | str = Direction.REMOVE) -> LossDistribution:
@@ -350,11 +346,12 @@ def subsampled(loss: LossDistribution, rate: float, direction: Direction | str =
 
 
 def _of_lists(curve: Curve) -> Curve:
-    """The same function, of numbers and lists too."""
+    """A curve that takes lists and numbers too."""
     return lambda epsilon: curve(domains.array(epsilon, "epsilon"))
 
 
-def _check_losses(losses: Array) -> None:
+def _increasing(losses: Array) -> None:
+    """Refuse losses that are not finite, or not strictly increasing."""
     if not (np.isfinite(losses).all() and (losses[1:] > losses[:-1]).all()):
         raise InvalidInputError("losses must be finite and strictly increasing", "losses")
 

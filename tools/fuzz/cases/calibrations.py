@@ -46,8 +46,20 @@ TARGETS: dict[str, Callable[[Draw], targets.Target]] = {
 }
 PARAMETERS = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
 METHODS = {
-    "Target": ("measure", "met", "missed", "safe_end", "excess", "rough_excess", "described", "limit", "at_delta"),
-    "Epsilon": ("measure", "rough_excess", "at_delta"),
+    "Target": (
+        "measure",
+        "met",
+        "missed",
+        "safe_end",
+        "excess",
+        "rough_excess",
+        "described",
+        "limit",
+        "at_delta",
+        "searched",
+        "found",
+    ),
+    "Epsilon": ("measure", "rough_excess", "at_delta", "searched", "found"),
     "Delta": ("measure", "excess", "at_delta"),
     "GaussianDP": ("measure",),
     "Advantage": ("measure",),
@@ -119,6 +131,11 @@ def _on_the_safe_side(
         rough = held.ask("rough_excess", lambda: (target.rough_excess(found.plan),))
         held.law(rough is None or rough[0] is None or not math.isnan(rough[0]), "a rough excess that is no number")
         held.law(target.at_delta == getattr(target, "delta", None), f"at delta {target.at_delta}: {target}")
+        # the search may be by another target, which is met where this one is
+        shown = held.ask("found", lambda: target.found(found.plan, gap, target.met(found.achieved)))
+        held.law(shown is None or target.met(shown), f"{shown} does not meet {target}")
+        same = held.ask("the searched target", lambda: target.searched.measure(found.plan, gap))
+        held.law(same is None or not target.searched.missed(same), f"{same} misses {target.searched}")
         held.law(target.described()[target.name] == target.limit, f"described: {target.described()}")
     if found.beside is not None:
         value, bound = found.beside

@@ -21,6 +21,7 @@ ALL = SECONDS * len(hs.ACCOUNTANTS)
 
 NUMBERS = ("0", "-1", "1e400", "nan", "inf", "", "x", "1e-400", "5e-324", "1e12", "0.5", "1", "2.5", "-0", "1_0", "0x1")
 
+FREE = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
 COMMANDS = ("epsilon", "delta", "compare", "calibrate", "plot", "reproduce")
 WORDS = (
     "curve", "steps", "noise-multiplier", "--delta", "--epsilon", "--noise-multiplier", "--sample-rate", "--steps",
@@ -126,7 +127,7 @@ def calibrate(draw: Draw, held: Held) -> None:
     """A value, or one line that says what comes nearest."""
     with tempfile.TemporaryDirectory() as folder:
         source, stdin, _ = _source(draw, folder)
-        name = draw.of("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
+        name = draw.of("noise-multiplier", "sample-rate", "steps") if source[0].startswith("--") else draw.of(*FREE)
         target = draw.of(["--epsilon", repr(draw.epsilon()), "--delta", repr(draw.delta())],
                          ["--advantage", repr(draw.probability())], ["--mu", repr(draw.noise())],
                          ["--tpr", "0.5", "--fpr", repr(draw.probability())],

@@ -81,9 +81,9 @@ def easier(question: Case, draw: Draw) -> Case:
     return replace(question, plan=weaker(question.plan, draw))
 
 
-def problems(question: Case, engines: tuple[str, ...] = ENGINES) -> Iterator[str]:
-    """Every law that does not hold for a moderate case, in words."""
-    held = Held()
+def problems(question: Case, engines: tuple[str, ...] = ENGINES, patience: float = 1.0) -> Iterator[str]:
+    """Every law that does not hold for a moderate case, in words; limits on time are multiplied by ``patience``."""
+    held = Held(patience)
     _laws(question, Draw(repr(question)), held, engines)
     yield from held.wrong
 

@@ -214,7 +214,7 @@ def gdp(draw: Draw, held: Held) -> None:
     if draw.chance(0.5):
         fit = held.ask(f"gdp({least!r})", lambda: profile.gdp(least))
         if fit is not None:
-            held.same("mu and gdp().mu", fit.mu, found)
+            held.meet("mu and gdp().mu", fit.mu, found)
             held.answer("regret", fit.regret, 1.0)
 
 
