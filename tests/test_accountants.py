@@ -12,6 +12,7 @@ import inspect
 import itertools
 import json
 import math
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -47,20 +48,85 @@ SAMPLE = [RECORDS[i * len(RECORDS) // 40] for i in range(40)]
 DELTAS = (1e-3, 1e-5, 1e-7)
 EPSILONS = (0.1, 1.0, 3.0)
 
+MANY = frozenset((*DELTAS, *EPSILONS))
+REFUSED: dict[str, dict[str, frozenset[float]]] = {
+    "contour": {
+        "Laplace": MANY,
+        "sampled Laplace": MANY,
+        "randomised response": MANY,
+        "black box": MANY,
+    },
+    "evolving": {
+        "DP-SGD": frozenset({3.0}),
+        "DP-SGD, add": frozenset({3.0}),
+        "DP-SGD, replace-one": frozenset({3.0}),
+        "two noises": frozenset({3.0}),
+        "sampled Laplace": frozenset({1.0}),
+        "mixed": frozenset({3.0}),
+    },
+    "privacy-buckets": {
+        kind: frozenset({1e-7}) for kind in ("DP-SGD", "Laplace", "sampled Laplace", "randomised response")
+    },
+    "characteristic-function": {
+        "DP-SGD": frozenset({3.0}),
+        "DP-SGD, add": frozenset({3.0}),
+        "DP-SGD, replace-one": frozenset({3.0}),
+        "two noises": frozenset({3.0}),
+        "Laplace": MANY,
+        "sampled Laplace": MANY,
+        "mixed": frozenset({3.0}),
+    },
+    "edgeworth": {"DP-SGD, add": frozenset({3.0}), "mixed": frozenset({3.0})},
+}
+"""At which deltas and epsilons an accountant may refuse a plan of :data:`ZOO`; everywhere else it has to answer.
+
+By the known failure that its file names: losses on a lattice have no integral along a contour; the rounding of
+untilted Fourier transforms, and of differences of distribution functions, drowns small deltas; an expansion in the tail
+is negative.
+"""
+
+REFUSED_RECORDS = {
+    "fourier": (2, "in doubt"),
+    "evolving": (6, "drowns a delta"),
+    "privacy-buckets": (10, "drowns a delta"),
+    "saddle-point": (5, "term of the expansion"),
+    "characteristic-function": (11, "too much for|never dies out|not died out"),
+    "edgeworth": (2, "negative"),
+}
+"""How many of the records in :data:`SAMPLE` an accountant may refuse, and for what reason; none that is not here."""
+
 each_accountant = pytest.mark.parametrize("name", NAMES)
 each_plan = pytest.mark.parametrize("kind", list(ZOO))
 
 
-def answered(plan: hs.Plan, name: str, *, delta: float | None = None, epsilon: float | None = None) -> Answer:
-    """Epsilon at delta, or delta at epsilon; a refusal, which has to say why on one line, skips the test."""
-    refusal = ""
+def asked(plan: hs.Plan, name: str, *, delta: float | None = None, epsilon: float | None = None) -> Answer | str:
+    """Epsilon at delta, or delta at epsilon; or the refusal, which has to say why on one line."""
     try:
         return plan.epsilon(delta, accountant=name) if epsilon is None else plan.delta(epsilon, accountant=name)
     except hs.UnsupportedError as error:
         refusal = str(error)
     assert len(refusal) > 20
     assert "\n" not in refusal
-    pytest.skip(f"refused: {refusal}")
+    return refusal
+
+
+def answered(plan: hs.Plan, name: str, *, delta: float | None = None, epsilon: float | None = None) -> Answer:
+    """The same where a refusal is not expected."""
+    found = asked(plan, name, delta=delta, epsilon=epsilon)
+    assert not isinstance(found, str), found
+    return found
+
+
+def of_the_zoo(kind: str, name: str, quantity: str) -> dict[float, Answer]:
+    """Every delta, or epsilon, with its answer; without those that may be refused, and are."""
+    answers = {}
+    for at in DELTAS if quantity == "epsilon" else EPSILONS:
+        found = asked(ZOO[kind], name, **{"delta" if quantity == "epsilon" else "epsilon": at})
+        if isinstance(found, str):
+            assert at in REFUSED.get(name, {}).get(kind, ()), (at, found)
+        else:
+            answers[at] = found
+    return answers
 
 
 @cache
@@ -93,15 +159,14 @@ def is_on_the_right_side(found: Answer, truth: hs.Bound) -> None:
 @each_accountant
 @each_plan
 def test_epsilon_is_on_the_right_side(name: str, kind: str) -> None:
-    for delta in DELTAS:
-        is_on_the_right_side(answered(ZOO[kind], name, delta=delta), true_epsilon(kind, delta))
+    for delta, found in of_the_zoo(kind, name, "epsilon").items():
+        is_on_the_right_side(found, true_epsilon(kind, delta))
 
 
 @each_accountant
 @each_plan
 def test_delta_is_on_the_right_side(name: str, kind: str) -> None:
-    for epsilon in EPSILONS:
-        found = answered(ZOO[kind], name, epsilon=epsilon)
+    for epsilon, found in of_the_zoo(kind, name, "delta").items():
         is_on_the_right_side(found, true_delta(kind, epsilon))
         assert found.quoted <= 1.0 or found.guarantee == "estimate"
 
@@ -118,8 +183,8 @@ def test_every_accountant_answers_for_dp_sgd(name: str) -> None:
 @each_plan
 def test_a_smaller_delta_has_no_smaller_epsilon(name: str, kind: str) -> None:
     """Lower end at the larger delta <= upper end at the smaller one; estimates keep the order themselves."""
-    found = [answered(ZOO[kind], name, delta=delta) for delta in DELTAS]
-    for larger, smaller in itertools.pairwise(found):
+    found = of_the_zoo(kind, name, "epsilon")
+    for larger, smaller in itertools.pairwise(found[delta] for delta in sorted(found, reverse=True)):
         assert larger.ends.get("lower", larger.quoted) <= smaller.quoted * (1 + SLACK)
 
 
@@ -127,9 +192,12 @@ def test_a_smaller_delta_has_no_smaller_epsilon(name: str, kind: str) -> None:
 @each_plan
 def test_delta_at_epsilon_of_delta_comes_back(name: str, kind: str) -> None:
     """An upper end of epsilon at delta is good for delta: the lower end of delta there does not exceed it."""
-    epsilon = answered(ZOO[kind], name, delta=1e-5).quoted
-    if math.isinf(epsilon):
-        pytest.skip("no finite epsilon")
+    there = of_the_zoo(kind, name, "epsilon").get(1e-5)
+    if there is None:
+        assert 1e-5 in REFUSED[name][kind]
+        return
+    epsilon = there.quoted
+    assert math.isfinite(epsilon)
     found = answered(ZOO[kind], name, epsilon=epsilon)
     assert found.ends.get("lower", 0.0) <= 1e-5 * (1 + 1e-6)
     if found.guarantee != "certified" and epsilon > 0:
@@ -152,13 +220,16 @@ def test_rounds_written_one_by_one_are_the_same_plan(name: str) -> None:
     assert ask[0].ends == ask[1].ends
 
 
-@each_accountant
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])  # test_reference.py asks more of our own
 def test_never_on_the_wrong_side_of_values_computed_elsewhere(name: str) -> None:
-    if name in OWN:
-        pytest.skip("tests/test_reference.py asks more")
-    answers = [(record, found) for record in SAMPLE if (found := answer(record, name)) is not None]
-    assert answers
-    for record, found in answers:
+    asked = [(record, answer(record, name)) for record in SAMPLE]
+    most, reason = REFUSED_RECORDS.get(name, (0, ""))
+    refusals = [found for _, found in asked if isinstance(found, str)]
+    assert len(refusals) <= most, refusals
+    assert all(re.search(reason, refusal) for refusal in refusals), refusals
+    for record, found in asked:
+        if isinstance(found, str):
+            continue
         assert not math.isnan(found.quoted), label(record)
         if found.guarantee == "estimate":
             continue
@@ -167,15 +238,12 @@ def test_never_on_the_wrong_side_of_values_computed_elsewhere(name: str) -> None
         assert found.quoted >= truth * (1 - 1e-15), (label(record), found)
 
 
-def answer(record: Record, name: str) -> Answer | None:
-    """None where it is refused."""
+def answer(record: Record, name: str) -> Answer | str:
+    """What is said of a record, or why nothing is."""
     plan = plan_of(json.dumps(record["plan"]))
-    try:
-        if record["quantity"] == "epsilon":
-            return plan.epsilon(float(record["delta"]), accountant=name)
-        return plan.delta(float(record["epsilon"]), accountant=name)
-    except hs.UnsupportedError:
-        return None
+    if record["quantity"] == "epsilon":
+        return asked(plan, name, delta=float(record["delta"]))
+    return asked(plan, name, epsilon=float(record["epsilon"]))
 
 
 @each_accountant
@@ -184,11 +252,9 @@ def test_an_unknown_option_is_named(name: str) -> None:
         DP_SGD.epsilon(1e-5, accountant=name, colour=1.0)
 
 
-@each_accountant
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])
 def test_its_file_cites_its_source_and_says_what_it_costs_and_where_it_fails(name: str) -> None:
     """One file a published method, with citation, cost law and known failure on top."""
-    if name in OWN:
-        pytest.skip("this library's own")
     text = inspect.getdoc(sys.modules[type(ACCOUNTANTS[name]).__module__]) or ""
     assert f"``{name}``" in text
     for word in ("Cost:", "Known failure:"):

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants.dots import knots_of, law_below
+from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below
+from hockeystick.accountants.edgeworth import tail
+from hockeystick.accountants.guess import moment_seconds
+from hockeystick.accountants.lattice import MAX_POINTS, LatticeLaw, Window, compose, crossing
 from hockeystick.bounds import Bound
-from hockeystick.errors import NotApplicableError
+from hockeystick.errors import NotApplicableError, UnsupportedError
+from hockeystick.numerics.exponential_sum import moved_sum
+from hockeystick.numerics.summation import accurate_sum
+from hockeystick.pairs import BlackBoxPair, Composition, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.gaussian_curve import log_delta_ends
 
@@ -95,3 +101,226 @@ def test_a_normal_law_below_the_range_of_a_double() -> None:
     assert isinstance(found, hs.Bound)
     assert found.lower == 0
     assert found.upper == 5e-324
+
+
+MANY_GAUSSIANS = hs.Plan([hs.Round(hs.Gaussian(1.0), count=10**6)])
+MANY_RESPONSES = hs.Plan([hs.Round(hs.RandomizedResponse(0.016), count=330_000)])
+LOST_BOXES = hs.Plan(
+    [
+        hs.Round(hs.ApproximateDP(57.6, 1e-5), hs.Poisson(1e-3), 10),
+        hs.Round(hs.ApproximateDP(0.0017, 1.8e-4), count=454_715),
+    ],
+    "remove",
+)
+NO_LOSS = hs.Plan([hs.Round(hs.ApproximateDP(0.0, 0.0), hs.Poisson(0.198), 5_510_000_000)])
+CERTAIN_LOSS = hs.Plan([hs.Round(hs.ApproximateDP(0.0, 1 - 2**-53), count=352)])
+
+
+@pytest.mark.parametrize(
+    ("plan", "delta"),
+    [(MANY_GAUSSIANS, 1e-6), (hs.Plan([hs.Round(hs.Laplace(0.001))]), 1e-6)],
+    ids=["Gaussian", "Laplace"],
+)
+def test_chords_of_losses_that_are_all_large(plan: hs.Plan, delta: float) -> None:
+    """Far from 0 a curve is flat at 1, no knot near 0 is a corner, and alpha is more than a double holds.
+
+    Under Q masses beyond a loss of 650 or so underflow: there are no tangents, and that is said.
+    """
+    found, truth = held(plan.epsilon(delta, accountant="connect-the-dots"), plan.epsilon(delta)), plan.epsilon(delta)
+    assert found.upper <= truth.upper * (1 + 1e-4)
+    assert found.lower == 0.0
+    assert found.reason is not None
+    assert "tangents" in found.reason
+
+
+def test_the_chord_across_0_has_its_slope_in_either_form() -> None:
+    """All of P is near a loss of 5e5: no mass may be left at the knots beside 0, and none may be lost."""
+    pair = GaussianPair(1000.0)
+    law = law_above(pair, knots_of(pair, 50.0, -640.0))
+    assert 1 <= float(law.mass.sum()) + law.infinite <= 1 + 1e-6
+    assert float(law.mass[law.losses < 4.5e5].sum()) < 1e-6
+
+
+@pytest.mark.parametrize("noise", [0.03, 0.02])
+def test_tangents_where_q_is_beyond_the_range_of_a_double(noise: float) -> None:
+    """``e^eps Q(L > eps)`` has no value there; it gave a warning, and the difference of two infinities."""
+    plan = hs.dp_sgd(noise, 0.01, 10, adjacency="remove")
+    held(plan.epsilon(1e-6, accountant="connect-the-dots", interval=0.05), plan.epsilon(1e-6))
+
+
+def test_atoms_are_on_the_lattice_that_is_made_for_them() -> None:
+    """Knots are off by roundings of the farthest of them, not of the atom: else the smaller atom's mass is lost."""
+    pair = PoissonRemovePair(BlackBoxPair(47.0), 0.00159)
+    gap = commensurable_gap([pair], 1.8e-4)
+    for build in (law_above, law_below):
+        assert float(build(pair, knots_of(pair, gap, -640.0)).mass.sum()) == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize("accountant", ["rdp", "zcdp", "tcdp"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        hs.dp_sgd(1.0, 0.01, 100),
+        NO_LOSS,
+        hs.Plan([hs.Round(hs.Laplace(2.0), hs.Poisson(0.1), 5)]),
+        hs.Plan([hs.Round(hs.Gaussian(5.0), count=3)]),
+    ],
+    ids=["Gaussian", "none", "Laplace", "unsampled"],
+)
+def test_moments_at_the_smallest_delta(plan: hs.Plan, accountant: str) -> None:
+    """A difference below the normal range is exact: nothing is taken off a delta of 5e-324, and it has a logarithm."""
+    found = plan.epsilon(5e-324, accountant=accountant)
+    assert isinstance(found, hs.UpperBound)
+    assert plan.epsilon(5e-324).lower <= found.upper < math.inf
+    assert found.upper == pytest.approx(plan.epsilon(1e-323, accountant=accountant).quoted, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("accountant", "match"),
+    [("prv", "delta_error"), ("evolving", "delta_error"), ("fourier", "in doubt"), ("privacy-buckets", "drowns")],
+)
+def test_the_smallest_delta_is_refused_with_the_reason(accountant: str, match: str) -> None:
+    with pytest.raises(NotApplicableError, match=match):
+        hs.dp_sgd(1.0, 0.01, 100).epsilon(5e-324, accountant=accountant)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal"])
+def test_shares_of_delta_below_what_curves_are_known_to(accountant: str) -> None:
+    """The bound is infinite, and not because the plan has no epsilon."""
+    found = hs.dp_sgd(1.0, 0.01, 100).epsilon(5e-324, accountant=accountant)
+    assert found.quoted == math.inf
+    assert found.reason is not None
+    assert "1e-300" in found.reason
+
+
+@pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "gdp", "edgeworth"])
+def test_rounds_that_lose_all(accountant: str) -> None:
+    """delta' is 1 but for a rounding: its logarithm, and what is left over, do not exist."""
+    plan = CERTAIN_LOSS + hs.Plan([hs.Round(hs.RandomizedResponse(0.5), count=3)])
+    found = plan.epsilon(1e-5, accountant=accountant)
+    assert found.quoted == math.inf
+    assert found.reason
+
+
+def test_the_limit_of_sampled_rounds_of_little_noise() -> None:
+    """``chi^2 = e^(1/s^2) - 1`` may leave the range of a double, and ``q^2 chi^2`` with it; from s = 0.0376 it does."""
+    tiny, rate = 0.0375, 1e-150
+    found = hs.dp_sgd(tiny, rate, 100).epsilon(1e-5, accountant="gdp")
+    assert isinstance(found, hs.Estimate)
+    mu = math.exp(0.5 / tiny**2 + math.log(rate) + 0.5 * math.log(100))
+    assert found.value == pytest.approx(0.5 * mu * mu, rel=1e-3)  # 3e10
+    assert hs.dp_sgd(0.04, 0.01, 100).epsilon(1e-5, accountant="gdp").quoted > 1e100
+    with pytest.raises(NotApplicableError, match="chi-squared"):
+        hs.dp_sgd(0.03, 0.01, 100).epsilon(1e-5, accountant="gdp")
+
+
+def test_an_expansion_whose_powers_underflow() -> None:
+    """Losses of 1e-110 have fifth powers of 1e-550: cumulants are formed in units of the largest loss."""
+    tiny = hs.Plan([hs.Round(hs.RandomizedResponse(1e-110), count=1000)])
+    found = tiny.delta(0.0, accountant="edgeworth")
+    assert found.quoted == pytest.approx(tiny.delta(0.0).upper, rel=0.1)
+
+
+def test_an_expansion_that_is_no_number_is_refused() -> None:
+    """Large losses may be so rare that standardised cumulants leave the range of a double, and nan is no estimate."""
+    rare = np.array([1e-150, 1e-150, 1e-150, 1e-150, 1e-150])  # of a loss 1 with probability 1e-150
+    assert np.isfinite(tail(rare, np.linspace(0.0, 1.0, 5), 1)).all()
+    with pytest.raises(NotApplicableError, match="cumulants"):
+        tail(rare * 1e-100, np.linspace(0.0, 1.0, 5), 3)
+    found = hs.Plan([hs.Round(hs.Gaussian(0.015), hs.Poisson(0.001), 10)], "add")
+    with pytest.raises(NotApplicableError, match=r"negative|more than 1|cumulants"):
+        found.delta(1.0, accountant="edgeworth")
+
+
+def test_an_expansion_above_1_is_refused() -> None:
+    plan = hs.Plan([hs.Round(hs.Gaussian(0.0736), hs.Poisson(0.00768), 1000), hs.Round(hs.Gaussian(310.0), count=100)])
+    with pytest.raises(NotApplicableError, match="more than 1"):
+        plan.delta(1.44, accountant="edgeworth")
+
+
+def test_an_expansion_far_from_0() -> None:
+    """Epsilons beyond 700 are asked for as any other; Q's tail, below the range of a double there, counts as none."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(1.0), count=10_000)])
+    assert plan.epsilon(1e-6, accountant="edgeworth").quoted == pytest.approx(plan.epsilon(1e-6).upper, rel=1e-3)
+
+
+def test_black_boxes_that_lose_all_have_no_estimate() -> None:
+    found = LOST_BOXES.epsilon(1e-4, accountant="edgeworth")
+    assert found.quoted == math.inf
+    assert found.reason
+
+
+def test_characteristic_functions_beyond_an_exponential() -> None:
+    """Sums reach further than 700; there both distribution functions are noise, and that is what the refusal says."""
+    with pytest.raises(NotApplicableError, match="noise"):
+        MANY_RESPONSES.epsilon(5e-5, accountant="characteristic-function")
+    slight = hs.Plan([hs.Round(hs.Laplace(23.9), hs.Poisson(5e-324), 4429)])
+    with pytest.raises(NotApplicableError, match=r"within 1e-280 of 0|never dies out"):
+        slight.epsilon(1.76e-7, accountant="characteristic-function")
+
+
+@pytest.mark.parametrize("accountant", ["connect-the-dots", "fourier", "evolving"])
+def test_losses_that_no_double_tells_from_their_sum(accountant: str) -> None:
+    """1e11 losses of 1e8 each: a rounding of the sum is more than its spread."""
+    plan = hs.Plan([hs.Round(hs.Laplace(1.71e-8), count=184_766_517_421)], "remove")
+    with pytest.raises(UnsupportedError):
+        plan.epsilon(1e-10, accountant=accountant)
+
+
+def test_a_round_without_mass_leaves_none_to_the_sum() -> None:
+    """A law from below may have lost all of its mass: what is left is the mass at infinity."""
+    empty, other = LatticeLaw(0.0, 0.1, np.zeros(3), 0.25), LatticeLaw(0.0, 0.1, np.array([0.5, 0.5]), 0.0)
+    total = compose([(empty, 1), (other, 3)], 1.0, Window(-1.0, 1.0), "")
+    assert total.upper(0.5) == pytest.approx(math.log(0.25))
+    assert total.lower(0.5) == pytest.approx(math.log(0.25))
+
+
+def test_black_boxes_of_the_smallest_delta() -> None:
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(1.42, 5e-324), count=2)], "remove")
+    held(
+        plan.delta(0.481, accountant="evolving"), hs.Plan([hs.Round(hs.ApproximateDP(1.42, 0.0), count=2)]).delta(0.481)
+    )
+
+
+def test_a_step_is_found_by_halving() -> None:
+    """Where log delta is 0 up to a step, secants creep: every other step halves, and fifty halvings are enough."""
+    asked = []
+
+    def log_delta(epsilon: float) -> float:
+        asked.append(epsilon)
+        return -1e-16 if epsilon < 500.0 else -700.0
+
+    low, high = crossing(log_delta, -1.0, 1000.0)
+    assert low <= 500.0 <= high <= 500.0 * (1 + 1e-12)
+    assert len(asked) < 120
+
+
+def test_sums_are_accurate_to_a_rounding() -> None:
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 65, 10_001):
+        x = np.exp(rng.uniform(-600.0, 300.0, n))
+        assert accurate_sum(x) == pytest.approx(math.fsum(x.tolist()), rel=2.0**-51, abs=0.0)
+
+
+def test_nothing_is_moved_at_s_0() -> None:
+    """Bounds on the real line ask for ``sum w (e^0 - 1)``: 0 without a sum, and without an error."""
+    found = moved_sum(np.linspace(-1.0, 1.0, 100_000), np.ones(100_000), 1.0, 1, 1e-16)
+    assert found is not None
+    assert (found[0] == 0).all()
+    assert (found[1] == 0).all()
+
+
+def test_work_is_counted_before_it_is_done() -> None:
+    """By nodes, points and terms, whatever the clock says; the refusal says what to change."""
+    dear = hs.dp_sgd(0.0107, 4e-211, 301)
+    assert moment_seconds(Composition([(PoissonAddPair(GaussianPair(1 / 0.0107), 4e-211), 301)])) > 2.5
+    with pytest.raises(NotApplicableError, match="so little noise"):
+        dear.epsilon(1e-5, accountant="rdp")
+    with pytest.raises(NotApplicableError, match=r"set it [0-9]+ times as wide"):
+        hs.dp_sgd(1.0, 0.01, 10).epsilon(1e-5, accountant="connect-the-dots", interval=1e-6)
+    for accountant in ("prv", "evolving"):
+        with pytest.raises(NotApplicableError, match="eps_error to a larger value"):
+            hs.dp_sgd(0.2, 0.01, 10_000).epsilon(1e-5, accountant=accountant, eps_error=1e-4)
+    laws = [(LatticeLaw(0.0, 1e-6, np.ones(2)), 1), (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2])), 1)]
+    with pytest.raises(NotApplicableError, match="lattice points"):
+        compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS), "change it")

@@ -31,6 +31,18 @@ def test_the_curve_is_enclosed(mu: float) -> None:
         assert high - low < 1e-12 * (1 + (epsilon / mu) ** 2 + mu)
 
 
+@pytest.mark.parametrize("mu", [81.0, 1e6, 1e16, 1e18, 1e30])
+def test_a_mean_that_leaves_no_digits_to_its_deviations(mu: float) -> None:
+    """delta is 1 up to ``mu^2/2 - 40 mu``, also where a unit is below a rounding of the mean (of mu 1e18, say)."""
+    low, high = log_delta_ends(0.0, mu)
+    assert -1e-299 < low < high == 0.0
+    low, high = log_delta_ends(0.5 * mu * mu, mu)
+    assert low <= true_log_delta(0.5 * mu * mu, mu) <= high
+    low, high = epsilon_ends((math.log(1e-6), math.log(1e-6)), mu)
+    assert true_log_delta(high, mu) <= math.log(1e-6) <= true_log_delta(low, mu)
+    assert high <= 0.5 * mu * mu * (1 + 1e-12) + 5 * mu
+
+
 def test_epsilon_is_the_dual_bracketed_outward() -> None:
     for mu in (0.01, 1.0, 12.0):
         for log_delta in (-1.0, -10.0, -1000.0):

@@ -60,11 +60,11 @@ from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
 CARE = 64 * UNIT_ROUNDOFF
-MAX_EXACT, MAX_WORK = 400_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
+MAX_EXACT, MAX_WORK = 1_000_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
+MAX_WIDTH = 500_000  # points of the largest kind's binomial law, up to which the share of the slack is searched, too
+STANDARD_DEVIATIONS = 80  # that such a law covers, about
 MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the slack is searched, by some 25 epsilons
-NOT_SEARCHED = (
-    "half of delta is the slack: a search for the best share would take too long with so many kinds of rounds"
-)
+NOT_SEARCHED = "half of delta is the slack: to search for its best share would take too long with so many rounds"
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -222,7 +222,8 @@ def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
 
 
 def _searchable(kinds: Kinds) -> bool:
-    return exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
+    widest = STANDARD_DEVIATIONS * math.sqrt(max((count for _, count in kinds), default=0))
+    return widest <= MAX_WIDTH and exact_points([(0.0, count) for _, count in kinds]) <= MAX_SEARCHED
 
 
 def _boxes(composition: Composition) -> Boxes | None:

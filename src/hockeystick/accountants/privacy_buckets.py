@@ -43,7 +43,7 @@ Array = npt.NDArray[np.float64]
 
 NEGLIGIBLE = 1e-7  # of delta: what one convolution may put into the bucket at infinity before the factor is squared
 DROWNED = "delta is within the rounding of the Fourier transforms"
-MAX_WORK = 6e6  # buckets times convolutions, in one direction: two to four seconds
+MAX_WORK = 4e6  # buckets times convolutions, in one direction: two seconds or so
 SUMMED = 1e-13  # relative rounding of sums of positive terms
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
 BUCKETS = domains.Domain("a whole number from 10 to 1000000", {"minimum": 10, "maximum": 1_000_000}, whole=True)

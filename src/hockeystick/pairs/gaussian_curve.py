@@ -30,6 +30,10 @@ NODES = 16
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
 REACH = 13.0  # the same in standard deviations, around the mean
 OUTER = 6.0
+SURE = (
+    40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits
+)
+NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # the largest mu for which both terms are integrated as one
 RULE_ERROR = 2.0**-54
 MU_ROUNDINGS = 32  # of mu and of a, relative; a folded mu has four
@@ -75,6 +79,8 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
 
 
 def _log_end(a: float, mu: float, upper: bool) -> float:
+    if a < -SURE:  # mu is more than 80 then, and 1 - delta at most 2 phi(a) / |a| + phi(a) sqrt(pi / 2), below e^-799
+        return 0.0 if upper else -NEXT_TO_NOTHING
     scale = -0.5 * a * a if a > 0 else 0.0
     if mu <= TOGETHER:
         found = _integral(a, mu)
