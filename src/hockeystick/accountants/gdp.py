@@ -65,8 +65,8 @@ class GdpAccountant(Accountant):
             return epsilon_interval(self.name, direction, ends)
         asked = [(_epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
-        reason = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
-        return Estimate(value, self.name, direction.value, reason)
+        doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
+        return Estimate(value, self.name, direction.value, doubt)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve."""
