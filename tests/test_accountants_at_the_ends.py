@@ -324,3 +324,11 @@ def test_work_is_counted_before_it_is_done() -> None:
     laws = [(LatticeLaw(0.0, 1e-6, np.ones(2)), 1), (LatticeLaw(0.0, 1e-6, np.array([0.1, 0.2])), 1)]
     with pytest.raises(NotApplicableError, match="lattice points"):
         compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS), "change it")
+
+
+def test_no_lower_end_is_below_0() -> None:
+    """The mass of the black boxes is rounded down, and there is nothing below 0 to round to."""
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(5.0, 5e-324), count=100), hs.Round(hs.Laplace(62.2), count=2)], "remove")
+    found = plan.delta(0.0, accountant="fourier", length=10.0, points=400)
+    assert isinstance(found, hs.Bound)
+    assert found.lower >= 0.0

@@ -145,7 +145,7 @@ def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composi
     ends = Ends(0.0, 0.0, 0.0) if _beyond(composition, epsilon) else ask(composition, epsilon)
     if most:
         ends = Ends(
-            next_down(ends.lower + least),
+            max(next_down(ends.lower + least), 0.0),
             ends.guess + composition.infinite_mass,
             next_up(ends.upper + most),
             ends.reason,

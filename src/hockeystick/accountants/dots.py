@@ -249,8 +249,8 @@ def _slopes(points: _Points, low: int, high: int) -> tuple[float, float]:
     knots, value = points.knots, points.values
     wide = math.expm1(min((high - low) * knots.gap, 700.0))
     if points.left[low] and not points.left[high]:
-        ends = np.array([low, high])
-        around = _Crossing.of(value[ends], knots.first + ends * knots.gap, wide)
+        at: Array = knots.first + np.array([low, high], dtype=np.float64) * knots.gap
+        around = _Crossing.of(value[[low, high]], at, wide)
         return around.out, around.into
     out = float(value[high] - value[low]) / wide
     return out, out * (1 + wide)
