@@ -326,9 +326,17 @@ def test_work_is_counted_before_it_is_done() -> None:
         compose(laws, 1.0, Window(0.0, 0.6e-6 * MAX_POINTS), "change it")
 
 
+def test_epsilons_whose_squares_underflow() -> None:
+    """The squares of 1e-220 add up to nothing, by which a distance was divided."""
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(0.00232), hs.Poisson(2.89e-221), 10)], "remove")
+    found = plan.delta(5e-324, accountant="advanced")
+    assert isinstance(found, hs.UpperBound)
+    assert plan.delta(5e-324).lower <= found.upper <= 1e-200
+
+
 def test_no_lower_end_is_below_0() -> None:
     """The mass of the black boxes is rounded down, and there is nothing below 0 to round to."""
-    plan = hs.Plan([hs.Round(hs.ApproximateDP(5.0, 5e-324), count=100), hs.Round(hs.Laplace(62.2), count=2)], "remove")
-    found = plan.delta(0.0, accountant="fourier", length=10.0, points=400)
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(5.37e8, 5e-324), count=100)], "remove")  # far beyond the window
+    found = plan.delta(0.0, accountant="fourier", length=660.0, points=3388)
     assert isinstance(found, hs.Bound)
-    assert found.lower >= 0.0
+    assert found.lower == 0.0

@@ -43,6 +43,12 @@ def test_a_mean_that_leaves_no_digits_to_its_deviations(mu: float) -> None:
     assert high <= 0.5 * mu * mu * (1 + 1e-12) + 5 * mu
 
 
+@pytest.mark.parametrize("mu", [1e-160, 5e-324])
+def test_epsilons_out_of_reach(mu: float) -> None:
+    """The square of ``eps/mu`` is beyond the range of a double: an upper end is left, and it is a number."""
+    assert log_delta_ends(1e100, mu) == (-math.inf, pytest.approx(-1e299))
+
+
 def test_epsilon_is_the_dual_bracketed_outward() -> None:
     for mu in (0.01, 1.0, 12.0):
         for log_delta in (-1.0, -10.0, -1000.0):

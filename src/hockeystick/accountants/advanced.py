@@ -56,7 +56,7 @@ from hockeystick.plan import Plan
 Array = npt.NDArray[np.float64]
 
 DEEPEST = 600.0  # log(1/delta') up to which its exponential is formed
-CARE = 64 * UNIT_ROUNDOFF  # relative: the formulas below, every term of which is positive
+CARE = 64 * UNIT_ROUNDOFF  # relative: the formulas below, every term of which is positive; LEAST covers underflow
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class AdvancedAccountant(Accountant):
             return 1.0
         if math.fsum(count * part for count, part in zip(counts, each, strict=True)) * (1 + CARE) <= epsilon:
             return 0.0
-        square = math.fsum(count * part * part for count, part in zip(counts, each, strict=True)) * (1 + CARE)
+        square = (math.fsum(count * part * part for count, part in zip(counts, each, strict=True)) + LEAST) * (1 + CARE)
         mean = math.fsum(count * part * self._drift(part) for count, part in zip(counts, each, strict=True))
         x = epsilon * (1 - CARE) - mean * (1 + CARE)
         if x <= 0:
@@ -150,7 +150,7 @@ class AdvancedAccountant(Accountant):
         slack = (-math.expm1(-slack) if self.sharper else slack) * (1 - CARE)
         if slack <= 0:
             return total
-        square = math.fsum(count * epsilon * epsilon for count, epsilon in zip(counts, each, strict=True))
+        square = math.fsum(count * epsilon * epsilon for count, epsilon in zip(counts, each, strict=True)) + LEAST
         mean = math.fsum(count * epsilon * self._drift(epsilon) for count, epsilon in zip(counts, each, strict=True))
         depth = -math.log(slack)
         if self.sharper:
