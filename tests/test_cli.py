@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -356,7 +357,12 @@ def interrupted(arguments: list[str], folder: Path) -> subprocess.CompletedProce
     paths = [str(folder), *filter(None, [str(Path(hs.__file__).parents[1]), os.environ.get("PYTHONPATH")])]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=surroundings, restore_signals=True)
+
+    def heeded() -> None:
+        """A program in the background of a shell ignores the signal, and so do those that it starts."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    return subprocess.run(command, capture_output=True, text=True, env=surroundings, preexec_fn=heeded)
 
 
 def test_an_interrupt_while_the_command_starts_leaves_no_traceback(tmp_path: Path) -> None:
