@@ -14,6 +14,7 @@ def least_noise_multiplier(
     epsilon: float, delta: float, sample_rate: float, steps: int, spent: Plan | None = None
 ) -> float:
     """The noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
+
     Args:
         epsilon: target, greater than 0.
         delta: target, in (0, 1).
