@@ -453,3 +453,10 @@ def test_no_message_is_as_long_as_what_was_received(args: list[str]) -> None:
 def test_a_name_that_is_near_is_offered() -> None:
     assert refused("epsilon", *FLAGS, "--delta", "0.1", "--accountant", "rpd").endswith("did you mean 'rdp'?")
     assert refused("epsilon", *FLAGS, "--adjacency", "replace_one").endswith("did you mean 'replace-one'?")
+
+
+def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
+    """No blanks that fill a table up to its width: what is copied from a log is what was said."""
+    for arguments in (["epsilon", *FLAGS, "--delta", "1e-5"], ["accountants"], ["supported"]):
+        lines = run(*arguments).stdout.splitlines()
+        assert lines == [line.rstrip() for line in lines]

@@ -27,6 +27,14 @@ def entry(tmp_path: Path, **changed: object) -> Path:
     return tmp_path
 
 
+def test_the_list_covers_every_table_of_charges() -> None:
+    """The grid, the contour and its transforms, single rounds, the Renyi bound, conversions, filters, calibration."""
+    files = {path.stem for path in (Path("tests") / "mutants").glob("*.toml")}
+    assert files >= {"grid", "composition", "rounding", "contour", "transforms", "direct", "renyi", "conversions"}
+    assert files >= {"profile", "calibration", "filters"}
+    assert len(read()) >= 400
+
+
 @pytest.mark.parametrize("mutant", read(), ids=lambda mutant: mutant.name)
 def test_every_entry_says_what_to_change(mutant: Mutant) -> None:
     """One definition of that name holds the old text once, Python results, and the tests are there."""

@@ -12,6 +12,7 @@ from hockeystick.report.supported import COLUMNS, supported_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
 LEAST_WIDTH = 80
 _WHOLE = ("mechanism", "sampling", "pair")
@@ -52,7 +53,7 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
             cells = (entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}")
             table.add_row(*map(Text, cells))
     if table.rows:
-        console.print(table)
+        _print_table(console, table)
     for title, answered in (("Remarks", True), ("Not answered", False)):
         reasons = [
             (entry.name, entry.reason) for entry in ordered if entry.reason and (entry.answer is None) != answered
@@ -82,7 +83,7 @@ def print_supported() -> None:
         sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
         cells = (row.mechanism, sampling, row.where, row.claim.status.value, row.claim.source)
         table.add_row(*map(Text, cells))
-    _console().print(table)
+    _print_table(_console(), table)
 
 
 def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
@@ -95,7 +96,17 @@ def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
     for label, text in lines:
         style = "bold yellow" if label == "warning" else ""
         table.add_row(Text(label, style=style or "dim"), Text(text, style=style))
-    console.print(table)
+    _print_table(console, table)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    """The table; in a file or a pipe without the blanks that fill its lines up, which a copy would carry on."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as shown:
+        console.print(table)
+    console.file.write("".join(line.rstrip() + "\n" for line in shown.get().splitlines()))
 
 
 def _console(error: bool = False) -> Console:
