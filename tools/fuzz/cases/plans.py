@@ -19,6 +19,8 @@ from hockeystick.bounds import Answer
 from hockeystick.errors import NotApplicableError
 
 ENGINES = ("grid", "contour")
+SEARCHED = 1e-9
+"""Relative: two searches for the best order, at targets a rounding apart, find bounds that differ by less than it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _laws(question: Case, draw: Draw, held: Held, engines: tuple[str, ...] = ENG
     held.answer(question.quantity, found)
     rough = held.ask(f"{question.quantity} by rdp", lambda: question.ask("rdp"))
     if rough is not None:
-        held.at_most(f"upper end of {found} against the Renyi bound", found.quoted, rough.quoted)
+        held.at_most(f"upper end of {found} against the Renyi bound", found.quoted, rough.quoted, SEARCHED)
     for name in engines:
         other = held.ask(f"{question.quantity} by {name}", lambda name=name: _or_none(question, name))  # type: ignore[misc]
         if other is not None:
@@ -182,7 +184,7 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
     if rough is not None:
         held.answer(f"{quantity} by rdp", rough)
         held.at_most(f"upper end of {quantity} ({found.accountant}: {found.reason}) against the Renyi bound",
-                     found.upper, rough.upper)  # fmt: skip
+                     found.upper, rough.upper, SEARCHED)  # fmt: skip
     for name in ENGINES:
         other = held.ask(f"{quantity} by {name}", lambda name=name: ask(name))  # type: ignore[misc]
         if other is not None:
