@@ -43,8 +43,8 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
     console.print(Text(headline, style="bold"))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("accountant", no_wrap=True)  # names are searched for, and copied
-    table.add_column("guarantee", overflow="fold")
+    for column in ("accountant", "guarantee"):
+        table.add_column(column, overflow="fold")
     for column in ("lower", "estimate", "upper", "seconds"):
         table.add_column(column, no_wrap=True, justify="right")
     ordered = sorted_entries(entries)
