@@ -282,3 +282,9 @@ class TestBeyondTheRangeOfADouble:
         else:
             band = plan.profile().delta([0.00167, 710.0])
             assert (band.lower <= band.upper).all()
+
+
+def test_an_epsilon_next_to_0_is_no_place_for_jumps() -> None:
+    """Tilts of 1/epsilon are beyond the range of a double; warnings are errors here."""
+    found = hs.dp_sgd(2.5, 1 - 2**-53, 95_400_000, adjacency="remove").delta(5e-324)
+    assert found.lower <= found.upper == 1.0

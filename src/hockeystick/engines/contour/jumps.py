@@ -37,6 +37,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 TILTS = np.geomspace(2.0, 500.0, 16)  # y of the core, of 1 / eps
 DENSITY = 10.0  # nodes for the choice of c, in 1 / mu
+LEAST_EPSILON = 1e-290  # below it the tilts that are looked at, of about 1/epsilon, leave the range of a double
 MAX_LOOK = 2000  # of them
 LOWEST = -8.0  # of which the first
 FARTHEST_LOSS = 600.0  # at which nodes are looked for: its exponential is a double, with room
@@ -212,7 +213,7 @@ def _core_reach(law: MixtureLaw, count: int, epsilon: float, wanted: float) -> t
     log_odds = math.log(odds + 1) if odds < math.inf else min(epsilon, FARTHEST_LOSS) - math.log(law.rate)
     highest = (log_odds + 0.5 * law.mu**2) / law.mu
     number = math.ceil((highest - LOWEST) * law.mu * DENSITY)
-    if number > MAX_LOOK or highest <= 0:
+    if number > MAX_LOOK or highest <= 0 or epsilon < LEAST_EPSILON:
         return None
     x = np.linspace(LOWEST, highest, number + 1)
     log_weight, u = log_density(x) + math.log(x[1] - x[0]), Nodes(law, x, 0.0).u
