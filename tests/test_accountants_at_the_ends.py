@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 import hockeystick as hs
 from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below
@@ -340,3 +342,39 @@ def test_no_lower_end_is_below_0() -> None:
     found = plan.delta(0.0, accountant="fourier", length=660.0, points=3388)
     assert isinstance(found, hs.Bound)
     assert found.lower == 0.0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "count", "delta"), [(2.0, 1000, 1.52e-3), (20.0, 100, 1.52e-3), (900.0, 1, 0.3), (2.0, 100, 1e-290)]
+)
+def test_optimal_composition_where_q_is_below_the_range_of_a_double(epsilon: float, count: int, delta: float) -> None:
+    """Taken for none, Q's masses leave P's whole tail as delta: on the wrong side of the lower end.
+
+    The truth is a sum of binomial masses, with 60 digits.
+    """
+    found = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon), count=count)]).epsilon(delta, accountant="optimal")
+    assert isinstance(found, hs.Bound)
+    assert found.upper - found.lower < 1e-9 * found.upper
+    with mp.workdps(60):
+        likely = 1 / (1 + mp.exp(-mp.mpf(epsilon)))
+
+        def true_delta(at: float) -> Any:
+            terms = []
+            for low in range(count + 1):
+                loss = mp.mpf(epsilon) * (count - 2 * low)
+                if loss > at:
+                    mass = mp.binomial(count, low) * likely ** (count - low) * (1 - likely) ** low
+                    terms.append(mass * -mp.expm1(mp.mpf(at) - loss))
+            return mp.fsum(terms)
+
+        assert true_delta(found.upper) <= delta <= true_delta(found.lower)
+
+
+def test_buckets_below_the_range_of_a_double() -> None:
+    """A delta of 5e-324 is a sum of masses of which nothing is left: its bound was an epsilon that is too small."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.11))], "remove")
+    with pytest.raises(NotApplicableError, match="drowns"):
+        plan.epsilon(5e-324, accountant="privacy-buckets")
+    held(plan.epsilon(1e-290, accountant="privacy-buckets"), plan.epsilon(1e-290))
+    epsilon = 18.2
+    assert plan.delta(epsilon, accountant="privacy-buckets").log_delta.quoted >= plan.delta(epsilon).log_delta.lower

@@ -44,6 +44,7 @@ Array = npt.NDArray[np.float64]
 NEGLIGIBLE = 1e-7  # of delta: what one convolution may put into the bucket at infinity before the factor is squared
 DROWNED = "delta is within the rounding of the Fourier transforms"
 MAX_WORK = 4e6  # buckets times convolutions, in one direction: two seconds or so
+UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double
 SUMMED = 1e-13  # relative rounding of sums of positive terms
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
 BUCKETS = domains.Domain("a whole number from 10 to 1000000", {"minimum": 10, "maximum": 1_000_000}, whole=True)
@@ -188,10 +189,10 @@ class PrivacyBucketsAccountant(BracketAccountant):
         if up:
             mass[1:] = p + error
             mass[0] = below * (1 + 1e-12)
-            return Buckets(width, mass, pair.infinite_mass * (1 + 1e-14) + above * (1 + 1e-12), 0.0, slip, up)
+            return Buckets(width, mass, pair.infinite_mass * (1 + 1e-14) + above * (1 + 1e-12), UNDERFLOW, slip, up)
         mass[:-1] = np.maximum(p - error, 0.0)
         mass[-1] += above * (1 - 1e-12)
-        return Buckets(width, mass, pair.infinite_mass * (1 - 1e-14), 0.0, slip, up)
+        return Buckets(width, mass, pair.infinite_mass * (1 - 1e-14), UNDERFLOW, slip, up)
 
 
 def _convolution(a: Array, b: Array) -> tuple[Array, float]:

@@ -32,6 +32,8 @@ Array = npt.NDArray[np.float64]
 MAX_STEPS = 4_000_000  # of a binomial law to either side of its mode
 FLOOR = -690.0  # log of the least mass relative to the mode's
 ROOT_GAP = 1e-14
+LEAST_EXPONENT = -700.0  # of a Q-mass within the range of a double, with all its digits
+APART = 1500.0  # losses so far apart that no Q-mass of the farther one, however small P's nearer one, counts
 
 
 Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
@@ -121,6 +123,27 @@ def rounded_law(kinds: Kinds, step: float, up: bool) -> Law:
     return Law(loss[seen], p[seen], 32 * UNIT_ROUNDOFF * rounds, 2 * len(p) * math.exp(FLOOR))
 
 
+def _log_sums_above(log_q: Array, law: Law) -> Array:
+    """log of the Q-mass of each loss and all above it.
+
+    Where Q-masses leave the range of a double (a loss of some hundreds: without them delta would be P's whole tail, on
+    the wrong side of a lower end) they are added up relative to the loss from which on: the sums of 2k terms from those
+    of k, ``S_2k(i) = S_k(i) + e^(l_i - l_(i+k)) S_k(i + k)``, all positive, a few roundings for each doubling of k.
+    """
+    if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
+        plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
+        return plain
+    total, k = law.p.copy(), 1
+    while k < len(total):
+        apart = law.loss[k:] - law.loss[:-k]
+        if float(apart.min()) > APART:
+            break
+        total[:-k] = total[:-k] + total[k:] * np.exp(-apart)
+        k *= 2
+    scaled: Array = np.log(total) - law.loss
+    return scaled
+
+
 class WorstCase:
     """The sum of independent losses.
 
@@ -137,9 +160,8 @@ class WorstCase:
             p = (p[:, None] * law.p).ravel()
         self._loss, self._p = loss, p
         self._last = last.loss
-        q = np.exp(np.log(last.p) - last.loss)
         self._p_above = np.append(np.cumsum(last.p[::-1])[::-1], 0.0)
-        self._q_above = np.append(np.cumsum(q[::-1])[::-1], 0.0)
+        self._log_q_above = np.append(_log_sums_above(np.log(last.p) - last.loss, last), -math.inf)
         self._missing = math.fsum(law.missing for law in laws) + 1e-300 * len(p)
         # the exponents are logarithms of masses, down to the floor, and losses; sums err by a rounding a term
         exponents = 4 * abs(FLOOR) + 16 * size
@@ -184,6 +206,5 @@ class WorstCase:
         at = epsilon - self._loss
         index = np.searchsorted(self._last, at, side="right")
         first = self._p * self._p_above[index]
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            second = np.where(index < len(self._last), self._p * np.exp(at + np.log(self._q_above[index])), 0.0)
+        second = self._p * np.exp(at + self._log_q_above[index])
         return float((first - second).sum()), float((first + second).sum())
