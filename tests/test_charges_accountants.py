@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
+from decimals import exact
 from hockeystick.accountants.dots import Knots, knots_of, law_above, law_below
 from hockeystick.accountants.lattice import LatticeLaw
 from hockeystick.accountants.round_guarantee import RoundGuarantee, split
@@ -29,12 +30,6 @@ Number = Any
 def precision() -> Iterator[None]:
     with mpmath.workdps(50):
         yield
-
-
-def exact(x: float) -> Number:
-    """The decimal that a parameter prints as."""
-    value = Fraction(repr(x))
-    return mpf(value.numerator) / value.denominator
 
 
 # Guarantees of single rounds ------------------------------------------------------------------------------------------

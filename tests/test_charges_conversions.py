@@ -52,12 +52,6 @@ def precision() -> Iterator[None]:
         yield
 
 
-def exact(x: float) -> Number:
-    """The decimal that a parameter prints as."""
-    value = Fraction(repr(x))
-    return mpf(value.numerator) / value.denominator
-
-
 def profile_of(log_delta: Callable[[Array], Array], apart: float = 0.0) -> Profile:
     """A profile on a curve that is given: its ends are as far apart."""
 

@@ -20,6 +20,7 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 import oracle
+from decimals import exact
 from hockeystick.accountants import rdp, zcdp
 from hockeystick.adjacency import Direction
 from hockeystick.engines.direct import DirectEngine, _integral, _of_atoms, _panels
@@ -44,12 +45,6 @@ Array = npt.NDArray[np.float64]
 def precision() -> Iterator[None]:
     with mpmath.workdps(50):
         yield
-
-
-def exact(x: float) -> Number:
-    """The decimal that a parameter prints as."""
-    value = Fraction(repr(x))
-    return mpf(value.numerator) / value.denominator
 
 
 # A single round -------------------------------------------------------------------------------------------------------

@@ -188,11 +188,11 @@ def from_above(found: Answer) -> UpperBound | Estimate:
     """An interval without its lower end; other answers, which have none, as they are."""
     if not isinstance(found, Bound):
         return found
-    said = {"accountant": found.accountant, "direction": found.direction, "reason": found.reason or ONLY_DOMINATED}
+    accountant, direction, reason = found.accountant, found.direction, found.reason or ONLY_DOMINATED
     if isinstance(found, DeltaBound):
-        log = found.log_delta
-        return DeltaUpperBound(found.upper, **said, log_delta=UpperBound(log.upper, **said))  # type: ignore[arg-type]
-    return UpperBound(found.upper, **said)  # type: ignore[arg-type]
+        log = UpperBound(found.log_delta.upper, accountant, direction, reason=reason)
+        return DeltaUpperBound(found.upper, accountant, direction, reason=reason, log_delta=log)
+    return UpperBound(found.upper, accountant, direction, reason=reason)
 
 
 Answer = Bound | UpperBound | Estimate

@@ -115,12 +115,12 @@ def calibrate(
     beside = above if missed is None else (missed.value, missed.bound)
     made = build(met.value)
 
-    def told_of(plan: Plan, bound: Bound, met: bool) -> Bound:
-        found = bound if searched is target else target.found(plan, gap, met)
+    def told_of(value: float, bound: Bound, met: bool) -> Bound:
+        found = bound if searched is target else target.found(build(value), gap, met)
         return told(found, made.samplings, target.at_delta)
 
-    other = None if beside is None else (beside[0], told_of(build(beside[0]), beside[1], False))
-    return Calibration(chosen.name, met.value, target, told_of(made, met.bound, True), made, other)
+    other = None if beside is None else (beside[0], told_of(*beside, met=False))
+    return Calibration(chosen.name, met.value, target, told_of(met.value, met.bound, met=True), made, other)
 
 
 def _between_stairs(

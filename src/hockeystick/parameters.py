@@ -11,7 +11,7 @@ from typing import Any
 from hockeystick.domains import MAX_COUNT, choice
 from hockeystick.errors import InvalidInputError
 from hockeystick.plan import Plan
-from hockeystick.rounds import Round
+from hockeystick.rounds import Round, steps_of_epoch
 
 Build = Callable[[float], Plan]
 
@@ -61,7 +61,7 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     start, build = _READERS[parameter.name](plan)
     if parameter.name in _STAIRS:
         parameter = _STAIRS[parameter.name](plan, parameter)
-    return replace(parameter, start=min(max(start, parameter.least), parameter.most)), build
+    return replace(parameter, start=start), build
 
 
 def named(name: str) -> Parameter:
@@ -187,13 +187,7 @@ def _steps(plan: Plan) -> tuple[float, Build]:
 
 def _epochs(plan: Plan) -> tuple[float, Build]:
     item = _only(plan, "epochs")
-    each = item.sampling.steps_per_epoch
-    if each is None:
-        raise InvalidInputError(
-            "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps one "
-            "takes",
-            "epochs",
-        )
+    each = steps_of_epoch(item.sampling)
     return item.count / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
 
 

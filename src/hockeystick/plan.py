@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -110,13 +111,14 @@ class Plan:
         return sum(item.count for item in self.rounds)
 
     @property
-    def kinds(self) -> dict[tuple[Mechanism, Sampling], int]:
-        """How often each mechanism with each sampling is run, in canonical order, however that was said."""
-        kinds: dict[tuple[Mechanism, Sampling], int] = {}
+    def kinds(self) -> list[tuple[Round, int]]:
+        """A round of each mechanism with each sampling, in canonical order, and how often it is run, however said."""
+        kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
         for item in self.rounds:
             key = (item.mechanism, item.sampling)
-            kinds[key] = kinds.get(key, 0) + item.count
-        return kinds
+            first, count = kinds.get(key, (item, 0))
+            kinds[key] = first, count + item.count
+        return list(kinds.values())
 
     @property
     def dataset_size(self) -> int | None:
@@ -128,7 +130,7 @@ class Plan:
         """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
         return tuple(item.sampling for item in self.rounds)
 
-    @property
+    @cached_property
     def known_from_below(self) -> bool:
         """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
         return all(
@@ -144,7 +146,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which none is proven.
         """
-        return [(Round(*kind).pair(direction), count) for kind, count in self.kinds.items()]
+        return [(item.pair(direction), count) for item, count in self.kinds]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
@@ -152,7 +154,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which nothing is proven.
         """
-        return [(Round(*kind).curve(direction), count) for kind, count in self.kinds.items()]
+        return [(item.curve(direction), count) for item, count in self.kinds]
 
     # The verbs below belong to the floor above; each is delegated by one late import so that imports point down.
 

@@ -60,13 +60,7 @@ class Round:
 
     def _count_epochs(self) -> None:
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
-        each = self.sampling.steps_per_epoch
-        if each is None:
-            raise InvalidInputError(
-                "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps "
-                f"one takes; the sampling of this round is {self.sampling.name!r}",
-                "epochs",
-            )
+        each = steps_of_epoch(self.sampling)
         if self.count not in (1, epochs * each):
             raise InvalidInputError(
                 f"give either count or epochs; received count {self.count} and {epochs} epochs of {each} steps",
@@ -162,3 +156,19 @@ class Round:
             return part.name, tuple((value is None, value or 0) for value in values)
 
         return key(self.mechanism), key(self.sampling), self.epochs is not None
+
+
+def steps_of_epoch(sampling: Sampling) -> int:
+    """How many steps one pass over the data takes.
+
+    Raises:
+        InvalidInputError: the sampling scheme does not say how many.
+    """
+    each = sampling.steps_per_epoch
+    if each is None:
+        raise InvalidInputError(
+            "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps one "
+            f"takes; the sampling of this round is {sampling.name!r}",
+            "epochs",
+        )
+    return each

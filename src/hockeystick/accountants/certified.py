@@ -171,16 +171,26 @@ def _directions(plan: Plan) -> list[tuple[Direction, Gathered]]:
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Of many kinds the lower end of the milder rounds and the upper end of the worse ones; at delta 0 of all."""
-    if rounds.reason is None or delta == 0:
+    """Epsilon of one direction; at delta 0 that of all kinds, which no engine is asked for."""
+    if delta == 0:
         return _epsilon_of(rounds.exact, delta, gap, engine)
-    found = _by_contour(rounds, engine, lambda contour: _epsilon_of(rounds.exact, delta, gap, contour))
+    return _asked(rounds, gap, engine, lambda one, gap, engine: _epsilon_of(one, delta, gap, engine))
+
+
+def _asked(
+    rounds: Gathered,
+    gap: float | None,
+    engine: EngineFactory,
+    ask: Callable[[Composition, float | None, EngineFactory], Interval],
+) -> Interval:
+    """The answer for all kinds; where these are many, the lower end of the milder and the upper end of the worse."""
+    if rounds.reason is None:
+        return ask(rounds.exact, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
     if found is not None:
         return found
-    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
-    return _between(
-        _epsilon_of(rounds.milder, delta, gap, engine), _epsilon_of(rounds.worse, delta, gap, engine), rounds.reason
-    )
+    wide = max(gap or GATHERED_GAP, GATHERED_GAP)
+    return _between(ask(rounds.milder, wide, engine), ask(rounds.worse, wide, engine), rounds.reason)
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
@@ -234,18 +244,10 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """Of many kinds likewise; beyond the largest loss of all nothing is asked of an engine."""
-    if rounds.reason is None or _beyond(rounds, epsilon):
+    """log delta of one direction; beyond the largest loss of all kinds no engine is asked for it."""
+    if rounds.reason is not None and _beyond(rounds, epsilon):
         return _log_delta_of(rounds.exact, epsilon, gap, engine)
-    found = _by_contour(rounds, engine, lambda contour: _log_delta_of(rounds.exact, epsilon, gap, contour))
-    if found is not None:
-        return found
-    gap = max(gap or GATHERED_GAP, GATHERED_GAP)
-    return _between(
-        _log_delta_of(rounds.milder, epsilon, gap, engine),
-        _log_delta_of(rounds.worse, epsilon, gap, engine),
-        rounds.reason,
-    )
+    return _asked(rounds, gap, engine, lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine))
 
 
 def _beyond(rounds: Gathered, epsilon: float) -> bool:

@@ -9,13 +9,12 @@ from typing import TypeVar
 from hockeystick.accountants.base import NO_EPSILON
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import DeltaUpperBound, UpperBound
-from hockeystick.numerics.rounding import exp_above, next_down, next_up
+from hockeystick.numerics.rounding import SMALLEST_NORMAL, exp_above, next_down, next_up
 
 T = TypeVar("T")
 
 LOG_DELTA_GAP = 1e-9  # to which delta is found from a bound on epsilon
 LEAST_LOG_DELTA = -650.0
-SMALLEST_NORMAL = 2.0**-1022
 FAR = 1e6  # in units of epsilon: what an infinite bound counts for while the root is searched
 
 

@@ -19,6 +19,9 @@ a slack of 1e-11, in values (``pairs/mixture_jumps.py``) 64 units of 1 and 8 of 
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""
 
+SMALLEST_NORMAL = 2.0**-1022
+"""The smallest double with all its digits; below it doubles are as far apart as :data:`TINY` and 0."""
+
 LOG_TINY = -744.4401  # e^this is below TINY: math.exp rounds what is up to half as much again to TINY, too
 
 

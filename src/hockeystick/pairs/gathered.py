@@ -23,7 +23,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +34,7 @@ from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
-from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.poisson import BasePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.substitution import PoissonSubstitutionPair
 
 Array = npt.NDArray[np.float64]
@@ -128,14 +128,9 @@ def _family(pair: DominatingPair) -> Family | None:
         base, kind = _family(pair.base), type(pair)
         if base is not None:
             inner: Made = base.made
-            sampled: Made = lambda of: kind(_based(inner(of[:-1])), of[-1])  # noqa: E731
+            sampled: Made = lambda of: kind(cast(BasePair, inner(of[:-1])), of[-1])  # noqa: E731
             return Family((kind, base.key), sampled, (*base.parameters, pair.rate))
     return None
-
-
-def _based(pair: Any) -> Any:
-    """A pair as the base of a sampled one, which all of these families can be."""
-    return pair
 
 
 def _innermost(key: Hashable) -> Hashable:

@@ -11,10 +11,10 @@ from hockeystick.bounds import Answer as Said
 from hockeystick.bounds import DeltaAnswer
 from hockeystick.caveats import assumptions_of, warnings_of
 from hockeystick.domains import one_line
+from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan import Plan
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 
-SMALLEST_NORMAL = 2.0**-1022
 _LABELS = {
     "certified": "certified interval",
     "proved": "proved interval",

@@ -13,8 +13,9 @@ from hockeystick.accountants import Accountant
 from hockeystick.bounds import Answer, DeltaAnswer
 from hockeystick.domains import one_line
 from hockeystick.errors import HockeystickError, UnsupportedError
+from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan import Plan
-from hockeystick.report.answer import SMALLEST_NORMAL, assumption_lines, caveats_json, finite_ends, warning_lines
+from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
 
 ESTIMATED = "~"

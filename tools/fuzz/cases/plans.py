@@ -216,14 +216,14 @@ def arithmetic(draw: Draw, held: Held) -> None:
         held.same("changed", item.changed(count=3).count, 3)
         held.same("sort_key", item.sort_key(), copy.deepcopy(item).sort_key())
     held.same("samplings", len(one.samplings), len(one.rounds))
-    held.same("steps of the kinds", sum(one.kinds.values()), one.steps)
+    held.same("steps of the kinds", sum(count for _, count in one.kinds), one.steps)
     known = [item.claim(direction).status == "tight" for item in one.rounds for direction in one.adjacency.directions]
     held.law(one.known_from_below or not all(known), "a plan of tight pairs is not known from below")
     for direction in one.adjacency.directions:
         pairs = held.ask("pairs", lambda direction=direction: one.pairs(direction))  # type: ignore[misc]
         held.ask("curves", lambda direction=direction: one.curves(direction))  # type: ignore[misc]
         if pairs is not None:
-            held.law([n for _, n in pairs] == list(one.kinds.values()), "counts of the pairs")
+            held.law([n for _, n in pairs] == [count for _, count in one.kinds], "counts of the pairs")
             held.ask("round.pair", lambda direction=direction: one.rounds[0].pair(direction))  # type: ignore[misc]
             held.ask("round.curve", lambda direction=direction: one.rounds[0].curve(direction))  # type: ignore[misc]
 

@@ -136,20 +136,19 @@ class ExactRounds:
             UnsupportedError: a round that has no dominating pair, or whose pair is not written down here.
         """
         out = cls()
-        for kind, count in plan.kinds.items():
+        for item, count in plan.kinds:
             if count:
-                item = Round(*kind, count)
                 item.pair(direction)  # refuses what has no dominating pair
-                out._take(item, direction)
+                out._take(item, count, direction)
         return out
 
-    def _take(self, item: Round, direction: Direction) -> None:
+    def _take(self, item: Round, count: int, direction: Direction) -> None:
         rate_of, reader = _RATES.get(type(item.sampling)), _READERS.get(type(item.mechanism))
         if rate_of is None or reader is None:
             raise UnsupportedError(
                 f"no proof is implemented for mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r}"
             )
-        reader(self, item.mechanism, rate_of(item.sampling), direction, item.count)
+        reader(self, item.mechanism, rate_of(item.sampling), direction, count)
 
     @property
     def empty(self) -> bool:
