@@ -23,10 +23,10 @@ from hockeystick.engines.grid.cells import Mesh
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail
-from hockeystick.engines.grid.work import Work
 from hockeystick.engines.interval import Interval
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import Work
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture_line import MixtureLine
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform

@@ -19,10 +19,11 @@ import hockeystick as hs
 from hockeystick import filters
 from hockeystick.adjacency import Direction
 from hockeystick.filters import conversion, guarantee
-from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
+from hockeystick.filters.decimals import rounded_down, rounded_up
 from hockeystick.filters.gdp import _log
 from hockeystick.mechanisms import Mechanism
 from hockeystick.mechanisms.base import Claim, Status
+from hockeystick.numerics.rounding import decimal
 from hockeystick.pairs import GaussianPair
 
 mpmath.mp.dps = 60

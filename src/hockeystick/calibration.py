@@ -16,6 +16,7 @@ from hockeystick import domains
 from hockeystick.bounds import Bound
 from hockeystick.caveats import told
 from hockeystick.errors import InvalidInputError, UnreachableError
+from hockeystick.numerics.work import counted, part
 from hockeystick.parameters import Build, Parameter, named, of_plan
 from hockeystick.plan import Plan
 from hockeystick.targets import Target
@@ -30,6 +31,7 @@ GUESSED = 1e-3  # excess at which they are good enough
 BEYOND = 1.05  # times the step to the root, while one side is missing
 STALLED = 3  # steps without halving the bracket, after which it is halved
 MOST = 200
+SHARE = 0.3  # of the work that is left, which one measurement may take
 NEXT_STAIR = 2.0**-40
 """Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
 
@@ -61,6 +63,7 @@ class Calibration:
         return self.value
 
 
+@counted
 def calibrate(
     plan: Plan | Callable[[float], Plan],
     parameter: str | Parameter,
@@ -268,7 +271,8 @@ class _Search:
         if self._parameter.whole:
             value = float(round(value))
         plan, y = self._build(value), self._y(value)
-        bound = self._bound(plan)
+        with part(SHARE):
+            bound = self._bound(plan)
         sample = _Sample(value, y, bound, self._target.excess(bound), self._target.met(bound))
         # the truth is monotone: what is certified at the met end holds beyond it, whatever a wide interval says there
         if sample.met and (self._met is None or y < self._met.y):

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from hockeystick.bounds import Bound
 from hockeystick.engines.interval import Ends
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.work import USED_UP, spent
 from hockeystick.tradeoff import Nodes, TradeOff
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +77,7 @@ def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
     for each in trade_offs:
         lower, upper = _mu(each, least_rate)
         low, high = max(low, lower), max(high, upper)
-    reason = None if math.isfinite(high) else CERTAIN
+    reason = CERTAIN if math.isinf(high) else USED_UP if spent() else None
     return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
 
 
@@ -93,7 +94,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             lower = float((_mus(seen, trade_off.known(seen, direction)[0].lower) - SPARE).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
-            if width <= GAP * top or width > WORTHWHILE * before:
+            if width <= GAP * top or width > WORTHWHILE * before or spent():
                 break
             before = width
             worst = np.argsort(-upper)[:MOST_REFINED]

@@ -16,6 +16,7 @@ from hockeystick.calibration import calibrate
 from hockeystick.domains import MAX_COUNT, shown, whole
 from hockeystick.errors import InvalidInputError, UnreachableError
 from hockeystick.mechanisms import Gaussian
+from hockeystick.numerics.work import counted
 from hockeystick.parameters import Parameter
 from hockeystick.plan import Plan
 from hockeystick.rounds import Round
@@ -126,6 +127,7 @@ class Accountant:
         """What was spent so far: see :meth:`Plan.delta`."""
         return self.plan.delta(epsilon, gap=gap, proof=proof)
 
+    @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
         """How many more steps at these settings keep the whole within (epsilon, delta): the largest number, exactly.
 

@@ -7,10 +7,11 @@ certified ends that says which end is the safe one to quote.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from hockeystick.epsilons import epsilons
 from hockeystick.errors import UnsupportedError
 from hockeystick.gdp import GaussianFit, fitted, tight_mu
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import USED_UP, one_call, part, spent
 from hockeystick.plan import Plan
 from hockeystick.tradeoff import TradeOff
 
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[np.float64]
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", "Profile", "GroupProfile")
 
 GAP = 1e-4  # relative width wanted of error rates
 BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
@@ -41,6 +46,17 @@ LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
 SLIP = 16 * UNIT_ROUNDOFF
 MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
+
+
+def _one_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A method that is one call, as far as counted work goes (:mod:`hockeystick.numerics.work`)."""
+
+    @wraps(method)
+    def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with one_call(len(self.plan.kinds)):
+            return method(self, *args, **kwargs)
+
+    return called
 
 
 class Profile:
@@ -71,21 +87,25 @@ class Profile:
         self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
         self._curve = PlanCurve(plan, self._gap)
 
+    @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
         at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return _shaped(self._deltas(at.ravel()), at, "upper")
 
+    @_one_call
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
         at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return _shaped(self._curve.log_delta(at.ravel()), at, "upper")
 
+    @_one_call
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
         at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
         return _shaped(self._epsilons(at.ravel()), at, "upper")
 
+    @_one_call
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
@@ -95,6 +115,7 @@ class Profile:
         )  # fmt: skip
         return told(said, self.plan.samplings, None)
 
+    @_one_call
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
 
@@ -104,6 +125,7 @@ class Profile:
         at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
         return _shaped(self._rates(at.ravel())[1], at, "lower")
 
+    @_one_call
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
@@ -113,6 +135,7 @@ class Profile:
         at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
         return _shaped(self._rates(at.ravel())[0], at, "upper")
 
+    @_one_call
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
         """The least probability of error of an attacker with that prior on one of two datasets; safe below.
 
@@ -133,6 +156,7 @@ class Profile:
         upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
         return _shaped(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
+    @_one_call
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
 
@@ -145,6 +169,7 @@ class Profile:
         at = _checked(baseline, RATES.of("success of guessing without the record"), "baseline")
         return _shaped(self._rates(at.ravel())[0], at, "upper")
 
+    @_one_call
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
         """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025, arXiv 2503.10945).
 
@@ -160,6 +185,7 @@ class Profile:
         samplings = self.plan.samplings
         return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
 
+    @_one_call
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
@@ -243,7 +269,8 @@ class Profile:
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
         if deep not in self._known:
-            farthest = AutoAccountant().epsilon(self.plan, deep, 0.1).upper
+            with part(0.25):
+                farthest = AutoAccountant().epsilon(self.plan, deep, 0.1).upper
             if math.isinf(farthest):  # mass at infinity
                 farthest = -math.log(deep)
             orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(self._curve.directions)]
@@ -289,6 +316,12 @@ class GroupProfile:
     profile: Profile
     size: int
 
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self.profile.plan
+
+    @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
 
@@ -311,6 +344,7 @@ class GroupProfile:
         upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
         return upper
 
+    @_one_call
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate: k steps of the one of a single record (arXiv 1905.02383, Theorem 2.14).
 
@@ -322,12 +356,13 @@ class GroupProfile:
         """
         single = self.profile.tpr(fpr)
         upper, reason = single.upper, None
-        for _ in range(min(self.size - 1, MOST_STEPS)):
+        rest = self.size - 1
+        while rest > max(self.size - 1 - MOST_STEPS, 0) and not spent():
             before, upper = upper, self.profile.tpr(upper).upper
             if np.array_equal(before, upper):  # 1, as a rule: it stays there
                 return Band(single.lower, upper, upper, "upper")
-        if self.size - 1 > MOST_STEPS:
-            rest = self.size - 1 - MOST_STEPS
+            rest -= 1
+        if rest:
             upper = GroupProfile(self.profile, rest)._by_delta(upper)
             reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
         return Band(single.lower, upper, upper, "upper", reason)
@@ -355,4 +390,4 @@ def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
 
 def _shaped(ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
     lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
-    return Band(lower, estimate, upper, safe)
+    return Band(lower, estimate, upper, safe, USED_UP if spent() else None)

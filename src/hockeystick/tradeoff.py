@@ -36,6 +36,7 @@ from hockeystick.accountants.curve import PlanCurve
 from hockeystick.adjacency import Direction
 from hockeystick.engines.interval import Ends
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import part, spent
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -104,7 +105,10 @@ class TradeOff:
         self._curve, self._deep = curve, deep
         self.steep, self.flat = steep, flat
         first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)
-        self._of = {direction: self._computed(direction, first) for direction in dict.fromkeys((steep, flat))}
+        with part(0.5):
+            self._of = {steep: self._computed(steep, first)}
+        if flat is not steep:
+            self._of[flat] = self._computed(flat, first)
 
     def nodes(self, direction: Direction) -> Nodes:
         """What is known of delta in a direction."""
@@ -143,7 +147,7 @@ class TradeOff:
             stalled[wide] = np.where(better, 0, stalled[wide] + 1)
             chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
             wide = wide[chosen]
-            if not len(wide):
+            if not len(wide) or spent():
                 break
             self._refine_for(fpr[wide], tpr.width[wide])
             found = self.known(fpr[wide], self.steep)

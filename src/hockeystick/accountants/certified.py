@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Protocol, TypeVar
 
 from hockeystick import domains
@@ -21,8 +22,10 @@ from hockeystick.bounds import Bound, DeltaBound
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.interval import Engine, Interval
+from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.errors import NotApplicableError
-from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, decimal, next_down, next_up
+from hockeystick.numerics.work import left, one_call, part
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
@@ -32,7 +35,10 @@ T = TypeVar("T")
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
+ROUGH_ANSWER = 1e6  # units of work of three moments of one kind of round
+ROUGH_ORDER = 0.1  # precision of the logarithm of an order
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
+FIRST = 0.65  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
@@ -56,11 +62,13 @@ class CertifiedAccountant(Accountant):
 
     def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
         """Relative width at most ``gap`` unless the result says why not."""
-        return certified_epsilon(plan, delta, gap, self.engine)
+        with one_call(len(plan.kinds)):
+            return certified_epsilon(plan, delta, gap, self.engine)
 
     def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
         """Relative width at most ``gap`` unless the result says why not."""
-        return certified_delta(plan, epsilon, gap, self.engine)
+        with one_call(len(plan.kinds)):
+            return certified_delta(plan, epsilon, gap, self.engine)
 
 
 def certified_epsilon(plan: Plan, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
@@ -121,7 +129,8 @@ def worst_direction(
     found, or where it was limited itself: what a wide gap does not allow, a narrow one does not either.
     """
     (direction, leader), *others = directions
-    best_direction, best = direction, ask(leader)
+    with part(FIRST if others else 1.0):
+        best_direction, best = direction, ask(leader)
     for other, subject in others:
         if best.lower == math.inf:
             break
@@ -190,7 +199,34 @@ def _asked(
     if found is not None:
         return found
     wide = max(gap or GATHERED_GAP, GATHERED_GAP)
-    return _between(ask(rounds.milder, wide, engine), ask(rounds.worse, wide, engine), rounds.reason)
+    with part(0.4):
+        milder = ask(rounds.milder, wide, engine)
+    with part(0.6):
+        worse = ask(rounds.worse, wide, engine)
+    found = _between(milder, worse, rounds.reason)
+    return found if engine is not AutoEngine else _below_all(rounds, wide, found, ask)
+
+
+def _below_all(
+    rounds: Gathered, gap: float, found: Interval, ask: Callable[[Composition, float, EngineFactory], Interval]
+) -> Interval:
+    """The answer with the Renyi bound of all kinds as they are for its upper end, where that is lower.
+
+    It takes some moments of every kind, and is left out where so many would take too long; the order is that which
+    suits the two sides.
+    """
+    if len(rounds.exact.rounds) * ROUGH_ANSWER > left():
+        return found
+    tilts = [ask(side, gap, partial(RenyiEngine, precision=ROUGH_ORDER)).tilt for side in (rounds.milder, rounds.worse)]
+    known = sorted(tilt for tilt in tilts if tilt is not None and 0 < tilt < math.inf)
+    if not known:
+        return found
+    tilts_between = [known[0], math.sqrt(known[0] * known[-1]), known[-1]]
+    rough = ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between))
+    if found.upper <= rough.upper:
+        return found
+    lower, estimate = min(found.lower, rough.upper), min(found.estimate, rough.upper)
+    return replace(found, lower=lower, estimate=estimate, upper=rough.upper, engine=rough.engine)
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
@@ -254,7 +290,7 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
     """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
     if not rounds.exact.bounded:
         return False
-    at = Fraction(repr(epsilon))
+    at = decimal(epsilon)
     return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
 
 
@@ -279,7 +315,7 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
     """log delta of the finite losses of one direction, at its largest loss and near it too."""
     if composition.bounded:
         low, high = composition.supremum
-        at = Fraction(repr(epsilon))
+        at = decimal(epsilon)
         if at >= high:
             return Interval(-math.inf, -math.inf, -math.inf)
         if at >= low * (1 - Fraction(1, 2**50)):

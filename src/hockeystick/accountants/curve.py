@@ -12,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.base import compositions
-from hockeystick.accountants.certified import GATHERED_GAP, SUM_ERROR, finite_log_delta
+from hockeystick.accountants.certified import FIRST, GATHERED_GAP, SUM_ERROR, finite_log_delta
 from hockeystick.adjacency import Direction
 from hockeystick.bounds import ONLY_DOMINATED
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.interval import Ends, Interval
 from hockeystick.errors import UnsupportedError
+from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gathered import gathered
 from hockeystick.plan import Plan
@@ -49,7 +50,9 @@ class DirectionCurve:
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` is all that is wanted."""
         if self._sides is not None:
-            milder, worse = (side.log_delta(epsilon, enough) for side in self._sides)
+            with part(0.5):
+                milder = self._sides[0].log_delta(epsilon, enough)
+            worse = self._sides[1].log_delta(epsilon, enough)
             return Ends.of(milder.lower, worse.estimate, worse.upper)
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
@@ -78,8 +81,8 @@ class DirectionCurve:
         nothing = np.full(len(epsilon), -math.inf)
         ends = nothing.copy(), nothing.copy(), nothing.copy()
         within = Ends.of(found.lower, found.estimate, np.minimum(found.upper, np.where(clear, free, 0.0)))
-        for whole, part in zip(ends, (within.lower, within.estimate, within.upper), strict=True):
-            whole[inside] = part
+        for whole, some in zip(ends, (within.lower, within.estimate, within.upper), strict=True):
+            whole[inside] = some
         known = _Known(epsilon[inside], found)
         for at in np.flatnonzero(epsilon >= CLEAR * low).tolist():
             one = finite_log_delta(self.composition, float(epsilon[at]), None, lambda _: known)
@@ -139,7 +142,8 @@ class PlanCurve:
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon >= 0, one-dimensional: the worse direction."""
         first, *others = self._of.values()
-        worst = first.log_delta(epsilon)
+        with part(FIRST if others else 1.0):
+            worst = first.log_delta(epsilon)
         for other in others:
             worst = worst.worse(other.log_delta(epsilon, worst.lower))
         return worst

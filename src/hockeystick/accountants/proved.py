@@ -24,7 +24,8 @@ from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.errors import NotApplicableError, UnsupportedError
-from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
+from hockeystick.numerics.balls import Ball, above, ball, below, precision
+from hockeystick.numerics.rounding import decimal
 from hockeystick.pairs import Composition
 from hockeystick.plan import Plan
 
@@ -51,8 +52,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, found = worst_direction(
                 _directions(plan),
-                lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
-                lambda direct, _: _epsilon(direct, written(delta), _quick_epsilon),
+                lambda direct: _epsilon(direct, decimal(delta), partial(_sharp_epsilon, gap=gap)),
+                lambda direct, _: _epsilon(direct, decimal(delta), _quick_epsilon),
             )
         return without_lower(plan, _bound(found, worst))
 
@@ -62,8 +63,8 @@ class ProvedAccountant(Accountant):
         with _refusals():
             worst, log = worst_direction(
                 _directions(plan),
-                lambda direct: _log_delta(direct, written(epsilon), partial(_sharp_delta, gap=gap)),
-                lambda direct, _: _log_delta(direct, written(epsilon), _quick_delta),
+                lambda direct: _log_delta(direct, decimal(epsilon), partial(_sharp_delta, gap=gap)),
+                lambda direct, _: _log_delta(direct, decimal(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
             lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from hockeystick.accountants.base import compositions
 from hockeystick.adjacency import Direction
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, decimal, next_down, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
@@ -62,7 +61,7 @@ class RoundGuarantee:
             top = high + self.pair.supremum_error if high < math.inf else math.inf
         else:
             top = float(exact)
-            top = next_up(top) if Fraction(repr(top)) < exact else top
+            top = next_up(top) if decimal(top) < exact else top
         if not self.mutual:
             return max(top, 0.0)
         mirrored = top if low == -high else -low + rounding_of(low) if self._bounded_below else math.inf

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -19,9 +19,9 @@ import numpy.typing as npt
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.grid.work import LIMIT, Work, WorkLimitError
 from hockeystick.engines.interval import Ends, Engine
 from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, spent
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import log_delta_from, renyi_log_delta
 
@@ -40,8 +40,8 @@ TILT_RATIO = 1.5
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # its rounding, relative
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
-GRIDS = LIMIT  # of work on all grids of one curve: no more than one question may take, and the last one over
-LOOKS = 4 * LIMIT  # of work on what is read off them: a regret looks at thousands of epsilons
+GRIDS = QUESTION  # of work on all grids of one curve: no more than one question may take, and the last one over
+LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thousands of epsilons
 
 
 class Section(Protocol):
@@ -93,6 +93,8 @@ class _Sections:
             try:
                 section = self._lay(float(epsilon[at]))
             except NotApplicableError:
+                if spent():  # which says nothing of the next call
+                    break
                 self._failures += 1
                 continue
             self._laid.append(section)
@@ -178,7 +180,8 @@ class Curve:
         best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
-            best = _put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))
+            by_moments = self._chernoff.log_delta if spent() else partial(_roughly, self._composition)
+            best = _put(best, rough, best[rough].shared(by_moments(at[rough])))
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
@@ -197,6 +200,7 @@ class Curve:
         return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
 
     def _contour(self, epsilon: float) -> Section:
+        check_left()
         return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
 
     def _grid(self, epsilon: float) -> Section:
@@ -204,11 +208,12 @@ class Curve:
         if self._grids <= 0:
             raise WorkLimitError("the grids of this curve have taken as long as they may")
         work = Work()
+        given = work.left
         try:
             sharp = GRID_SHARPER * max(self._gap, GRID_NARROW)
             return GridEngine(self._composition).at(epsilon, sharp, work, self._looking)
         finally:
-            self._grids -= LIMIT - work.left
+            self._grids -= given - work.left
 
 
 def _put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

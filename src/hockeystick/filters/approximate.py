@@ -10,9 +10,9 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency
 from hockeystick.errors import InvalidInputError
 from hockeystick.filters.base import SLACK, PrivacyFilter, Spending
-from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
+from hockeystick.filters.decimals import rounded_down, rounded_up
 from hockeystick.filters.guarantee import guarantee
-from hockeystick.numerics.rounding import next_up
+from hockeystick.numerics.rounding import decimal, next_up
 from hockeystick.plan import Round
 
 

@@ -15,7 +15,8 @@ from typing import ClassVar, NoReturn, Self
 from hockeystick import domains
 from hockeystick.adjacency import Adjacency
 from hockeystick.errors import BudgetError, InvalidInputError, UnsupportedError
-from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
+from hockeystick.filters.decimals import rounded_down, rounded_up
+from hockeystick.numerics.rounding import decimal
 from hockeystick.plan import Round
 
 SLACK = 1e-13

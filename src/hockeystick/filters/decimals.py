@@ -8,16 +8,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from hockeystick.numerics.rounding import next_down, next_up
-
-
-def decimal(value: float) -> Fraction:
-    """The number that a finite double prints as.
-
-    >>> decimal(0.1)
-    Fraction(1, 10)
-    """
-    return Fraction(repr(float(value)))
+from hockeystick.numerics.rounding import decimal, next_down, next_up
 
 
 def rounded_up(value: Fraction) -> float:

@@ -12,8 +12,7 @@ from hockeystick.adjacency import Adjacency
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.filters.base import AdditiveFilter
 from hockeystick.filters.conversion import TARGET, settled
-from hockeystick.filters.decimals import decimal
-from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.numerics.rounding import decimal, next_down, next_up
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
 from hockeystick.plan import Round

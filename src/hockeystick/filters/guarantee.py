@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.errors import UnsupportedError
-from hockeystick.filters.decimals import decimal
-from hockeystick.numerics.rounding import TINY
+from hockeystick.numerics.rounding import TINY, decimal
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE

@@ -9,8 +9,8 @@ from hockeystick import domains
 from hockeystick.adjacency import Adjacency
 from hockeystick.errors import UnsupportedError
 from hockeystick.filters.base import AdditiveFilter
-from hockeystick.filters.decimals import decimal
 from hockeystick.filters.guarantee import largest_loss
+from hockeystick.numerics.rounding import decimal
 from hockeystick.plan import Round
 
 

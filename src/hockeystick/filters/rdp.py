@@ -11,7 +11,7 @@ from hockeystick.adjacency import Adjacency
 from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.filters.base import AdditiveFilter
 from hockeystick.filters.conversion import divergence_within, epsilon_of
-from hockeystick.filters.decimals import decimal
+from hockeystick.numerics.rounding import decimal
 from hockeystick.plan import Round
 
 ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")

@@ -12,9 +12,9 @@ from hockeystick.adjacency import Adjacency
 from hockeystick.errors import UnsupportedError
 from hockeystick.filters.base import SLACK, AdditiveFilter
 from hockeystick.filters.conversion import TARGET, balanced_tilt, divergence_within, epsilon_of, least, settled
-from hockeystick.filters.decimals import decimal
 from hockeystick.filters.gdp import squared_distance
 from hockeystick.filters.guarantee import guarantee
+from hockeystick.numerics.rounding import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.plan import Round
 from hockeystick.sampling import NoSampling

@@ -23,7 +23,7 @@ from hockeystick.adjacency import Adjacency
 from hockeystick.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
-from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.numerics.rounding import decimal, next_down, next_up
 from hockeystick.plan import Plan
 from hockeystick.rounds import NO_SAMPLING, Round
 from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
@@ -394,7 +394,7 @@ UNSUPPORTED: Mapping[type, str] = {
 
 def _exact(number: float) -> Fraction:
     """The decimal that a double is written as."""
-    return Fraction(repr(float(number)))
+    return decimal(number)
 
 
 def _rounded_up(exact: Fraction) -> float:

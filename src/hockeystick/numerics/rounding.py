@@ -8,6 +8,7 @@ arithmetic.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 UNIT_ROUNDOFF = 2.0**-53
 
@@ -23,6 +24,18 @@ SMALLEST_NORMAL = 2.0**-1022
 """The smallest double with all its digits; below it doubles are as far apart as :data:`TINY` and 0."""
 
 LOG_TINY = -744.4401  # e^this is below TINY: math.exp rounds what is up to half as much again to TINY, too
+
+
+def decimal(value: float) -> Fraction:
+    """The number that a finite double stands for: the decimal that it prints as, so that 0.1 is one tenth.
+
+    Below :data:`SMALLEST_NORMAL` doubles are farther apart than their decimals say, up to half as large as what was
+    written: there the double itself is meant, by every method alike.
+
+    >>> decimal(0.1), decimal(5e-324) == Fraction(1, 2**1074)
+    (Fraction(1, 10), True)
+    """
+    return Fraction(repr(float(value))) if abs(value) >= SMALLEST_NORMAL else Fraction(value)
 
 
 def next_up(x: float, steps: int = 1) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
-from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.numerics.rounding import TINY, decimal, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
@@ -100,9 +100,9 @@ class RenyiComposition:
             return None
         low, high = self.supremum
         below, above = float(low), float(high)
-        if Fraction(repr(below)) > low:
+        if decimal(below) > low:
             below = next_down(below)
-        if Fraction(repr(above)) < high:
+        if decimal(above) < high:
             above = next_up(above)
         return max(below, 0.0), max(above, 0.0)
 

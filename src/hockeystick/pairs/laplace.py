@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.numerics.rounding import next_up
+from hockeystick.numerics.rounding import decimal, next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
@@ -113,7 +113,7 @@ class LaplacePair(DominatingPair):
     @property
     def exact_supremum(self) -> Fraction:
         """``distance / scale``, both as written."""
-        return Fraction(repr(self.distance)) / Fraction(repr(self.scale))
+        return decimal(self.distance) / decimal(self.scale)
 
     @property
     def transform(self) -> LaplaceTransform:

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
 from hockeystick.pairs.mixture_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
@@ -35,6 +36,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21
+UPPER, BUILT = 120.0, 300.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
@@ -70,6 +72,7 @@ class MixtureLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
+        spend(BUILT * self.nodes)
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = Nodes(self._law, x, self.t)
@@ -189,6 +192,7 @@ def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     line = MixtureLine(law, t, 0.0, slack)
     if line.nodes > MAX_NODES:
         return math.inf
+    spend(UPPER * line.nodes)
     x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
     nodes = Nodes(law, x, t)
     log_tilted = log_density(x) + nodes.exponent

@@ -18,11 +18,14 @@ from typing import Protocol
 import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
+SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
+MIXED = 60.0  # units of work of one loss after sampling
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
 
 
@@ -77,6 +80,7 @@ class BasePair(Protocol):
 
 def mixed_loss(loss: Array, rate: float) -> Array:
     """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    spend(MIXED * loss.size)
     if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
         plain: Array = np.log1p(rate * np.expm1(loss))
         return plain
@@ -271,6 +275,7 @@ class PoissonRemovePair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
+        spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
         return self.base.sampled_log_moment(self.rate, False, t)
@@ -333,6 +338,7 @@ class PoissonAddPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """By the base's own way, or from the atoms."""
+        spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
         return self.base.sampled_log_moment(self.rate, True, t)

@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.numerics.work import spend
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.gaussian import HALF_LOG_TWO_PI
 from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
-from hockeystick.pairs.poisson import mixed_loss, mixed_slope, rate_error
+from hockeystick.pairs.poisson import SAMPLED_MOMENT, mixed_loss, mixed_slope, rate_error
 
 
 def _log_sinh(x: Array) -> Array:
@@ -140,4 +141,5 @@ class PoissonSubstitutionPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """By the trapezoid rule, else roughly."""
+        spend(SAMPLED_MOMENT)
         return min(self.transform.log_moment(t), moment.mixture_replace(self.mu, self.rate, t))

@@ -27,13 +27,12 @@ from hockeystick.engines.grid.work import (
     POINT,
     SEEN,
     WORK,
-    Work,
-    WorkLimitError,
     check_range,
 )
 from hockeystick.engines.guide import Guide, quiet
 from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import Work, WorkLimitError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 

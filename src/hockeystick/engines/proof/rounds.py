@@ -16,7 +16,8 @@ from flint import acb, arb
 from hockeystick.adjacency import Direction
 from hockeystick.errors import UnsupportedError
 from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, Mechanism, RandomizedResponse
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, written
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers
+from hockeystick.numerics.rounding import decimal
 from hockeystick.plan import Plan
 from hockeystick.rounds import Round
 from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
@@ -220,9 +221,9 @@ Reader = Callable[[ExactRounds, Any, Fraction, Direction, int], None]
 
 
 def _gaussian(rounds: ExactRounds, mechanism: Gaussian, rate: Fraction, direction: Direction, count: int) -> None:
-    noise = written(mechanism.noise_multiplier)
+    noise = decimal(mechanism.noise_multiplier)
     if rate == 1:
-        distance = written(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
+        distance = decimal(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
         rounds.mu_squared += count * (distance / noise) ** 2
         return
     _add(rounds.sampled, SampledGaussian(1 / noise, rate, direction), count)
@@ -230,21 +231,21 @@ def _gaussian(rounds: ExactRounds, mechanism: Gaussian, rate: Fraction, directio
 
 def _laplace(rounds: ExactRounds, mechanism: Laplace, rate: Fraction, direction: Direction, count: int) -> None:
     if rate != 1:
-        theta = 1 / written(mechanism.scale)
+        theta = 1 / decimal(mechanism.scale)
         _add(rounds.sampled_laplace, SampledLaplace(theta, rate, direction), count)
         return
-    distance = written(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
-    _add(rounds.laplace, LaplaceNoise(distance / written(mechanism.scale)), count)
+    distance = decimal(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
+    _add(rounds.laplace, LaplaceNoise(distance / decimal(mechanism.scale)), count)
 
 
 def _response(
     rounds: ExactRounds, mechanism: RandomizedResponse, rate: Fraction, direction: Direction, count: int
 ) -> None:
-    _box(rounds, written(mechanism.epsilon), Fraction(0), rate, direction, count)
+    _box(rounds, decimal(mechanism.epsilon), Fraction(0), rate, direction, count)
 
 
 def _black_box(rounds: ExactRounds, mechanism: ApproximateDP, rate: Fraction, direction: Direction, count: int) -> None:
-    _box(rounds, written(mechanism.epsilon), written(mechanism.delta), rate, direction, count)
+    _box(rounds, decimal(mechanism.epsilon), decimal(mechanism.delta), rate, direction, count)
 
 
 def _box(
@@ -265,7 +266,7 @@ def _poisson(sampling: Poisson) -> Fraction:
     if sampling.batch_size is not None and sampling.dataset_size is not None:
         return Fraction(sampling.batch_size, sampling.dataset_size)
     assert sampling.sample_rate is not None
-    return written(sampling.sample_rate)
+    return decimal(sampling.sample_rate)
 
 
 def _whole_batch(sampling: WithoutReplacement) -> Fraction:
