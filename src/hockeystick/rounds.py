@@ -101,7 +101,7 @@ class Round:
         """
         if "count" in changes:
             changes.setdefault("epochs", None)
-        elif self.epochs is not None and changes.get("epochs", self.epochs) is not None:
+        elif changes.get("epochs", self.epochs) is not None:
             changes["count"] = 1  # it follows from the epochs
         return replace(self, **changes)
 

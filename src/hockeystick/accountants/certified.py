@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
-ROUGH_ANSWER = 1e6  # units of work of three moments of one kind of round
+ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 FIRST = 0.65  # of the work of a call, which the direction that is asked first may take
@@ -199,9 +199,9 @@ def _asked(
     if found is not None:
         return found
     wide = max(gap or GATHERED_GAP, GATHERED_GAP)
-    with part(0.4):
+    with part(0.35):
         milder = ask(rounds.milder, wide, engine)
-    with part(0.6):
+    with part(0.5):
         worse = ask(rounds.worse, wide, engine)
     found = _between(milder, worse, rounds.reason)
     return found if engine is not AutoEngine else _below_all(rounds, wide, found, ask)

@@ -137,6 +137,7 @@ class MixtureEnvelope:
         self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
+        self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
         self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))
         if law.kind is Kind.REPLACE:
             self._scale = self._scale + 16 * mu * np.abs(x[keep])

@@ -24,6 +24,7 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothP
 from hockeystick.pairs.transform import Transform
 
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
+MOMENTS_SECONDS = 0.005  # what the moments of one sampled round may take, of all that one question asks for
 SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
 MIXED = 60.0  # units of work of one loss after sampling
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands

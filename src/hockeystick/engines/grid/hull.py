@@ -24,6 +24,7 @@ MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 2_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
+PAID = 50  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
@@ -49,7 +50,10 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     # knots are looked at one by one, for which a list is several times faster than an array
     masses, losses = mass.tolist(), at.tolist()
     before, after = list(range(-1, len(masses) - 1)), list(range(1, len(masses) + 1))
-    for _ in range(MAX_REPAIRS):
+    spend(SETTLED * len(masses))
+    for repairs in range(MAX_REPAIRS):
+        if repairs % PAID == 0:
+            spend(REPAIR * PAID)
         if masses[highest] < 0:
             highest = _settle_top(masses, highest, lowest, losses, t)
         elif masses[lowest] < 0:
@@ -61,7 +65,6 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
             low, high = before[i], after[i]
             if (losses[high] - losses[low]) * (t + 1) > MAX_REACH:
                 return None
-            spend(REPAIR)
             _share(masses, i, low, high, losses, t)
             masses[i] = 0.0
             after[low], before[high] = high, low
@@ -101,7 +104,6 @@ def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: fl
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
         q = (q + mass[m + 1]) * math.exp(-gap * (t + 1)) + CARE * passed
         if p > 0 and p >= q:
-            spend(SETTLED * (top - m))
             mass[m + 1 : top + 1] = [0.0] * (top - m)
             if m > bottom:
                 gap = at[m] - at[m - 1]
@@ -111,7 +113,6 @@ def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: fl
                     p += rise
             mass[m] += p * SAFE
             return m
-    spend(SETTLED * MAX_MERGED)
     return -1
 
 
