@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hockeystick.pairs import mixture_jumps
-from hockeystick.pairs.mixture_envelope import MixtureEnvelope
-from hockeystick.pairs.mixture_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
-from hockeystick.pairs.mixture_law import Kind, MixtureLaw
-from hockeystick.pairs.mixture_transform import MixtureTransform
+from hockeystick.pairs.sampled import gaussian_jumps as mixture_jumps
+from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
+from hockeystick.pairs.sampled.gaussian_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from test_transforms import exact
 
 Number = Any

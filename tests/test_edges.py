@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
-from hockeystick import profile as profiles
+from hockeystick.directions.tradeoff import Nodes
 from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
 from hockeystick.engines.contour.engine import ContourEngine
@@ -24,15 +24,15 @@ from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail
 from hockeystick.engines.grid.work import Work
-from hockeystick.engines.interval import Interval
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.mixture_line import MixtureLine
-from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.renyi import renyi_log_delta
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
+from hockeystick.plan import profile as profiles
 from hockeystick.targets import Delta, Epsilon
-from hockeystick.tradeoff import Nodes
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 
 @pytest.fixture(autouse=True)

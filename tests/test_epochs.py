@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
-from hockeystick import parameters, targets
+from hockeystick import targets
+from hockeystick.questions import parameters
 from hockeystick.report.calibration import calibration_answer
 
 RECORDS = 60_000

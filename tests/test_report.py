@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick import report
-from hockeystick.adjacency import Direction
-from hockeystick.mechanisms import MECHANISMS
-from hockeystick.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms import MECHANISMS
+from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.values.adjacency import Direction
 
 finite = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 digits = st.integers(1, 8)

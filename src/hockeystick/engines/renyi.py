@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from hockeystick.engines.interval import Interval
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import renyi_epsilon, renyi_log_delta
+from hockeystick.values.interval import Interval
 
 
 class RenyiEngine:

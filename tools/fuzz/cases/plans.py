@@ -15,8 +15,8 @@ import hockeystick as hs
 from fuzz.draws import Draw, weaker
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.bounds import Answer
-from hockeystick.errors import NotApplicableError
+from hockeystick.values.bounds import Answer
+from hockeystick.values.errors import NotApplicableError
 
 ENGINES = ("grid", "contour")
 SEARCHED = 1e-9

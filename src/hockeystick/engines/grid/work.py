@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hockeystick.errors import NotApplicableError
+from hockeystick.values.errors import NotApplicableError
 
 LIMIT = 1.6e9
 WORK = "a finer mesh would take too long"

@@ -1,0 +1,111 @@
+"""What accountants are asked about: the rounds of each direction of a neighbouring relation, and their compositions.
+
+A plan makes its :class:`Directions`; so may a test, a notebook or another library, of pairs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.values.adjacency import Adjacency, Direction
+
+T = TypeVar("T")
+
+
+class Kind(Protocol):
+    """One kind of rounds: what is known of one of them in each direction."""
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The dominating pair of one round.
+
+        Raises:
+            UnsupportedError: none is proven.
+        """
+        ...
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round: that of its pair, or a bound where there is no pair.
+
+        Raises:
+            UnsupportedError: nothing is proven.
+        """
+        ...
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """One round in exact numbers, for a proof.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven, or no proof is implemented.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The rounds that are composed, in each direction of a neighbouring relation.
+
+    Attributes:
+        adjacency: the neighbouring relation, which says what directions there are.
+        kinds: each kind of rounds, and how often it is run; pairs are made when they are asked for.
+        known_from_below: whether every pair is tight in every direction, so that there are bounds from below, too.
+    """
+
+    adjacency: Adjacency
+    kinds: tuple[tuple[Kind, int], ...]
+    known_from_below: bool = True
+
+    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+        """The dominating pair and count of every kind of rounds in one direction.
+
+        Raises:
+            UnsupportedError: a round for which none is proven.
+        """
+        return [(kind.pair(direction), count) for kind, count in self.kinds]
+
+    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """The Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return [(kind.curve(direction), count) for kind, count in self.kinds]
+
+    def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
+        """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
+
+        Raises:
+            UnsupportedError: a round for which no dominating pair is proven, or no proof is implemented.
+        """
+        return [(kind.exact(direction), count) for kind, count in self.kinds if count]
+
+
+def compositions(directions: Directions) -> list[tuple[Direction, Composition]]:
+    """The directions to compose; one stands for both where they are mirror images.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven.
+    """
+    return distinct(directions, lambda direction: Composition(directions.pairs(direction)))
+
+
+def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
+    """The same for accountants that ask for nothing but moments, where a round need have no pair.
+
+    Raises:
+        UnsupportedError: a round for which nothing is proven.
+    """
+    return distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
+
+
+def distinct(directions: Directions, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+    """What is composed in each direction; one stands for both where they are equal."""
+    out: list[tuple[Direction, T]] = []
+    for direction in directions.adjacency.directions:
+        composition = composed(direction)
+        if all(composition != other for _, other in out):
+            out.append((direction, composition))
+    return out
