@@ -1,4 +1,4 @@
-"""From a plan to a proved bound: as ``certified.py``, with exact numbers and balls in place of doubles.
+"""From a plan to a proved bound: as ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
 of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.

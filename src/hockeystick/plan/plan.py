@@ -153,7 +153,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which none is proven.
         """
-        return [(item.pair(direction), count) for item, count in self.kinds]
+        return self.directions.pairs(direction)
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
@@ -161,7 +161,7 @@ class Plan:
         Raises:
             UnsupportedError: a round for which nothing is proven.
         """
-        return [(item.curve(direction), count) for item, count in self.kinds]
+        return self.directions.curves(direction)
 
     @overload
     def epsilon(

@@ -4,7 +4,7 @@ With ``chi(x) = Phi((x - c) / w)`` the law of one loss is a core plus jumps, ``m
 
     C(z) = int phi g^(1+z) (1 - chi),      J(z) = int phi g^(1+z) chi,
 
-transforms of positive measures. Bounds, with g as in ``mixture_law.py``:
+transforms of positive measures. Bounds, with g as in ``gaussian_law.py``:
 
 - **J far up the line.** x is moved to ``x + iy``, ``0 < mu y <= pi/2``. ``|Phi(a + ib)| <= e^(b^2/2) Phi(a)``, as
   ``|phi(v + ib)| = e^(b^2/2) phi(v)``; ``|g(x + iy)| <= g(x)``; and ``a_y(x) = arg g(x + iy)`` is positive and rises
