@@ -17,10 +17,10 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import filters
-from hockeystick.filters import conversion, guarantee
 from hockeystick.pairs import GaussianPair
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.questions.filters import conversion, guarantee
 from hockeystick.questions.filters.decimals import decimal, rounded_down, rounded_up
 from hockeystick.questions.filters.gdp import _log
 from hockeystick.values.adjacency import Direction

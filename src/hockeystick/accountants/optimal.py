@@ -2,7 +2,7 @@
 
 Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
 as a failure with probability delta_i, and else randomised response. With ``delta'`` that of the composed randomised
-responses at epsilon (binomials, ``worst_case_law.py``), the composition satisfies exactly
+responses at epsilon (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 

@@ -110,7 +110,7 @@ class _Known:
 
 
 class PlanCurve:
-    """log delta of a plan in each of its directions.
+    """log delta of the same rounds in each of their directions.
 
     Args:
         directions: the rounds in each direction.

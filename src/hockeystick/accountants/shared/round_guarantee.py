@@ -140,7 +140,7 @@ class RoundGuarantee:
 
 
 def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
-    """``p - e^epsilon q`` and what its roundings may have taken, from the masses above a loss (see ``privacy_curve.py``).
+    """``p - e^epsilon q`` and what its roundings may have taken, from the masses above a loss (``privacy_curve.py``).
 
     Where that loss is a little off epsilon the difference falls short by its square, as the integrand vanishes there.
     """
