@@ -21,7 +21,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.bounds import Answer
+from hockeystick.values.bounds import Answer
 from test_reference import INFINITE, RECORDS, Record, label, plan_of
 
 NAMES = list(ACCOUNTANTS)
@@ -274,4 +274,4 @@ def test_published_methods_stand_on_their_own() -> None:
                 modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
                 for module in modules:
                     assert "engines" not in module, (path.name, module)
-                    assert not module.startswith("hockeystick.accountants.certified"), path.name
+                    assert not module.startswith("hockeystick.directions.certified"), path.name

@@ -16,7 +16,7 @@ import methods
 from demo import PLANS, comparisons
 
 from hockeystick.cli import main as command
-from hockeystick.planfile import json_schema
+from hockeystick.plan.file import json_schema
 from hockeystick.report import exact, supported_markdown
 
 WIDTH = 84

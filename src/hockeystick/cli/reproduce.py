@@ -8,7 +8,7 @@ import time
 import click
 
 from hockeystick.cli.progress import progress
-from hockeystick.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError
 
 
 @click.command()

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.interval import Engine, Interval
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
 

@@ -16,14 +16,15 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.interval import Ends, Engine
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, spent
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 

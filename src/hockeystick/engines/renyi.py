@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hockeystick.engines.interval import Interval
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import PRECISION, epsilon_at, log_delta_from, renyi_epsilon, renyi_log_delta
+from hockeystick.values.interval import Interval
 
 
 class RenyiEngine:

@@ -8,14 +8,13 @@ arithmetic.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 UNIT_ROUNDOFF = 2.0**-53
 
 ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them.
 Measured: below 1 for the first four. SciPy's log_ndtr is off by up to 2,000 where it is next to 0; in remainders it has
-a slack of 1e-11, in values (``pairs/mixture_jumps.py``) 64 units of 1 and 8 of its argument's square."""
+a slack of 1e-11, in values (``pairs/sampled/gaussian_jumps.py``) 64 units of 1 and 8 of its argument's square."""
 
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""
@@ -24,18 +23,6 @@ SMALLEST_NORMAL = 2.0**-1022
 """The smallest double with all its digits; below it doubles are as far apart as :data:`TINY` and 0."""
 
 LOG_TINY = -744.4401  # e^this is below TINY: math.exp rounds what is up to half as much again to TINY, too
-
-
-def decimal(value: float) -> Fraction:
-    """The number that a finite double stands for: the decimal that it prints as, so that 0.1 is one tenth.
-
-    Below :data:`SMALLEST_NORMAL` doubles are farther apart than their decimals say, up to half as large as what was
-    written: there the double itself is meant, by every method alike.
-
-    >>> decimal(0.1), decimal(5e-324) == Fraction(1, 2**1074)
-    (Fraction(1, 10), True)
-    """
-    return Fraction(repr(float(value))) if abs(value) >= SMALLEST_NORMAL else Fraction(value)
 
 
 def next_up(x: float, steps: int = 1) -> float:

@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from hockeystick.errors import NotApplicableError
+from hockeystick.values.errors import NotApplicableError
 
 P = ParamSpec("P")
 T = TypeVar("T")

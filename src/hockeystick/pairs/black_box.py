@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from hockeystick.numerics.rounding import decimal, next_up
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
-from hockeystick.numerics.rounding import TINY, decimal, next_down, next_up
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits

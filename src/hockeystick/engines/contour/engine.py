@@ -30,12 +30,12 @@ from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Aim, BlindError, Path, upper
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.work import check_left
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-6
 COARSE = 0.05  # gap from which on any upper bound may be of use

@@ -18,11 +18,11 @@ from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.jumps import Jumps
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]

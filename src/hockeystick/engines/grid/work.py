@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from hockeystick.errors import NotApplicableError
+from hockeystick.values.errors import NotApplicableError
 
 WORK = "a finer mesh would take too long"
 MEMORY = "the mesh is as fine as the memory limit allows"
