@@ -102,7 +102,7 @@ def calibrate(
     chosen, build = _of(plan, parameter)
     if not isinstance(target, Target):
         raise InvalidInputError(
-            "target must be one of hockeystick.questions.targets, such as Epsilon(3.0, delta=1e-5); received "
+            "target must be one of hockeystick.targets, such as Epsilon(3.0, delta=1e-5); received "
             f"{domains.shown(target)}",
             "target",
         )
