@@ -12,7 +12,7 @@ from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
 _TIGHT = Claim(
-    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.4: the worst mechanism with that guarantee"
+    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
 )
 
 

@@ -11,7 +11,7 @@ from hockeystick.domains import ROUND_EPSILON, check_fields
 from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair
 
-_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.4")
+_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")
 
 
 @dataclass(frozen=True)
