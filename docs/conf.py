@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,43 @@ def setup(app: Any) -> None:
     app.config.version = app.config.release = hockeystick.__version__
     app.connect("builder-inited", lambda _: pages.write(HERE / "generated"))
     app.connect("doctree-read", lambda _, doctree: without_blank_ends(doctree))
+    app.connect("doctree-read", lambda app, doctree: with_links_to_sources(app, doctree))
+
+
+def with_links_to_sources(app: Any, doctree: Any) -> None:
+    """Make every key of the bibliography that a page or a docstring cites a link to its entry."""
+    from docutils import nodes
+
+    if app.env.docname == "bibliography":
+        return
+    for text in list(doctree.findall(nodes.Text)):
+        if not isinstance(text.parent, nodes.literal | nodes.literal_block | nodes.reference | nodes.math):
+            linked = list(_linked(str(text), app.env.docname))
+            if len(linked) > 1:
+                text.parent.replace(text, linked)
+
+
+def _linked(text: str, docname: str) -> Iterator[Any]:
+    import pages
+    from docutils import nodes
+    from sphinx.addnodes import pending_xref
+
+    from hockeystick.values.citations import CITED, bibliography
+
+    end = 0
+    for found in CITED.finditer(text):
+        keys = found[1].split(", ")
+        if not all(key in bibliography() for key in keys):
+            continue
+        yield nodes.Text(text[end : found.start()] + "[")
+        for number, key in enumerate(keys):
+            if number:
+                yield nodes.Text(", ")
+            target = {"refdomain": "std", "reftype": "ref", "reftarget": pages.anchor(key), "refexplicit": True}
+            yield pending_xref("", nodes.inline(key, key), refdoc=docname, refwarn=True, **target)
+        yield nodes.Text("]")
+        end = found.end()
+    yield nodes.Text(text[end:])
 
 
 def without_blank_ends(doctree: Any) -> None:

@@ -18,6 +18,7 @@ from demo import PLANS, comparisons
 from hockeystick.cli import main as command
 from hockeystick.plan.file import json_schema
 from hockeystick.report import exact, supported_markdown
+from hockeystick.values.citations import Source, bibliography
 
 WIDTH = 84
 MEANINGS = {
@@ -104,6 +105,11 @@ def gallery() -> str:
     return table + "\n" + "\n".join(details)
 
 
+def sources() -> str:
+    """The bibliography, each entry with the target that citations link to."""
+    return "\n".join(f"({anchor(key)})=\n**[{key}]** {_entry(source)}\n" for key, source in bibliography().items())
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "supported.md": supported,
     "accountants.md": accountants,
@@ -111,6 +117,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "plan.schema.json": schema,
     "keys.md": keys,
     "gallery.md": gallery,
+    "bibliography.md": sources,
 }
 """All generated files by name."""
 
@@ -122,6 +129,20 @@ def write(folder: Path) -> None:
         path, text = folder / name, page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def anchor(key: str) -> str:
+    """The target of the entry with that key on the page of the bibliography."""
+    return f"source-{key.lower().replace('+', '-')}"
+
+
+def _entry(source: Source) -> str:
+    title = source.title.replace("*", "\\*")
+    where = source.where.replace("*", "\\*")
+    told = f"{', '.join(source.authors)}. *{title}*. {where}."
+    if source.address is not None:
+        return f"{told} [{source.identifier}]({source.address})"
+    return told if source.identifier == source.where else f"{told} {source.identifier}"
 
 
 def _help(found: click.Command, context: click.Context) -> str:

@@ -48,7 +48,7 @@ class TestTheirs(privacy_accountant_test.PrivacyAccountantTest):  # type: ignore
 
 
 def gaussian_delta(mu: float, epsilon: float) -> Any:
-    """Balle, Wang 2018 (arXiv 1805.06530), Theorem 8."""
+    """Balle, Wang 2018 [BW18], Theorem 8."""
     with mpmath.workdps(30):
         low, high = mpmath.mpf(mu) / 2 - epsilon / mpmath.mpf(mu), -mpmath.mpf(mu) / 2 - epsilon / mpmath.mpf(mu)
         return mpmath.ncdf(low) - mpmath.exp(epsilon) * mpmath.ncdf(high)

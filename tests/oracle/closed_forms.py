@@ -68,7 +68,7 @@ def randomized_response(epsilon0: Real) -> Atoms:
 
 
 def approximate_dp(epsilon0: Real, delta0: Real) -> Atoms:
-    """The pair that dominates every (e0, d0)-DP mechanism: Kairouz, Oh and Viswanath (arXiv 1311.0776), Theorem 3.1."""
+    """The pair that dominates every (e0, d0)-DP mechanism: Kairouz, Oh and Viswanath [KOV15], Theorem 3.1."""
     e0, d0 = to_mpf(epsilon0), to_mpf(delta0)
     likely = 1 / (1 + mp.exp(-e0))
     finite = ((e0, (1 - d0) * likely), (-e0, (1 - d0) * (1 - likely)))
@@ -187,7 +187,7 @@ def approximate_dp_epsilon(groups: Sequence[tuple[Real, Real, int]], delta: Real
 
 
 def kairouz_oh_viswanath(epsilon0: Real, delta0: Real, count: int, index: int, digits: int = 30) -> tuple[Mpf, Mpf]:
-    """The point (eps_i, delta_i) of optimal k-fold composition: arXiv 1311.0776, Theorem 3.3.
+    """The point (eps_i, delta_i) of optimal k-fold composition: [KOV15], Theorem 3.3.
 
     eps_i = (k - 2i) e0 and delta_i = 1 - (1 - d0)^k (1 - S_i), where
     S_i = sum_{l<i} C(k, l) (e^{(k-l) e0} - e^{(k-2i+l) e0}) / (1 + e^e0)^k.
@@ -225,7 +225,7 @@ def laplace_delta(
     With c = 1/b, E_P e^{zL} = (e^{zc} (1+z) + e^{-c-zc} z) / (1+2z).  Multiplied out, every term of the inversion
     integral (1 / 2 pi i) int E_P e^{zL} e^{-eps z} / (z (1+z)) dz is an exponential e^{tau z} times a rational
     function: zero where tau <= 0, otherwise the residues at 0, -1 and -1/2.  The integral: Zhu, Dong and Wang 2022
-    (arXiv 2106.08567), with Fourier inversion as in Gil-Pelaez 1951.
+    [ZDW22], with Fourier inversion as in Gil-Pelaez 1951.
     """
     extra = GUARD
     for _ in range(8):

@@ -4,7 +4,7 @@ With K(z) = sum_i k_i log E_{P_i} e^{z L_i} and t > 0,
 
     delta(eps) = (1 / 2 pi i) \int_{t - i inf}^{t + i inf} e^{K(z) - eps z} / (z (1 + z)) dz,
 
-since (1 - e^{eps - L})_+ has the transform 1 / (z (1 + z)).  (Zhu, Dong and Wang 2022, arXiv 2106.08567, after
+since (1 - e^{eps - L})_+ has the transform 1 / (z (1 + z)).  (Zhu, Dong and Wang 2022 [ZDW22], after
 Gil-Pelaez 1951; the choice of t is the saddle point, Daniels 1954.)  Mass of P at L = +inf is taken off first: with p
 the composed finite mass, delta = 1 - p + the integral with the finite parts only.
 

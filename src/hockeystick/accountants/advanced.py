@@ -2,9 +2,9 @@
 
 For rounds that are (epsilon_i, delta_i), both ways round, and any slack delta' > 0, with ``V = sum epsilon_i^2``:
 
-- Dwork, Rothblum, Vadhan 2010 (doi 10.1109/FOCS.2010.12), Theorem III.3, its proof with unequal epsilons:
+- Dwork, Rothblum, Vadhan 2010 [DRV10], Theorem III.3, its proof with unequal epsilons:
   ``epsilon = sum epsilon_i (e^epsilon_i - 1) + sqrt(2 V log(1/delta'))`` at ``delta' + sum delta_i``;
-- Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.5: the least of ``sum epsilon_i`` and ``m + sqrt(2 V s)``,
+- Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.5: the least of ``sum epsilon_i`` and ``m + sqrt(2 V s)``,
   with ``m = sum epsilon_i tanh(epsilon_i / 2)`` and ``s`` either of ``log(1/delta')`` and ``log(e + sqrt(V)/delta')``,
   at ``1 - (1 - delta') prod (1 - delta_i)``. As ``tanh(x/2) <= x/2`` it covers ``V/2 + sqrt(2 V log(1/delta'))``, that
   is zCDP.
@@ -64,7 +64,7 @@ class AdvancedAccountant(Accountant):
     """Advanced composition of per-round guarantees.
 
     Args:
-        sharper: 1 for Kairouz, Oh, Viswanath 2015; 0 for Dwork, Rothblum, Vadhan 2010.
+        sharper: 1 for Kairouz, Oh, Viswanath 2015 [KOV15]; 0 for Dwork, Rothblum, Vadhan 2010 [DRV10].
     """
 
     sharper: Annotated[int, domains.whole_numbers(0, 1).of("1: the theorem of 2015; 0: that of 2010")] = 1

@@ -1,7 +1,7 @@
 """``basic``: simple composition. An upper bound: epsilons add up, and so do deltas.
 
-Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 (doi 10.1007/11761679_29), Theorem 1; Dwork, Roth 2014 (doi
-10.1561/0400000042), Theorem 3.16: rounds that are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``.
+Dwork, Kenthapadi, McSherry, Mironov, Naor 2006 [DKM+06], Theorem 1; Dwork, Roth 2014 [DR14],
+Theorem 3.16: rounds that are (epsilon_i, delta_i) are together ``(sum epsilon_i, sum delta_i)``.
 Every split of delta between the rounds gives a bound. Equal rounds get equal parts; between different kinds of rounds
 the part is chosen so that the sum of epsilons is small (all curves at the same price of delta). Each round's epsilon is
 read off its own privacy curve, the rounding of which is charged. At delta 0 the largest losses add up.

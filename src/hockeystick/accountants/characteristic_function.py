@@ -1,6 +1,6 @@
 """``characteristic-function``: the analytical Fourier accountant. An estimate.
 
-Zhu, Dong, Wang 2022 (arXiv 2106.08567, Algorithm 1 and Section 5): the characteristic functions of the loss under P and
+Zhu, Dong, Wang 2022 [ZDW22], Algorithm 1 and Section 5: the characteristic functions of the loss under P and
 under Q multiply under composition, and give the distribution functions by Levy's formula, in Gil-Pelaez's form
 
     P(L > eps) = phi(0)/2 + (1/pi) int_0^inf Im(e^(-is eps) phi(s)) / s ds,

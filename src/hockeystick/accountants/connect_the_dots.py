@@ -1,6 +1,6 @@
 """``connect-the-dots``: the privacy curve of one round, discretised above and below, composed by FFT. Two-sided.
 
-Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 (arXiv 2207.04380, Section 4): between the points ``(e^eps_i,
+Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i,
 delta(eps_i))`` the curve is replaced by its chords; that is the curve of the tightest law with losses at the eps_i that
 dominates the round. The optimistic law is the polygon of tangents taken in the middle of the cells, its convex hull
 (``accountants/shared/dots.py``, with proofs). Both are composed as they are: a round that dominates, composed,

@@ -1,6 +1,6 @@
 """``edgeworth``: the Edgeworth accountant. An estimate: the central limit with corrections by cumulants.
 
-Wang, Gao, Zhang, Shen, Su 2022 (arXiv 2206.04236), the approximate Edgeworth accountant::
+Wang, Gao, Zhang, Shen, Su 2022 [WGZ+22], the approximate Edgeworth accountant::
 
     delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon)
 
@@ -10,7 +10,7 @@ and standardised cumulants ``l_j`` under either law, ``z = (epsilon - mean)/devi
     P(L > epsilon) = Phi(-z) + phi(z) (E_1 + E_2 + E_3),        E_1 = l_3 He_2/6,
     E_2 = l_4 He_3/24 + l_3^2 He_5/72,      E_3 = l_5 He_4/120 + l_3 l_4 He_6/144 + l_3^3 He_8/1296
 
-(Hall 1992, ISBN 978-0-387-94508-8, Section 2.3). Cumulants of one round by quadrature; they add up, also for unequal
+(Hall 1992 [Hal92], Section 2.3). Cumulants of one round by quadrature; they add up, also for unequal
 rounds. The option ``order`` says how many corrections are taken, 0 (the normal law) to 3. Epsilon is where the estimate
 first comes down to delta. Black boxes fail with their probability, which counts in full.
 

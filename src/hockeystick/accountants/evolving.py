@@ -1,6 +1,6 @@
 """``evolving``: few rounds on a fine lattice with a small domain, many of their sums on a coarse wide one. Two-sided.
 
-Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" (arXiv 2207.04381): the
+Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
 rounds, rounded with their mean kept (``accountants/shared/rounded.py``), are composed in groups; each group's sum is
 rounded again, to a wider lattice, with its mean kept; and so on, over two stages (TwoStageSelfComposePRV,
 TwoStageComposePRV) or as many as there are halvings of the number of rounds (RecursiveSelfComposePRV,

@@ -1,15 +1,15 @@
 """``fourier``: the Fourier accountant. Certified (``rounding=1``, the default) or the first estimate (``rounding=0``).
 
-Koskela, Jalko, Honkela 2020 (arXiv 1906.03049): the density of the loss at n points of ``[-L, L)``, its k-th power by
+Koskela, Jalko, Honkela 2020 [KJH20]: the density of the loss at n points of ``[-L, L)``, its k-th power by
 fast Fourier transform, ``delta(eps) = sum_(s > eps) (1 - e^(eps - s)) C(s)``, epsilon by Newton's iteration.
-That is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 (arXiv 2006.07134), with the errors of different
-rounds as in Koskela, Honkela 2021 (arXiv 2102.12412): losses rounded up to the grid for the upper end, down for the
+That is an estimate. Bounds: Koskela, Jalko, Prediger, Honkela 2021 [KJPH21], with the errors of different
+rounds as in Koskela, Honkela 2021 [KH21]: losses rounded up to the grid for the upper end, down for the
 lower one, and for what the circle of length 2L wraps around
 
     delta <= delta_circle(up) + P(S >= L),     delta >= delta_circle(down) - P(S < -L),
 
 since ``w(s) = (1 - e^(eps - s))_+`` increases from 0 to 1: a sum above the window is weighed too little, one below it
-too much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 (2102.12412) apart,
+too much. Each is Chernoff's ``e^(sum k_i K_i(+-lambda) - lambda L)``, the two halves of Theorem 7 of [KH21] apart,
 with K of the rounded law. Mass beyond the grid goes to plus infinity (up) or is left out (down). The
 transform's rounding error is charged entry by entry (``numerics/fourier.py``).
 

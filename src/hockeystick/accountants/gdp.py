@@ -1,17 +1,17 @@
 """``gdp``: Gaussian differential privacy. Certified where all rounds are Gaussian; otherwise a central-limit estimate.
 
-Dong, Roth, Su 2022 (arXiv 1905.02383): rounds of Gaussian noise are together one Gaussian experiment, N(mu, 1) against
+Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise are together one Gaussian experiment, N(mu, 1) against
 N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature
 (``accountants/shared/gaussian_curve.py``).
 
 Other rounds tend to one as their number grows. Poisson-sampled ones by the central limit theorem of Bu, Dong, Long, Su
-2020 (arXiv 1911.11607): ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both directions.
+2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both directions.
 The rest by Theorem 3.5 of Dong, Roth, Su: ``mu = (E_P L - E_Q L) / sqrt(Var_P L)``, sums over the rounds, to either of
 which a sampled round gives its mu^2; by quadrature. Black boxes fail with their probability, which counts in full.
 
 Cost: arithmetic. Known failure: an estimate only, with no side. It takes the tails of the loss for normal; with
-sampled rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021, arXiv
-2106.02848, Figure 1): for noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it says 1.04, and the truth is 1.66.
+sampled rounds they are heavier, and it under-reports epsilon at small delta (Gopi, Lee, Wutschitz 2021
+[GLW21], Figure 1): for noise 0.8, rate 0.004, 1000 rounds, delta 1e-6 it says 1.04, and the truth is 1.66.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BEYOND = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
     "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
 )
-BERRY_ESSEEN = 0.56  # Shevtsova 2010 (doi 10.1137/S0040585X97984449), for sums of unequal terms
+BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 
 
 class Limit(NamedTuple):

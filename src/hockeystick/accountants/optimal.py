@@ -1,12 +1,12 @@
 """``optimal``: optimal composition of per-round (epsilon, delta). Certified where a round is known by these alone.
 
-Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
+Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
 as a failure with probability delta_i, and else randomised response. With ``delta'`` that of the composed randomised
 responses at epsilon (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 
-For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016, arXiv 1507.03113), but easy while few
+For unequal epsilons the sum over all outcomes is #P-hard (Murtagh, Vadhan 2016 [MV16]), but easy while few
 epsilons are different; else each is rounded to a grid as there, so that epsilon is found to the ``error`` asked.
 
 Where all rounds are black boxes or randomised response that is the truth, and both ends are certified. Other rounds are

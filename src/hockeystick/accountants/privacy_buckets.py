@@ -1,6 +1,6 @@
 """``privacy-buckets``: losses in buckets a constant factor wide, squared when the range is left. Two-sided.
 
-Meiser, Mohammadi 2018, "Tight on Budget?" (CCS 2018, doi 10.1145/3243734.3243765; IACR eprint 2017/1034). Bucket i of
+Meiser, Mohammadi 2018 [MM18], "Tight on Budget?". Bucket i of
 2n + 1 holds the outcomes with ``f^(i-1) < p/q <= f^i``, f the factor, h = log f. For the upper end every loss counts as
 the upper end of its bucket, losses above n h are in the bucket at infinity and those below are raised to -n h; for the
 lower end every loss counts as the lower end of its bucket, losses above are lowered to n h and those below are dropped.

@@ -1,6 +1,6 @@
 """``prv``: privacy random variables, rounded with their mean kept and composed by FFT. Two-sided.
 
-Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848, Algorithms 1 and 2, Theorem 5.5). Every round is rounded to a lattice with
+Gopi, Lee, Wutschitz 2021 [GLW21], Algorithms 1 and 2, Theorem 5.5. Every round is rounded to a lattice with
 the gap
 
     h = eps_error / sqrt((k / 2) log(12 / delta_error))

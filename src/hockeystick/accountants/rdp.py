@@ -1,9 +1,9 @@
 """``rdp``: Renyi differential privacy, the moments accountant. An upper bound in either direction.
 
-Abadi et al. 2016 (arXiv 1607.00133), Mironov 2017 (arXiv 1702.07476); for the sampled Gaussian Mironov, Talwar, Zhang
-2019 (arXiv 1908.10530), here with moments by quadrature at any real order. Converted at the best real order by Canonne,
-Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12). Batches of fixed size drawn without replacement: Wang, Balle,
-Kasiviswanathan 2019 (arXiv 1808.00087, Theorem 27), a bound on the moments of a round that needs no dominating pair.
+Abadi et al. 2016 [ACG+16], Mironov 2017 [Mir17]; for the sampled Gaussian Mironov, Talwar, Zhang
+2019 [MTZ19], here with moments by quadrature at any real order. Converted at the best real order by Canonne,
+Kamath, Steinke 2020 [CKS20], Proposition 12. Batches of fixed size drawn without replacement: Wang, Balle,
+Kasiviswanathan 2019 [WBK19], Theorem 27, a bound on the moments of a round that needs no dominating pair.
 
 Cost: about thirty moments per distinct round, whatever the number of rounds. Known failure: one moment of the loss is
 all that it keeps, so that it overstates epsilon, by some 5 to 15 % as a rule and by far more where large losses are

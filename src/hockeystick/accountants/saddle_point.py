@@ -1,6 +1,6 @@
 """``saddle-point``: steepest descent at the saddle point (an estimate), or a normal law with its error (certified).
 
-Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar 2023 (arXiv 2208.09595). With K the cumulant generating function of the
+Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar 2023 [AAC+23]. With K the cumulant generating function of the
 composed loss and any t > 0
 
     delta(eps) = 1/(2 pi) int e^(F(t + is)) ds,      F(z) = K(z) - eps z - log z - log(1 + z),

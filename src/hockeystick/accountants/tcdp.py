@@ -1,6 +1,6 @@
 """``tcdp``: truncated concentrated differential privacy, which sampling does amplify. An upper bound.
 
-Bun, Dwork, Rothblum, Steinke 2018 (doi 10.1145/3188745.3188946), "Composable and versatile privacy via truncated CDP":
+Bun, Dwork, Rothblum, Steinke 2018 [BDRS18], "Composable and versatile privacy via truncated CDP":
 a round is (rho, omega)-tCDP if ``D_alpha(P || Q) <= rho alpha`` for 1 < alpha < omega (Definition 1). Rounds together
 have the sum of rho and the least omega. Sampling at a rate s amplifies it: a (rho, inf) round becomes about (s^2 rho,
 log(1/s) / rho)-tCDP, if rho and s are small. Their theorem on that has the constants that are candidates here: where

@@ -8,6 +8,7 @@ import time
 import click
 
 from hockeystick.cli.progress import progress
+from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError
 
 
@@ -32,7 +33,7 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
     from hockeystick.report import print_accountants
 
     if listing:
-        print_accountants((item.name, f"{item.title}. {item.source}") for item in EXPERIMENTS.values())
+        print_accountants((item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values())
         return
     if name is None:
         raise InvalidInputError("no NAME: give one, or all, or --list to see what there is", "name")

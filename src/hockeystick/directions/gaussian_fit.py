@@ -1,7 +1,7 @@
 """One number for a trade-off function: the tight mu of Gaussian differential privacy, and what it hides.
 
-Gomez et al. 2025 (arXiv 2503.10945). ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
-unsampled Gaussian round of distance mu (Dong, Roth, Su 2022, arXiv 1905.02383). With alpha and beta the error rates,
+Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
+unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
 
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .

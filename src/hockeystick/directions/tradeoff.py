@@ -2,7 +2,7 @@
 
 For one ordering of two neighbouring datasets, write ``h(b) = sup_E P(E) - b Q(E)`` (delta at ``b = e^eps``), alpha for
 the false-positive rate ``Q(E)`` of a test E and ``f(alpha)`` for the least false-negative rate ``1 - P(E)`` at it. Then
-(Dong, Roth, Su 2022, arXiv 1905.02383, Proposition 2.13)
+(Dong, Roth, Su 2022 [DRS22], Proposition 2.13)
 
     f(alpha) = sup_{b > 0} 1 - h(b) - b alpha ,
 

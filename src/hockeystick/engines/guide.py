@@ -2,7 +2,7 @@
 
 Symbols: ``K(t) = log E_P e^(tL)`` over finite losses, summed over all rounds; ``K'``, ``K''`` its derivatives, the mean
 and variance of the loss tilted by ``e^(tL)``. The saddle point of epsilon solves ``K'(t) = eps + 1/t + 1/(1+t)``
-(Alghamdi et al. 2023, arXiv 2208.09595). Everything here steers the engines (tilt, window, mesh) and certifies nothing.
+(Alghamdi et al. 2023 [AAC+23]). Everything here steers the engines (tilt, window, mesh) and certifies nothing.
 """
 
 from __future__ import annotations

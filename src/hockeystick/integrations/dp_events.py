@@ -275,7 +275,7 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
 
     The pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``: the losses
     of independent rounds add up, and the sum of normal ones is normal. Rounded down. Sampling keeps the domination
-    where a record is added or removed (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 11); for replacement three laws
+    where a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11); for replacement three laws
     are compared, and the pairs of two say nothing of that.
     """
     if len(inner) == 1 and inner[0].count == 1:
@@ -328,7 +328,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
     """A record is in one leaf and its ancestors: the nodes of one tree move by C in at most ``depth`` places.
 
-    Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021 (arXiv 2103.00039), appendix D: all nodes together are one
+    Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021 [KMS+21], appendix D: all nodes together are one
     Gaussian round of noise ``s / sqrt(depth)``. A tree over t steps has depth ``ceil(log2(t + 1))``, the number of
     binary digits of t.
     """

@@ -6,7 +6,7 @@ of a pass depends on j, the one with its batch: its sum of clipped gradients mov
 step has the same law given what came before. With s the least noise multiplier of the pass, the pass is therefore
 dominated by one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same law on
 both datasets, and the hockey-stick divergence is jointly convex, so that averaging over them does not increase it.
-Adaptive composition (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 10) then bounds P passes by P such rounds: an
+Adaptive composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10) then bounds P passes by P such rounds: an
 upper end. From below nothing is proven, because the order, which nobody sees, may well hide the record.
 
 Where a record is added or removed, the argument fails: the others move to other batches, and where the last batch was

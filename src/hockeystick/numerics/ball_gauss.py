@@ -1,8 +1,8 @@
 """Gauss and Legendre's rule on [-1, 1] in balls, with a remainder.
 
 Let f be analytic in the ellipse with foci -1, 1 and semi-axes ``(rho + 1/rho) / 2`` and ``(rho - 1/rho) / 2``, rho > 1,
-and ``|f| <= M`` there. Its Chebyshev coefficients are at most ``2 M rho^-k`` (Trefethen 2019, Approximation Theory and
-Approximation Practice, Theorem 8.1). The rule of n >= 1 points is exact up to degree 2n - 1, and on odd polynomials;
+and ``|f| <= M`` there. Its Chebyshev coefficients are at most ``2 M rho^-k`` (Trefethen 2019 [Tre19], Theorem
+8.1). The rule of n >= 1 points is exact up to degree 2n - 1, and on odd polynomials;
 on ``T_k``, k even, the integral is ``-2 / (k^2 - 1)`` and the rule, whose weights are positive with the sum 2, at most
 2 in modulus. So it errs by at most
 

@@ -1,4 +1,4 @@
-"""Ball arithmetic: exact numbers in, proved inequalities out. Needs python-flint (Johansson 2017, arXiv 1611.02831).
+"""Ball arithmetic: exact numbers in, proved inequalities out. Needs python-flint (Johansson 2017 [Joh17]).
 
 A ball is a midpoint and a radius; every operation returns one that holds all results for all arguments in its operands.
 A comparison is true only where it holds for all of them.

@@ -6,7 +6,7 @@ Three ways, the cheapest one that is exact enough:
 - by factors: ``s_j = a + b`` with about sqrt(n) different a and b, and ``e^(i(a+b)L) - 1 = E_a + E_b + E_a E_b`` for
   ``E_a = e^(iaL) - 1``, so that the sums are a product of matrices. As ``|E| <= 2``, all three parts together are at
   most ``2 (|E_a| + |E_b|)``; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of
-  the sizes (Higham 2002, Section 3.6), in blocks of BLOCK, which are then added up;
+  the sizes (Higham 2002 [Hig02], Section 3.6), in blocks of BLOCK, which are then added up;
 - by Taylor series around the points of a grid of L, and Fourier transforms. With ``D = 2 pi / (n ds)``, b the integer
   nearest ``L / D``, ``d = L - b D`` and ``a_j = s_j D / 2 = pi j / n``,
 

@@ -5,10 +5,9 @@ c roundings for each of log2 n levels (a complex product by a twiddle that is it
 
     |fl(X_j) - X_j| <= e ||x||_1,       e = (1 + c u)^(log2 n) - 1
 
-entry by entry (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 24.1, kept entrywise instead of in
-norm). A complex product errs by sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6
-also covers the larger radices, a level of which counts for log2(radix) levels. Lengths are 5-smooth, so that
-Bluestein's algorithm is not used.
+entry by entry (Higham 2002 [Hig02], Section 24.1, kept entrywise instead of in norm). A complex product errs by
+sqrt(5) u, a twiddle by u / sqrt(2), an addition by u: below 4 u for radix 2; c = 6 also covers the larger radices, a
+level of which counts for log2(radix) levels. Lengths are 5-smooth, so that Bluestein's algorithm is not used.
 
 The heaviest entry x_m of a vector with sum 1 is taken out: with the vector turned so that m = 0, ``X_j = 1 + w_j``,
 ``w_j = sum_{i != 0} x_i (e^(-2 pi i ij/n) - 1)``, and log X_j errs by about ``2 e (1 - x_m) / |X_j|``: a law that

@@ -16,7 +16,7 @@ def accurate_sum(x: Array) -> float:
     """The sum of non-negative terms, to two units of round-off of itself.
 
     Halves of the array are added to each other, again and again, with the rounding error of each addition, which is a
-    double itself (Knuth, TwoSum; Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 4.3). With u the
+    double itself (Knuth, TwoSum; Higham 2002 [Hig02], Section 4.3). With u the
     unit round-off, l the number of levels and S the sum, the errors of one level are at most u S together, so that they
     are u l S in all, and their own sum, to l roundings a level, is off by (u l)^2 S at most: far below a rounding of S.
     ``math.fsum``, which is exact, takes up to a hundred times as long where terms differ by many orders.

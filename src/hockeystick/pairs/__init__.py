@@ -1,7 +1,7 @@
 """Dominating pairs in one direction: atoms, a smooth part, and mass at infinite loss.
 
 A pair (P, Q) *dominates* a mechanism when no adversary tells two neighbouring datasets apart better than P from Q:
-``delta(eps) <= H_{e^eps}(P || Q)`` for every eps (Zhu, Dong, Wang 2022, arXiv 2106.08567, Definition 7). Composition of
+``delta(eps) <= H_{e^eps}(P || Q)`` for every eps (Zhu, Dong, Wang 2022 [ZDW22], Definition 7). Composition of
 mechanisms is dominated by the product of their pairs (Theorem 10 there), so all that an engine needs of a mechanism is
 its pair in each direction.
 """

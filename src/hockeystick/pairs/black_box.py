@@ -1,6 +1,6 @@
 """The pair of a black box: the worst case of an (epsilon, delta) guarantee.
 
-Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776, Theorem 3.4 and its proof): any mechanism that satisfies (epsilon, delta)
+Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4 and its proof: any mechanism that satisfies (epsilon, delta)
 is dominated by the pair with P-masses delta at +inf, (1 - delta) e^eps/(1 + e^eps) at +eps, (1 - delta)/(1 + e^eps)
 at -eps, Q its mirror image. With delta = 0 it is binary randomised response.
 """

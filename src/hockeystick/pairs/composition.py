@@ -1,6 +1,6 @@
 """One direction of a plan: dominating pairs with their counts.
 
-Composition of mechanisms is dominated by the product of their pairs (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem
+Composition of mechanisms is dominated by the product of their pairs (Zhu, Dong, Wang 2022 [ZDW22], Theorem
 10).
 """
 
@@ -22,7 +22,7 @@ RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1,
 
 
 class RenyiComposition:
-    """Rounds in one direction of which a Renyi curve is known: the curves add up (Mironov 2017, arXiv 1702.07476,
+    """Rounds in one direction of which a Renyi curve is known: the curves add up (Mironov 2017 [Mir17],
     Proposition 1).
 
     Args:

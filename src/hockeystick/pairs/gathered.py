@@ -3,7 +3,7 @@
 The price of every engine grows with the number of different rounds. Where there are too many, those of a family with
 parameters near one another are replaced by one: by one that *dominates* each of them for an upper bound, by one that
 each of them dominates for a lower bound. A product of pairs is dominated by the product of pairs that dominate them
-(Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 10), at every epsilon, mass at infinite loss included.
+(Zhu, Dong, Wang 2022 [ZDW22], Theorem 10), at every epsilon, mass at infinite loss included.
 
 Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if some kernel takes P' to P and Q' to Q:
 

@@ -1,7 +1,7 @@
 """The Gaussian pair: P = N(mu, 1), Q = N(0, 1), with mu = distance / standard deviation.
 
-Dominates the Gaussian mechanism in any dimension, because the law is invariant under rotation (Dong, Roth, Su 2022,
-arXiv 1905.02383, Theorem 2.7), and is its own mirror image: P and Q may be swapped. Closed under composition: mu^2 adds
+Dominates the Gaussian mechanism in any dimension, because the law is invariant under rotation (Dong, Roth, Su 2022
+[DRS22], Theorem 2.7), and is its own mirror image: P and Q may be swapped. Closed under composition: mu^2 adds
 up (Corollary 3.3 there).
 """
 

@@ -137,7 +137,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """Mironov 2017 (arXiv 1702.07476), Proposition 6."""
+        """Mironov 2017 [Mir17], Proposition 6."""
         return self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:

@@ -35,7 +35,7 @@ def gaussian(mu: float, t: float) -> float:
 
 
 def laplace(theta: float, t: float) -> float:
-    """Lap(theta, 1) against Lap(0, 1) (Mironov 2017, arXiv 1702.07476, Proposition 6).
+    """Lap(theta, 1) against Lap(0, 1) (Mironov 2017 [Mir17], Proposition 6).
 
     With ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t x2(-c)) / (1 + 2t)``.
     """
@@ -48,7 +48,7 @@ def laplace(theta: float, t: float) -> float:
 def black_box(epsilon: float, delta: float, t: float) -> float:
     """The worst (epsilon, delta) pair: ``(1 - delta) (1 + (x2(a) + e^-eps x2(-a) + a (1 - e^-eps)) / (1 + e^-eps))``.
 
-    ``a = t epsilon``; with delta = 0 Mironov 2017 (arXiv 1702.07476), Proposition 5.
+    ``a = t epsilon``; with delta = 0 Mironov 2017 [Mir17], Proposition 5.
     """
     a, small = t * epsilon, math.exp(-epsilon)
     if a > DIRECT:

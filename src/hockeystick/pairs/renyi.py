@@ -4,8 +4,8 @@ For every t > 0, ``sup_{x >= 0} e^(-tx) (1 - e^-x) = t^t / (1 + t)^(1 + t)`` giv
 
     delta(eps) <= e^(K(t) - t eps) t^t / (1 + t)^(1 + t),   K = sum_i k_i K_i,
 
-which is the conversion of Canonne, Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12) at order alpha = 1 + t, and
-the moments accountant of Abadi et al. 2016 (arXiv 1607.00133) with its last step sharpened. t is optimised as a real
+which is the conversion of Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12 at order alpha = 1 + t, and
+the moments accountant of Abadi et al. 2016 [ACG+16] with its last step sharpened. t is optimised as a real
 number: log delta is convex in t, and epsilon, a convex function of t over t, has one minimum. Any t gives a bound, so
 the search need not be exact.
 """

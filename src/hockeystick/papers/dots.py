@@ -1,4 +1,4 @@
-"""Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 (arXiv 2207.04380), and its announcement.
+"""Connect-the-Dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], and its announcement.
 
 DP-SGD with noise 0.5, rate 2e-5, delta 1e-8: epsilon and running time against the number of rounds, for Renyi, privacy
 buckets, PRV and connect-the-dots.
@@ -31,7 +31,7 @@ from hockeystick.papers.experiment import (
 from hockeystick.plot import Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
-SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022 (with arXiv 2207.04380)"
+SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
 NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8
 METHODS = (Method("rdp"), Method("privacy-buckets"), Method("prv"), Method("connect-the-dots"))
 BUCKETS = "buckets, plain transform"

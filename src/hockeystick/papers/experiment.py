@@ -93,7 +93,7 @@ class Experiment:
     Attributes:
         name: as the command calls it; files are named by it.
         title: what is shown.
-        source: where it was published.
+        source: where it was published, with keys of the bibliography in square brackets.
         compute: the table, at full size or small, told how far it is.
         panels: the figure of a table.
         columns: panels beside each other.

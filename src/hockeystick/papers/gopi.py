@@ -1,4 +1,4 @@
-"""Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy (arXiv 2106.02848): all figures.
+"""Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21]: all figures.
 
 Figure 1: rate 1e-3, noise 0.8, delta 1e-7, the mesh of both methods 4e-5 in (a), ``eps_error`` 0.1 and ``delta_error``
 delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3. Error bounds against
@@ -31,7 +31,7 @@ from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848)"
+SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"
 NOISE = 0.8
 TARGET = 1e-7
 MESH, COARSE_MESH = 4e-5, 8e-4

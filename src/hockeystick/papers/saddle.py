@@ -1,4 +1,4 @@
-"""The saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar (arXiv 2208.09595), and its talk.
+"""The saddle-point accountant: Alghamdi, Asoodeh, Calmon, Gomez, Kosut, Sankar [AAC+23], and its talk.
 
 Epsilon against rounds for noise 0.65, rate 0.01, delta 1e-5; privacy curves after 2,000 rounds for noise 0.65 and 1,
 down to delta 1e-60.
@@ -25,7 +25,7 @@ from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "The Saddle-Point Method in Differential Privacy (arXiv 2208.09595)"
+SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"
 RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60
 NOISES = (0.65, 1.0)
 METHODS = (

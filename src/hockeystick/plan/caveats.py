@@ -32,7 +32,7 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
     """What is unsafe about the delta of an answer; nothing where it has none (``None``).
 
     Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private: no delta from there on
-    rules it out (Dwork, Roth 2014, The Algorithmic Foundations of Differential Privacy, Section 2.3).
+    rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
     """
     records = None if delta is None else records_of(samplings)
     if records is None or delta is None or delta * records < 1:

@@ -161,7 +161,7 @@ class Profile:
         """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
 
         ``baseline`` is the success without the record (of guessing from the prior alone). It bounds re-identification,
-        attribute inference and reconstruction alike (Kulynych et al. 2025, arXiv 2507.06969).
+        attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
@@ -171,7 +171,7 @@ class Profile:
 
     @_one_call
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
-        """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025, arXiv 2503.10945).
+        """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
         Args:
             least_rate: ``f >= G_mu`` is claimed where both error rates are at least this; the tail of a sampled
@@ -325,7 +325,7 @@ class GroupProfile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
 
-        (Vadhan 2017, The Complexity of Differential Privacy, Lemma 2.2.)
+        (Vadhan 2017 [Vad17], Lemma 2.2.)
         """
         single = self.profile.delta(epsilon)
         upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
@@ -346,7 +346,7 @@ class GroupProfile:
 
     @_one_call
     def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """The largest true-positive rate: k steps of the one of a single record (arXiv 1905.02383, Theorem 2.14).
+        """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
 
         Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
         dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as

@@ -1,6 +1,6 @@
 """How each method looks, everywhere the same: a colour, a dash and a mark, any one of which tells it apart.
 
-Colours of Okabe and Ito (2008), which colour-blind readers tell apart; dashes and marks do it in grey.
+Colours of Okabe, Ito 2008 [OI08], which colour-blind readers tell apart; dashes and marks do it in grey.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Three descriptions of a pair (P, Q), each of which gives back the other two:
 
 - the *privacy curve* ``delta(eps) = sup_E P(E) - e^eps Q(E)``, for every real eps;
 - the *privacy loss distribution*: the law of ``L = log dP/dQ`` under P, with that under Q beside it (the pair (Y, X) of
-  privacy loss random variables of Gopi, Lee, Wutschitz 2021, arXiv 2106.02848);
-- the *trade-off function* ``f(alpha) = inf {1 - P(E): Q(E) <= alpha}``, ``T(Q, P)`` of Dong, Roth, Su 2022 (arXiv
-  1905.02383): the least type II error of a test of Q against P at level alpha.
+  privacy loss random variables of Gopi, Lee, Wutschitz 2021 [GLW21]);
+- the *trade-off function* ``f(alpha) = inf {1 - P(E): Q(E) <= alpha}``, ``T(Q, P)`` of Dong, Roth, Su 2022
+  [DRS22]: the least type II error of a test of Q against P at level alpha.
 
 Losses and epsilons are natural logarithms; masses are plain numbers. All is ordinary floating point, accurate to a few
 roundings of the numbers that come in, and carries no certificate.
@@ -167,7 +167,7 @@ class TradeOff:
 def curve_of_tails(p_above: Curve, q_above: Curve) -> Curve:
     """The privacy curve from the tails of the loss: ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``.
 
-    Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848), Theorem 3.3; Balle, Wang 2018 (arXiv 1805.06530), Theorem 5.
+    Gopi, Lee, Wutschitz 2021 [GLW21], Theorem 3.3; Balle, Wang 2018 [BW18], Theorem 5.
 
     Args:
         p_above: ``P(L > eps)``, mass at ``+inf`` included.
@@ -185,7 +185,7 @@ def tails_of_curve(delta: Curve, slope: Curve) -> tuple[Curve, Curve]:
     """The tails of the loss from the privacy curve and its derivative: the laws of both privacy loss random variables.
 
     ``Q(L > eps) = -e^-eps delta'(eps)`` and ``P(L > eps) = delta(eps) - delta'(eps)``, right derivatives where the
-    curve has a kink: Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848), Theorem 3.3, whose densities are their derivatives.
+    curve has a kink: Gopi, Lee, Wutschitz 2021 [GLW21], Theorem 3.3, whose densities are their derivatives.
 
     Args:
         delta: the privacy curve.
@@ -205,10 +205,10 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
     """A pair that dominates whatever has this privacy curve, with losses among ``epsilons``.
 
     ``h(alpha) = delta(log alpha)`` is convex and decreasing, ``h(0) = 1``, ``h >= (1 - alpha)_+``, and every such
-    function is the curve of a pair (Zhu, Dong, Wang 2022, arXiv 2106.08567, after Definition 7): Q uniform on [0, 1]
+    function is the curve of a pair (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7): Q uniform on [0, 1]
     and P with the distribution function ``1 + h*(x - 1)``, which is ``f(1 - x)`` for the trade-off function f. Here of
     the chords of h between the epsilons, which lie above it: the tightest pair on these losses (Doroshenko, Ghazi,
-    Kamath, Kumar, Manurangsi 2022, arXiv 2207.04380). Where the pair has no other losses it is the pair itself.
+    Kamath, Kumar, Manurangsi 2022 [DGK+22]). Where the pair has no other losses it is the pair itself.
 
     Args:
         delta: the privacy curve; negative epsilons ask for the far side of it.
@@ -254,7 +254,7 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
 def trade_off(loss: LossDistribution) -> TradeOff:
     """The trade-off function: the most powerful tests put the highest losses first (Neyman, Pearson).
 
-    Dong, Roth, Su 2022 (arXiv 1905.02383), Section 2; ``delta(eps) = 1 + f*(-e^eps)`` (Proposition 2.12 there).
+    Dong, Roth, Su 2022 [DRS22], Section 2; ``delta(eps) = 1 + f*(-e^eps)`` (Proposition 2.12 there).
 
     >>> pair = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([1, np.e]) / (1 + np.e))
     >>> trade_off(pair)(np.array([0.0, 0.1])).round(6).tolist()  # 1 - e alpha
@@ -272,7 +272,7 @@ def trade_off(loss: LossDistribution) -> TradeOff:
 def loss_of_trade_off(f: TradeOff) -> LossDistribution:
     """The privacy loss distribution of a piecewise linear trade-off function: one loss for each slope, ``log(-f')``.
 
-    Dong, Roth, Su 2022 (arXiv 1905.02383), Section 2. A trade-off function that is not piecewise linear lies *below*
+    Dong, Roth, Su 2022 [DRS22], Section 2. A trade-off function that is not piecewise linear lies *below*
     its chords: the pair of knots on it is dominated by what has that function, and is no upper bound. For one that
     dominates, take :func:`dominating_pair` of its privacy curve.
 
@@ -291,7 +291,7 @@ def loss_of_trade_off(f: TradeOff) -> LossDistribution:
 def curve_of_trade_off(f: Curve, alpha: Array) -> Curve:
     """The privacy curve of a trade-off function, ``delta(eps) = 1 + f*(-e^eps) = sup 1 - f(alpha) - e^eps alpha``.
 
-    Dong, Roth, Su 2022 (arXiv 1905.02383), Proposition 2.12. The supremum is over the levels given: a lower bound,
+    Dong, Roth, Su 2022 [DRS22], Proposition 2.12. The supremum is over the levels given: a lower bound,
     exact where they hold all knots of a piecewise linear f.
 
     >>> from scipy.special import ndtr, ndtri
@@ -310,9 +310,9 @@ def subsampled(loss: LossDistribution, rate: float, direction: Direction | str =
     """Privacy loss distribution after Poisson sampling, from that of the pair (with the record, without it).
 
     ``remove``: ``(1 - q) Q + q P`` against Q. The loss is ``log(1 + q (e^L - 1))``, with L drawn from its law under P
-    with probability q and from its law under Q otherwise (Gopi, Lee, Wutschitz 2021, arXiv 2106.02848, Appendix B.2).
+    with probability q and from its law under Q otherwise (Gopi, Lee, Wutschitz 2021 [GLW21], Appendix B.2).
     ``add``: Q against that mixture. The loss is the negative, with L drawn from its law under Q. Both dominate the
-    sampled mechanism where the pair dominates it unsampled (Zhu, Dong, Wang 2022, arXiv 2106.08567, Theorem 11).
+    sampled mechanism where the pair dominates it unsampled (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11).
 
     Args:
         loss: of the law with the record against the law without it, for either direction.

@@ -57,14 +57,14 @@ def supported_json() -> list[dict[str, str]]:
 
 
 def supported_markdown() -> str:
-    """The table as Markdown, for the documentation.
+    """The table as Markdown, for the documentation, which links the keys of the bibliography.
 
     >>> print(supported_markdown().splitlines()[0])
     | mechanism | sampling | direction | pair | source or reason |
     """
     lines = [_line(COLUMNS), _line(["---"] * len(COLUMNS))]
     for row in supported_rows():
-        cells = (f"`{row.mechanism}`", f"`{row.sampling}`", row.where, row.claim.status.value, row.claim.source)
+        cells = (f"`{row.mechanism}`", f"`{row.sampling}`", row.where, row.claim.status.value, row.claim.cited)
         lines.append(_line(cells))
     return "\n".join(lines) + "\n"
 

@@ -1,4 +1,4 @@
-"""fourier-accountant: its defaults (nx = 1e6, L = 20), and nx = 4e6 as in Table 1 of its paper (arXiv 1906.03049)."""
+"""fourier-accountant: its defaults (nx = 1e6, L = 20), and nx = 4e6 as in Table 1 of its paper [KJH20]."""
 
 from __future__ import annotations
 

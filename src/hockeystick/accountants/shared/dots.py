@@ -5,7 +5,7 @@ function belongs to a law of L, whose mass at a kink alpha is alpha times the ju
 M, ``delta(eps)`` of L + M is the mean over M of the curve of L at ``eps - M``: a curve that lies above another one
 everywhere still does so after composition. With knots ``alpha_i = e^(first + i gap)``:
 
-- **Above** (Doroshenko et al. 2022, arXiv 2207.04380, Section 4: connect the dots). Let ``u_i >= delta(alpha_i)``,
+- **Above** (Doroshenko et al. 2022 [DGK+22], Section 4: connect the dots). Let ``u_i >= delta(alpha_i)``,
   the computed delta plus its rounding error. The lower convex hull of (0, 1), the points (alpha_i, u_i) and a flat end
   is the largest convex function below these points; delta is one of those, so that the hull lies above it.
 - **Below.** Any event E gives a line ``P(E) - alpha Q(E) <= delta(alpha)``; with E = {L > m}, m the middle of a cell,

@@ -1,6 +1,6 @@
 """The privacy curve of the Gaussian pair, enclosed: ``delta = Phi(-a) - e^eps Phi(-a - mu)``, ``a = eps/mu - mu/2``.
 
-Balle, Wang 2018 (arXiv 1805.06530), Theorem 8; mu-GDP in Dong, Roth, Su 2022 (arXiv 1905.02383), Corollary 2.13. The
+Balle, Wang 2018 [BW18], Theorem 8; mu-GDP in Dong, Roth, Su 2022 [DRS22], Corollary 2.13. The
 difference cancels, and deltas may lie below the range of a double. As ``phi(a + x) e^(-mu x) = e^eps phi(a + mu + x)``,
 
     delta = int_0^inf phi(a + x) (1 - e^(-mu x)) dx,

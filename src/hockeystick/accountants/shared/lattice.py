@@ -6,7 +6,7 @@ by ``e^(tS - K(t))``; exact for every t >= 0. The rounding of a Fourier transfor
 is transformed; with the tilt it is relative to a delta of any size.
 
 The tilted laws are convolved circularly on a window ``[a, b)``. What lies outside is put at a wrong place in it; as
-``f(x) <= peak(t) = t^t / (1 + t)^(1 + t)`` (Canonne, Kamath, Steinke 2020, arXiv 2004.00010, Proposition 12),
+``f(x) <= peak(t) = t^t / (1 + t)^(1 + t)`` (Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12),
 
     |computed - true| <= e^(K(t) - t eps) peak(t) (P_t(S < a) + P_t(S >= b)),
 

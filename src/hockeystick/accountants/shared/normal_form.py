@@ -1,14 +1,14 @@
 """The tilted sum of losses replaced by a normal law, with the certified error of that.
 
-Alghamdi et al. 2023 (arXiv 2208.09595), the central-limit form of the saddle-point accountant. With S the tilted sum
+Alghamdi et al. 2023 [AAC+23], the central-limit form of the saddle-point accountant. With S the tilted sum
 and ``f(x) = e^(-tx) (1 - e^-x)_+``, ``delta = e^(K(t) - t eps) E f(S - eps)``. For Z ~ N(m, v)
 
     E f(Z - eps) = e^(-g^2/2) [e(t sqrt(v) - g) - e((t + 1) sqrt(v) - g)] / 2,
 
 ``g = (m - eps) / sqrt(v)``, ``e(z) = erfcx(z / sqrt(2))``. f rises from 0 to ``t^t / (1 + t)^(1 + t)`` and falls back:
 ``|E f(S - eps) - E f(Z - eps)|`` is at most twice that times the Kolmogorov distance of S and Z (integrate by parts),
-itself at most ``0.56 sum E |X_i|^3 / V^(3/2)`` (Berry, Esseen; the constant for different summands by Shevtsova 2010,
-doi 10.1134/S1064562410060062) and the distance between the normal law of the true mean and variance and the one used,
+itself at most ``0.56 sum E |X_i|^3 / V^(3/2)`` (Berry, Esseen; the constant for different summands by Shevtsova 2010
+[She10]) and the distance between the normal law of the true mean and variance and the one used,
 ``|dm| / sqrt(2 pi v) + (s - 1) / sqrt(2 pi e)``, s the larger ratio of the two standard deviations. Gaussian rounds
 stay Gaussian under the tilt, a sum of any number of parts whose third moments vanish with their size: they count in V
 alone.

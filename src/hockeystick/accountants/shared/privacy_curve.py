@@ -1,6 +1,6 @@
 """The privacy curve of one round, and the law of its loss: what the published accountants start from.
 
-``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018, arXiv 1805.06530,
+``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, the mass at infinite loss included (Balle, Wang 2018 [BW18],
 Theorem 5). Distribution functions come in closed form; expectations by Gauss-Legendre quadrature over the densities,
 accurate to about 1e-14 but with no certificate.
 """

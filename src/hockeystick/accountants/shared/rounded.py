@@ -1,6 +1,6 @@
 """Rounding a privacy loss to a lattice with its mean kept, and by how much a sum of such errors may be off.
 
-Gopi, Lee, Wutschitz 2021 (arXiv 2106.02848, Algorithm 2, DiscretizePRV): every loss is rounded to the nearest of the
+Gopi, Lee, Wutschitz 2021 [GLW21], Algorithm 2, DiscretizePRV: every loss is rounded to the nearest of the
 points ``j h``, and the lattice is shifted by mu so that the mean is that of the loss. The error of one round has mean
 0 and lies in an interval of width h; by Hoeffding's inequality (Lemma 5.3 there) the sum of k independent ones stays
 within ``h sqrt((k / 2) log(2 / eta))`` with probability ``1 - eta``.

@@ -1,14 +1,14 @@
 """The summed loss of the worst mechanisms with given per-round epsilons: a law on finitely many points, and its delta.
 
-A round with losses in [-epsilon_i, epsilon_i] is worst at binary randomised response (Kairouz, Oh, Viswanath 2015,
-arXiv 1311.0776, Theorem 3.4), loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
+A round with losses in [-epsilon_i, epsilon_i] is worst at binary randomised response (Kairouz, Oh, Viswanath 2015
+[KOV15], Theorem 3.4), loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
 make a binomial law, different ones a lattice of the products of binomials. With the last kind of round summed in order
 of its loss, S(x) its P-mass and T(x) its Q-mass above x,
 
     delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over the lattice of the others,
 
 l their loss and p its P-mass. Where that lattice is too large epsilons are rounded to the grid of Murtagh, Vadhan 2016
-(arXiv 1507.03113, Theorem 1.7 and its proof): up for an upper end, down for a lower one.
+[MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
 
 Masses come from ratios of neighbours, started at the mode and made to sum to 1, so that each errs by a few roundings a
 step; terms below a floor are left out, and counted for the upper end. Losses err by roundings of the sum of epsilons,
@@ -88,7 +88,7 @@ def exact_points(kinds: Kinds) -> int:
 
 
 def rounding_step(kinds: Kinds, error: float) -> float:
-    """The grid of Murtagh, Vadhan 2016 on which epsilon is found to the additive error asked."""
+    """The grid of Murtagh, Vadhan 2016 [MV16] on which epsilon is found to the additive error asked."""
     rounds = sum(count for _, count in kinds)
     return math.log1p(error / (rounds + math.fsum(epsilon * count for epsilon, count in kinds) + 1))
 

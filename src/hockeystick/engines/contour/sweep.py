@@ -6,7 +6,7 @@ and the sums over all epsilons are products of matrices of ``sqrt(n)`` columns:
     S(eps) = (1 / P) sum_b e^(-i eps s_(bB)) sum_l T_(bB+l) e^(-i eps s_l) .
 
 Rounding: the phases as for one epsilon; an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of
-the sum of the moduli in any order (Higham 2002, Accuracy and Stability of Numerical Algorithms, Section 3.6). The
+the sum of the moduli in any order (Higham 2002 [Hig02], Section 3.6). The
 remainders (aliases, what is cut off) are functions of epsilon in closed form, valid at every real epsilon.
 """
 

@@ -7,7 +7,7 @@ law, further apart where it is rarely met (see :func:`_knots`), and is cut in tw
 
 are taken by Gauss-Legendre rules whose error is below the rounding of the densities (``numerics/legendre.py``). ``w``
 is the share of the mass that goes to l when an outcome of loss L is split between l and r with the mean of the
-likelihood ratio kept (Doroshenko et al. 2022, arXiv 2207.04380: the connect-the-dots split, cell by cell). Written as
+likelihood ratio kept (Doroshenko et al. 2022 [DGK+22]: the connect-the-dots split, cell by cell). Written as
 
     1 - w = expm1(l - L) / expm1(l - r),      w = e^(l - L) expm1(L - r) / expm1(l - r)
 

@@ -4,7 +4,7 @@ One idea: write Lambda = dP/dQ for the likelihood ratio under Q. *Spreading* Lam
 adversary stronger, *merging* outcomes into their conditional mean makes it weaker; both at every epsilon, in both
 directions, and factor by factor under composition, because ``(prod Lambda_i - c)_+`` is convex in each factor.
 
-:func:`spread` is connect-the-dots (Doroshenko et al. 2022, arXiv 2207.04380). :func:`merge` is its optimistic twin:
+:func:`spread` is connect-the-dots (Doroshenko et al. 2022 [DGK+22]). :func:`merge` is its optimistic twin:
 the cell around each grid point is merged into one outcome, of loss c_j near g_j; neighbours lend each other the mass
 that brings every c_j onto g_j exactly. In terms of the curve ``delta(alpha)``: the polygon through ``g_j = min`` of
 the tangents taken at the middles of the cells, then its lower convex hull, which lies below the curve and has all its

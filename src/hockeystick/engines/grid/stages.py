@@ -3,7 +3,7 @@
 Both moves of ``laws.py`` may be made again on a composed law, because a block of rounds is one factor of the likelihood
 ratio and ``(x prod Lambda_j - alpha)_+`` is convex in it: splitting the block's atoms between the points of a coarser
 grid with the mean of Lambda kept raises delta at every epsilon, merging them lowers it (the certified form of evolving
-discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022, arXiv 2207.04381). A block that stands k' times in the
+discretisation: Ghazi, Kamath, Kumar, Manurangsi 2022 [GKKM22]). A block that stands k' times in the
 composition is met k' times only, so its grid may have ``sqrt(k / k')`` times the gap that k rounds ask for: memory and
 time grow with a root of the rounds whose order is the number of stages. Atoms of different rounds that fit no common
 grid are composed on a lattice of their own first; a block is then moved once, not each of its rounds.

@@ -3,7 +3,7 @@
 Phi is the standard normal distribution, q the rate, x0 the outcome at which the loss is eps. By Neyman and Pearson
 ``delta(eps) = P(L > eps) - e^eps Q(L > eps)``, and the loss is monotone in x:
 
-- Gaussian (Balle, Wang 2018, arXiv 1805.06530, Theorem 8): ``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)``;
+- Gaussian (Balle, Wang 2018 [BW18], Theorem 8): ``Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)``;
 - remove: ``psi(l0) = eps`` at ``e^l0 = 1 + (e^eps - 1) / q``, ``x0 = l0/mu + mu/2``: ``q [Phi(mu - x0) - e^l0
   Phi(-x0)]``;
 - add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -

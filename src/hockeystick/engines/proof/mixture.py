@@ -9,9 +9,9 @@ Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imag
 - step: for ``|Im x| <= h``, ``g(x) cos(mu h / 2) <= |g(x + ih)| <= g(x)`` and ``|arg g| <= mu h``, since g is a sum of
   two positive weights of 1 and ``e^(i mu h)``. So the integrand is analytic there and its modulus integrates to at most
   ``M = m(t) e^(h^2/2 + c |s| mu h) cos(mu h / 2)^(-d t)``, c = 2 for replace-one and 1 otherwise, d = 0 for remove and
-  1 otherwise; the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen, Weideman 2014, SIAM Review
-  56(3), Theorem 5.1). For add and ``mu h <= pi/2`` also ``|g| >= Re g >= 1 - q``, and ``m(t) >= Phi(x) g(x)^(-t)`` for
-  every x, g being increasing: the last factor may be replaced by ``[g(x) / (1 - q)]^t / Phi(x)``.
+  1 otherwise; the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen, Weideman 2014 [TW14],
+  Theorem 5.1). For add and ``mu h <= pi/2`` also ``|g| >= Re g >= 1 - q``, and ``m(t) >= Phi(x) g(x)^(-t)`` for every
+  x, g being increasing: the last factor may be replaced by ``[g(x) / (1 - q)]^t / Phi(x)``.
 - range: the nodes left out weigh at most the integrals of decreasing bounds of the modulus. Below ``low <= 0``, g <= 1
   and ``g(-x)^(-t), g^(-t) <= (1-q)^(-t)``: at most ``r Phi(low)``, r = 1 for remove and ``(1-q)^(-t)`` otherwise. Above
   ``high`` for add: ``-log(phi g^(-t))`` is convex, as u is, with the slope ``l = high + t u'(high)``; for l > 0 at most

@@ -111,7 +111,7 @@ class ExactRounds:
     """The distinct rounds of one direction, with counts; unsampled Gaussians are one, as mu^2 adds up.
 
     Attributes:
-        mu_squared: sum of count * mu^2 over the unsampled Gaussians (Dong, Roth, Su 2022, Corollary 3.3).
+        mu_squared: sum of count * mu^2 over the unsampled Gaussians (Dong, Roth, Su 2022 [DRS22], Corollary 3.3).
     """
 
     mu_squared: Fraction = Fraction(0)

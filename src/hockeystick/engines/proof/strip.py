@@ -16,7 +16,7 @@ sum of positive weights of 1 and ``e^(i mu eta)``, rises with both: its derivati
         e^(S arg g(x_(i+1) + ih)) + |g(x_n + ih)|^(-t) e^(S mu h) Phi(-x_n) ] ,
 
 phi_i the largest phi on a panel, and the infinite sum errs by at most ``2 M / (e^(2 pi h / dx) - 1)`` (Trefethen,
-Weideman 2014, SIAM Review 56(3), Theorem 5.1). Where the tilted law keeps to outcomes with ``B << A``, as it does close
+Weideman 2014 [TW14], Theorem 5.1). Where the tilted law keeps to outcomes with ``B << A``, as it does close
 to the largest loss, arg g is far below mu h, and the nodes may lie far apart.
 """
 

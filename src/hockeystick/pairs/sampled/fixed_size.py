@@ -1,6 +1,6 @@
 """Renyi divergence of a round on a batch of fixed size, drawn without replacement, when one record is replaced.
 
-Wang, Balle, Kasiviswanathan 2019 (arXiv 1808.00087). With the record in the batch with probability g = batch size /
+Wang, Balle, Kasiviswanathan 2019 [WBK19]. With the record in the batch with probability g = batch size /
 dataset size, the two laws of the output are ``(1 - g) r + g p`` and ``(1 - g) r + g q``, where p, q and r are laws of
 the mechanism on batches that differ in one record each. For whole alpha the binomial expansion of the likelihood ratio
 around 1 has no linear term, and joint convexity leaves (Theorem 9, Theorem 27)
@@ -57,7 +57,7 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018, arXiv 1807.01647, Theorem 9)."""
+        """``log(1 + g (e^E - 1))`` either way (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 9)."""
         largest = self.base.loss_range[1]
         if largest == math.inf:
             return -math.inf, math.inf

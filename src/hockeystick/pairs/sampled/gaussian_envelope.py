@@ -40,10 +40,10 @@ Then
   cos nu``, so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
 
 The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
-2014, Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails of
-:meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line: ``|g(x + iy)| <=
-g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. But for add above the range, where g >= 1 is used: there ``|g(x + iy)|^2 >=
-(1 - q)^2 + 2 q (1 - q) e^l cos(mu Y') + q^2 e^(2l)``, increasing in x, whose value at the end takes the place of 1
+2014 [TW14], Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails
+of :meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line: ``|g(x + iy)|
+<= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. But for add above the range, where g >= 1 is used: there ``|g(x + iy)|^2
+>= (1 - q)^2 + 2 q (1 - q) e^l cos(mu Y') + q^2 e^(2l)``, increasing in x, whose value at the end takes the place of 1
 where it is less.
 """
 

@@ -16,8 +16,8 @@ transforms of positive measures. Bounds, with g as in ``gaussian_law.py``:
   their lower ends; below the panels by ``Phi(x_0) g(x_0)^(1+t) chi(x_0)``, above by :meth:`MixtureLaw.log_beyond` and
   ``e^(-s a_y)``.
 - **J by the trapezoid rule.** In the strip ``|Im x| <= a``, ``mu a < pi``, the integrand of ``J(t + is)`` is at most
-  ``e^(a^2 (1 + 1/w^2) / 2 + s mu a)`` times that of J(t), which bounds the error of the step (Trefethen, Weideman 2014,
-  Theorem 5.1). The nodes below x_0 hold at most ``(1 + dx) g(x_0)^(1+t) chi(x_0)``, as phi has one mode.
+  ``e^(a^2 (1 + 1/w^2) / 2 + s mu a)`` times that of J(t), which bounds the error of the step (Trefethen, Weideman 2014
+  [TW14], Theorem 5.1). The nodes below x_0 hold at most ``(1 + dx) g(x_0)^(1+t) chi(x_0)``, as phi has one mode.
 - **C(y)** for y > 0: the same rule, with ``e^(a^2 (1 + 1/w^2) / 2)``. Below, where g <= 1, a normal tail; above, as
   ``u' <= mu`` and ``-log Phi(-v)`` has the slope ``phi(v) / Phi(-v) >= v`` at ``v = (x_n - c) / w >= 0``, at most
   ``phi(x_n) g(x_n)^(1+y) Phi(-v) / (v/w - (1+y) mu)`` for x_n >= 0, where that is positive.

@@ -12,7 +12,7 @@ also keeps to the range of a double.
 **Remainders** of the trapezoid rule with step dx on [low, high]:
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
-  larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014, SIAM Review 56(3), Theorem 5.1), here
+  larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
   at most ``m(t) e^(log_strip)``; the first-order terms add ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
 - range: :meth:`MixtureLaw.log_beyond`.
 """

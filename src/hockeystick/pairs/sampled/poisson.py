@@ -1,6 +1,6 @@
 """Poisson subsampling of any base pair, in the direction that removes a record and in the one that adds it.
 
-Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11: let W dominate the law with the record and O the law without it.
+Zhu, Dong, Wang 2022 [ZDW22], Theorem 11: let W dominate the law with the record and O the law without it.
 After including each record independently with probability q the pairs are
 
 - remove: P = (1 - q) O + q W, Q = O, with loss ``psi(l) = log(1 - q + q e^l)``, l the base loss ``log dW/dO``;
@@ -200,7 +200,7 @@ class PoissonSmooth:
 
 
 def limit_variance(base: BasePair, rate: float) -> float | None:
-    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 (arXiv 1911.11607).
+    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 [BDLS20].
 
     Infinite where that is beyond the range of a double.
     """

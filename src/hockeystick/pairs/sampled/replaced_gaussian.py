@@ -1,7 +1,7 @@
 """Poisson-subsampled Gaussian under replacement of one record.
 
 P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
-Dominating by Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769), Proposition 13. The pair is its own mirror
+Dominating by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. The pair is its own mirror
 image (x -> -x).
 
 Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing;

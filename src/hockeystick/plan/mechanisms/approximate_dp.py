@@ -15,7 +15,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, check_fields
 
 _TIGHT = Claim(
-    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.4: the worst mechanism with that guarantee"
+    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
 )
 
 

@@ -18,6 +18,7 @@ from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.citations import readable
 
 
 class Status(StrEnum):
@@ -36,10 +37,20 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Whether a combination is supported, and by which theorem, or why it is not."""
+    """Whether a combination is supported, and by which theorem, or why it is not.
+
+    Args:
+        status: how good the pair is.
+        cited: the theorem, or the reason, with keys of the bibliography in square brackets.
+    """
 
     status: Status
-    source: str
+    cited: str
+
+    @property
+    def source(self) -> str:
+        """The theorem, or the reason, for people: every key replaced by where the source is found."""
+        return readable(self.cited)
 
 
 class Mechanism(ABC):
@@ -56,7 +67,7 @@ class Mechanism(ABC):
     claims: ClassVar[Mapping[Direction, Claim]]
     sampled_replacement: ClassVar[Claim]
     sampled_without_replacement: ClassVar[Claim] = Claim(
-        Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 (arXiv 1808.00087), Theorem 27: by the accountant rdp alone"
+        Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: by the accountant rdp alone"
     )
 
     @abstractmethod

@@ -15,7 +15,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, rep
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 (arXiv 1905.02383), Theorem 2.7")
+_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Gaussian(Mechanism):
     name: ClassVar[str] = "gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
     sampled_replacement: ClassVar[Claim] = Claim(
-        Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 (arXiv 2405.20769), Proposition 13"
+        Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13"
     )
 
     def __post_init__(self) -> None:

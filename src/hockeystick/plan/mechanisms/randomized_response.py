@@ -14,7 +14,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 (arXiv 1311.0776), Theorem 3.4")
+_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ _NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is 
 ROUNDED = Fraction(1, 2**52)
 """Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
-_THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11")
+_THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Poisson(Sampling):
         if base.status is Status.TIGHT:
             return _THEOREM
         if base.status is Status.UPPER:  # what dominates the mechanism dominates it sampled, and is no tighter for it
-            return Claim(Status.UPPER, f"{_THEOREM.source}; of the pair of {base.source}")
+            return Claim(Status.UPPER, f"{_THEOREM.cited}; of the pair of {base.cited}")
         return base if base.status is Status.REFUSED else _NO_PAIR
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:

@@ -12,12 +12,13 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.plan.sampling.base import Sampling, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
 _NO_PAIR = (
     "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
-    '(Lebeda, Regehr, Kamath, Steinke 2024, arXiv 2405.20769); its Renyi divergence is bounded: use accountant="rdp"'
+    '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp"'
 )
 
 
@@ -80,7 +81,7 @@ class WithoutReplacement(Sampling):
         if self.rate == 1:
             return own_pair(mechanism, direction)
         raise UnsupportedError(
-            f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {_NO_PAIR}"
+            f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {readable(_NO_PAIR)}"
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:

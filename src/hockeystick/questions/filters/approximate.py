@@ -76,7 +76,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     laws of all outputs on neighbouring datasets, and T the last round that is run; it may depend on the outputs.
 
     1. *The losses.* Given the past, round i is a random function of the black-box pair of (epsilon_i, delta_i)
-       (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776, Theorem 3.4): its outcome has loss +infinity with P-probability
+       (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4): its outcome has loss +infinity with P-probability
        delta_i, else +-epsilon_i. Add these outcomes to the outputs: to forget them again is post-processing, and who
        chooses the rounds does not see them. So with ``L = L_T``, ``L_n`` the sum of the first n losses, ``delta_{P||Q}
        (epsilon) <= E_P (1 - e^(epsilon - L))_+ <= P(L > epsilon)``.
@@ -86,7 +86,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     4. *Finite losses where it does not.* Then advanced composition holds at T: ``S_T <= s``, s the number at which the
        formula is epsilon. For any t > 0 fixed beforehand ``M_n = exp(t L_n - t (1 + t) S_n / 2)``, and 0 once a loss
        was infinite, is a non-negative supermartingale with ``M_0 = 1``: the finite loss of a round has ``E_P e^(t L_i)
-       <= exp(t (1 + t) epsilon_i^2 / 2)`` (Bun, Steinke 2016, arXiv 1605.02065, Proposition 3.3), whatever the past
+       <= exp(t (1 + t) epsilon_i^2 / 2)`` (Bun, Steinke 2016 [BS16], Proposition 3.3), whatever the past
        that chose epsilon_i. Hence ``E_P M_T <= 1`` (optional stopping; by Fatou's lemma also where T is unbounded).
        Take ``t = sqrt(2 log(1/delta') / s)``. Where ``L > epsilon`` and ``S_T <= s``, M_T is above ``exp(t epsilon - t
        (1 + t) s / 2) = 1/delta'``. By Markov's inequality that has probability at most delta'.

@@ -1,6 +1,6 @@
 """From a Renyi divergence of one order to epsilon and back, each with its roundings charged.
 
-Canonne, Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12): where the divergence of order 1 + t is at most D, the
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: where the divergence of order 1 + t is at most D, the
 epsilon at delta is at most ``D + (log_peak(t) - log delta) / t``, log_peak as in ``pairs/renyi.py``.
 """
 

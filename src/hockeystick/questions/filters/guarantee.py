@@ -40,7 +40,7 @@ def guarantee(pairs: Iterable[DominatingPair]) -> tuple[Fraction, Fraction]:
     All finite losses lie in [-epsilon, epsilon]; neither law of a pair has more than delta where the other has nothing.
     The opposite matters under an adjacency of one direction, too: a Poisson-sampled black box under ``add`` has no
     infinite loss, but losses of ``log 1/(1 - q)`` that no loss below 0 makes up for. Only what is mutual is dominated
-    by the black box of the same epsilon and delta (Kairouz, Oh, Viswanath 2015, arXiv 1311.0776, Theorem 3.4).
+    by the black box of the same epsilon and delta (Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4).
 
     Raises:
         UnsupportedError: the finite losses are unbounded.

@@ -21,9 +21,9 @@ class Odometer(Guarantees):
 
     With ``R_n = sum eps_i^2 / 2``, any order ``alpha > 1`` fixed beforehand, and L_n the loss after n rounds,
     ``exp((alpha - 1) L_n - alpha (alpha - 1) R_n)`` is a supermartingale that starts at 1: a round of pure ``eps_i``,
-    however it was chosen, has a Renyi divergence of at most ``alpha eps_i^2 / 2`` (arXiv 1605.02065). By Ville's
+    however it was chosen, has a Renyi divergence of at most ``alpha eps_i^2 / 2`` [BS16]. By Ville's
     inequality ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` at all n together, but for probability delta'. This is
-    the odometer of arXiv 2203.05481 that is tight at a preselected moment: the order is the best one there. Rounds with
+    the odometer of [WRRW23] that is tight at a preselected moment: the order is the best one there. Rounds with
     a delta of their own are allowed up to delta'' in all (they are mixtures of a round of pure epsilon and one that
     fails: see the proof of :class:`ApproximateDpFilter`). Where no loss is infinite ``L_n <= sum eps_i`` for certain,
     so that the smaller of the two holds with the same probability.

@@ -98,6 +98,6 @@ class RdpFilter(AdditiveFilter):
         return tuple(Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND for moment in moments)
 
     def budget_epsilon(self, delta: float) -> float:
-        """That of the whole budget, by Canonne, Kamath, Steinke 2020 (arXiv 2004.00010, Proposition 12)."""
+        """The epsilon of the whole budget, by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         return epsilon_of(self.budget, self.order - 1, delta)

@@ -30,8 +30,8 @@ from hockeystick.values.errors import UnsupportedError
 class ZcdpFilter(AdditiveFilter):
     """Zero-concentrated differential privacy: rho of each round adds up to at most the budget.
 
-    A Gaussian round of distance mu has ``rho = mu^2 / 2``; one of pure epsilon ``eps^2 / 2`` (Bun, Steinke 2016, arXiv
-    1605.02065, Propositions 1.6 and 3.3). Sampled rounds have no proven rho of use here.
+    A Gaussian round of distance mu has ``rho = mu^2 / 2``; one of pure epsilon ``eps^2 / 2`` (Bun, Steinke 2016
+    [BS16], Propositions 1.6 and 3.3). Sampled rounds have no proven rho of use here.
 
     Args:
         budget: of rho.
@@ -77,7 +77,7 @@ class ZcdpFilter(AdditiveFilter):
         return tuple(_rho(item.pair(direction), item) for direction in self._adjacency.directions)
 
     def budget_epsilon(self, delta: float) -> float:
-        """That of the whole budget, at the best order of arXiv 2004.00010, Proposition 12, that a search finds."""
+        """The epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
         delta = domains.TARGET_DELTA.check(delta, "delta")
         rho = self.budget
         start = math.sqrt(-math.log(delta)) / math.sqrt(rho)

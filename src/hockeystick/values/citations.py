@@ -1,0 +1,84 @@
+"""The bibliography: what a key such as ``[ZDW22]`` in a docstring, a claim or an error message stands for.
+
+The entries are in ``bibliography.toml`` beside this file, which is read when a citation is first shown to somebody:
+importing the library reads no file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+KEY = r"[A-Z][A-Za-z]*\+?[0-9]{2}[a-z]?"
+"""A regular expression for one key: letters of the authors' names, a plus where there are more, and the year."""
+
+CITED = re.compile(rf"\[({KEY}(?:, {KEY})*)\]")
+"""What a citation looks like: one key or several in square brackets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One entry of the bibliography.
+
+    Attributes:
+        authors: family names, in the order in which they are printed.
+        year: the year of ``where``.
+        title: title of the paper or book.
+        where: conference, journal or publisher, with its year.
+        arxiv: identifier at arXiv, without the word.
+        doi: digital object identifier; where there is no ``arxiv``.
+        isbn: International Standard Book Number.
+    """
+
+    authors: tuple[str, ...]
+    year: int
+    title: str
+    where: str
+    arxiv: str | None = None
+    doi: str | None = None
+    isbn: str | None = None
+
+    @property
+    def identifier(self) -> str:
+        """How to find it: ``"arXiv 2106.08567"``, the DOI, the ISBN, or else where it was published."""
+        named = {"arXiv": self.arxiv, "doi": self.doi, "ISBN": self.isbn}
+        return next((f"{name} {value}" for name, value in named.items() if value is not None), self.where)
+
+    @property
+    def address(self) -> str | None:
+        """The page of the source in the web, if it has an identifier that leads to one."""
+        if self.arxiv is not None:
+            return f"https://arxiv.org/abs/{self.arxiv}"
+        return None if self.doi is None else f"https://doi.org/{self.doi}"
+
+
+@cache
+def bibliography() -> Mapping[str, Source]:
+    """Every entry by its key, in the order of the file."""
+    import tomllib  # late: most programs show no citation
+
+    text = resources.files(__package__).joinpath("bibliography.toml").read_text(encoding="utf-8")
+    entries = tomllib.loads(text)
+    return {key: Source(**{**entry, "authors": tuple(entry["authors"])}) for key, entry in entries.items()}
+
+
+def readable(text: str) -> str:
+    """A text for people who have no bibliography at hand: every citation is followed up.
+
+    Args:
+        text: any text; keys that are not in the bibliography are left as they are.
+
+    >>> readable("Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
+    'Zhu, Dong, Wang 2022 (arXiv 2106.08567), Theorem 11'
+    """
+    return CITED.sub(_identified, text)
+
+
+def _identified(found: re.Match[str]) -> str:
+    keys = found[1].split(", ")
+    if not all(key in bibliography() for key in keys):
+        return found[0]
+    return "(" + ", ".join(bibliography()[key].identifier for key in keys) + ")"
