@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hockeystick.values.errors import UnsupportedError
-from hockeystick.plan.mechanisms import Claim, Status
 
 from hockeystick import filters
 from hockeystick.papers import EXPERIMENTS
+from hockeystick.plan.mechanisms import Claim, Status
 from hockeystick.values.citations import CITED, KEY, bibliography, readable
+from hockeystick.values.errors import UnsupportedError
 
 ROOT = Path(__file__).parents[1]
 IDENTIFIER = re.compile(
