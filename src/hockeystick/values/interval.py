@@ -55,7 +55,7 @@ class Ends:
 
     @property
     def width(self) -> Array:
-        """Of each; infinite where there is no lower end, 0 where both ends are minus infinity."""
+        """Distance between the two ends; infinite where there is no lower end, 0 where both are minus infinity."""
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 
