@@ -29,6 +29,7 @@ class Row:
 
 
 COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
+"""Heads of the table."""
 
 
 def supported_rows() -> list[Row]:
