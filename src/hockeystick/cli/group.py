@@ -17,7 +17,7 @@ from hockeystick.start import INTERRUPTED, PROGRAM
 from hockeystick.values.domains import choice, cut, nearest, one_line, shown
 from hockeystick.values.errors import HockeystickError
 
-BAD_INPUT, FAILURE = 2, 1
+BAD_INPUT, FAILURE = 2, 1  # exit statuses
 
 MESSAGE_LENGTH = 1000
 """Longest message, in characters: more than the longest list of names; what click repeats of an argument has no end."""
