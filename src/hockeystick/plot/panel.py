@@ -9,7 +9,7 @@ from typing import Literal
 
 Scale = Literal["linear", "log"]
 
-BRACKET = "certified bracket"
+BRACKET = "certified bracket"  # label of the band between two certified ends, and its style
 
 
 @dataclass(frozen=True)
