@@ -30,6 +30,7 @@ from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_num
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+"""What is taken for neighbours if nothing is said, as in dp_accounting."""
 
 ADJACENCIES: Mapping[Any, Adjacency] = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
@@ -40,10 +41,11 @@ ADJACENCIES: Mapping[Any, Adjacency] = {
 """The adjacency of a plan for each relation."""
 
 REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
+"""Relations in which a record is replaced, by another or by one that contributes nothing."""
 
-PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
-FINITE = Domain("a finite number", {})
-WHOLE = whole_numbers()
+PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # a rate of sampling, or of random answers
+FINITE = Domain("a finite number", {})  # a sensitivity, of either sign
+WHOLE = whole_numbers()  # a count of records, steps or sensitivities
 
 SAMPLED = frozenset(
     {
@@ -150,7 +152,7 @@ def _gaussian(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """As for the Gaussian, in L1."""
+    """Noise relative to the L1 bound of one record, on both sides: replacement moves the sum by twice the bound."""
     yield _noisy(event, Laplace, event.noise_multiplier)
 
 
