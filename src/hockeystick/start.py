@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from types import FrameType
 
 PROGRAM = "hockeystick"
+"""Name of the command and of the package that ``python -m`` runs."""
+
 INTERRUPTED = 130
 """The status of a command that was interrupted, as a shell has it: 128 and the number of the signal."""
 
