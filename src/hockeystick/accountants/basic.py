@@ -48,7 +48,7 @@ class BasicAccountant(Accountant):
 
 
 class _Subject:
-    """One direction."""
+    """The rounds of one direction: their guarantees with their counts, and their composition."""
 
     def __init__(self, kinds: Kinds, composition: Composition) -> None:
         self.kinds, self._composition = kinds, composition

@@ -48,11 +48,13 @@ LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not c
 NODES = 16  # of a panel of the outer integral
 MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
 MARGIN = 2.0  # on the decay that is expected
-MAX_LATTICE = 1 << 20
+MAX_LATTICE = 1 << 20  # points of the law of the sum, at most; a guess
 NO_LATTICE = (
     "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic function never "
     "dies out; use accountant 'contour' or 'grid'"
 )
+"""Why rounds of randomised response and black boxes only may be refused."""
+
 NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
 TOLERATED = 0.01  # noise as a part of delta
 LARGEST = 700.0  # exponent that a double can hold
@@ -99,7 +101,7 @@ class Laws(NamedTuple):
         return self.p if side == 1 else self.q
 
     def total(self, side: int) -> float:
-        """Of P (1) or Q (2)."""
+        """The mass that P (1) or Q (2) has at finite losses."""
         return self.p_total if side == 1 else self.q_total
 
 

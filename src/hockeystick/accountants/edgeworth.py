@@ -43,14 +43,17 @@ Array = npt.NDArray[np.float64]
 
 FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
 LARGEST_COEFFICIENT = 1e280  # times the eighth power of :data:`FARTHEST` it is within the range of a double
-POINTS = 4001
-ROOT_GAP = 1e-13
+POINTS = 4001  # of the grid on which the first epsilon is sought whose estimate is at most delta
+ROOT_GAP = 1e-13  # relative, of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # by which an estimate of a delta next to 1 may exceed it by rounding
 RARE = (
     "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
     "near normal; use accountant 'contour'"
 )
+"""Why a plan is refused whose cumulants are too large."""
+
 LATTICE = "a sum on a lattice jumps, which the expansion does not"
+"""What is said of an estimate where a round has losses on a lattice."""
 
 
 @dataclass(frozen=True)

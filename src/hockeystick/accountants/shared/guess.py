@@ -38,7 +38,7 @@ def guessed_log_delta(composition: Composition, epsilon: float) -> RenyiBound:
 
 
 def _few(composition: Composition) -> RenyiComposition:
-    """As many rounds of few of the kinds, where there are many kinds: each of these stands for its neighbours too."""
+    """Few of the kinds of rounds, if there are many: each that is kept stands for its neighbours, by its count."""
     step = math.ceil(len(composition.rounds) / KINDS)
     if step <= 1:
         return composition

@@ -35,7 +35,7 @@ LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
 SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
 LARGEST = 700.0  # exponent that a double can hold
-LEAST_TABLED = 1e-18
+LEAST_TABLED = 1e-18  # delta of one round down to which the tables of a search reach
 SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
 DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
 
@@ -126,7 +126,7 @@ class RoundGuarantee:
 
     @property
     def _lost_mass(self) -> float:
-        """``Q(L = -inf)``."""
+        """The Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
         atoms = self.pair.atoms
         return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
 
@@ -157,6 +157,7 @@ TOO_LITTLE = (
     f"what delta leaves to each round is below {LEAST:.0e}, down to which privacy curves are known; ask for a larger "
     "delta, or use accountant 'rdp'"
 )
+"""Why a bound on epsilon is infinite although delta is more than all rounds lose."""
 
 
 def why_infinite(subjects: Sequence[tuple[Direction, Kinds]], delta: float) -> str | None:

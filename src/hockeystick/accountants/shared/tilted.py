@@ -121,6 +121,6 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
 
 
 def log_sum(exponent: Array) -> float:
-    """``log sum e^exponent``."""
+    """The logarithm of the sum of ``e^exponent`` over all entries; a term may be beyond the range of a double."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))
