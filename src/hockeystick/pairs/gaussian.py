@@ -48,7 +48,7 @@ class GaussianLocation:
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Normal distribution functions."""
+        """Masses of N(mu, 1) and of N(0, 1) on both sides of each x."""
         from scipy.special import ndtr
 
         return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
@@ -84,12 +84,12 @@ class GaussianPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """None."""
+        """The pair has no atoms."""
         return Atoms.none()
 
     @property
     def smooth(self) -> GaussianLocation:
-        """The whole pair."""
+        """The smooth part is the whole pair."""
         return GaussianLocation(self.mu)
 
     @property
@@ -99,7 +99,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def transform(self) -> QuadraticTransform:
-        """Closed form."""
+        """The characteristic function in closed form."""
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
@@ -110,17 +110,17 @@ class GaussianPair(DominatingPair):
 
     @property
     def gdp_mu(self) -> float:
-        """mu."""
+        """The distance mu of the two laws, which is the parameter itself."""
         return self.mu
 
     @property
     def limit_variance(self) -> float:
-        """``mu^2``."""
+        """What one round adds to mu^2: its own ``mu^2``."""
         return self.mu * self.mu
 
     @property
     def rho(self) -> float:
-        """``mu^2 / 2``."""
+        """The exact rho of zero-concentrated privacy, ``mu^2 / 2``, rounded up."""
         return concentrated.gaussian(self.mu)
 
     @property
@@ -129,7 +129,7 @@ class GaussianPair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, rounded up."""
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:

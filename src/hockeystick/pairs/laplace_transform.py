@@ -34,7 +34,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 LARGEST = 300.0  # of |Re hw|: beyond, squares leave the range of a double
 SERIES = 1.0  # |hw| up to which S is summed
-SPARE = 1e-9
+SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class LaplaceTransform:
         return LaplaceLine(self.theta, t)
 
     def envelope(self, t: float, count: int) -> LaplaceEnvelope:
-        """At tilt t."""
+        """The envelope at tilt t, whatever the count."""
         return LaplaceEnvelope(self.theta, t)
 
     def upper(self, t: float, slack: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, plus its rounding."""
         return line_upper(self.line(t, 0.0, slack))
 
 
@@ -64,7 +64,7 @@ class LaplaceLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """A closed form."""
+        """About twenty elementary evaluations a point: a closed form with hyperbolic functions."""
         return 20.0 * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -96,7 +96,7 @@ class LaplaceEnvelope:
 
     @property
     def cost(self) -> float:
-        """A closed form."""
+        """One evaluation an edge: the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:

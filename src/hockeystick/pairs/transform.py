@@ -71,16 +71,16 @@ class QuadraticTransform:
         return QuadraticLine(self.mu, t)
 
     def envelope(self, t: float, count: int) -> QuadraticTransform:
-        """Its own, at every tilt."""
+        """The transform itself, whose bound holds at every tilt."""
         return self
 
     def upper(self, t: float, slack: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, plus its rounding."""
         return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:
-        """A closed form."""
+        """One evaluation an edge: the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -97,7 +97,7 @@ class QuadraticLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """A closed form."""
+        """One evaluation a point: K is a polynomial."""
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -129,16 +129,16 @@ class AtomTransform:
         return AtomLine(np.array(self.loss), np.array(self.log_p), t, self.units)
 
     def envelope(self, t: float, count: int) -> AtomTransform:
-        """Its own, at every tilt."""
+        """The transform itself, whose bound holds at every tilt."""
         return self
 
     def upper(self, t: float, slack: float) -> float:
-        """The sum itself."""
+        """K(t) as the log of the sum over the atoms, plus its rounding."""
         return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:
-        """A closed form."""
+        """One evaluation an edge: the bound is 0 everywhere."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -194,7 +194,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """The same of ``m = 1 + w``, accurate for small w too."""
+    """``log(1 + w)`` and its error as by :func:`safe_log` of ``m = 1 + w``, accurate for small w too."""
     return _guarded(*log_one_plus(w), absolute)
 
 

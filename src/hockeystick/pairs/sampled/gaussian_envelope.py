@@ -66,10 +66,10 @@ GROWTHS = (1.0, 0.5, 0.0)  # powers of them that are tried, in turn where a shif
 WASTE = 0.3  # of what it gains
 ODDS = 0.5  # of q_*, of those of q and mu s
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
-FAR_STRIP = 1.0
+FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
 MANY = 8  # rounds that need not fall far, each
-MAX_NODES = 400_000
-CHUNK = 1 << 18
+MAX_NODES = 400_000  # beyond, a round has no envelope
+CHUNK = 1 << 18  # numbers at once
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
@@ -116,7 +116,7 @@ class MixtureEnvelope:
         return shift
 
     def _bend(self, p: float, shift: float) -> float:
-        """The largest ``|b|``."""
+        """The largest ``|b|`` of the module docstring, for a shift Y and a power p."""
         bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
         return bend
 
