@@ -21,6 +21,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
+"""From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
 NEAR_THE_END = 0.99  # of the largest loss
@@ -64,7 +65,7 @@ class AutoEngine:
         return self._below(best, ask)
 
     def _below(self, best: Interval, ask: Callable[[Engine], Interval]) -> Interval:
-        """The same with the Renyi bound for its upper end, where that is the lower one."""
+        """The interval, with the Renyi bound for its upper end where that is lower."""
         rough = ask(RenyiEngine(self._composition))
         if best.upper <= rough.upper:
             return best

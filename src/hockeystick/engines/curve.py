@@ -31,13 +31,13 @@ Array = npt.NDArray[np.float64]
 NARROW = 1e-6  # relative width of delta, where nothing else is asked
 GRID_NARROW = 1e-3  # and by the grid
 SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
-SHARPEST = 1e-11
-GRID_SHARPER = 0.3
+SHARPEST = 1e-11  # of widths that a contour is asked for
+GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
 MOST_SECTIONS = 100  # of one kind, for one question
 FEW = 8  # epsilons of one round, each of which is an integral
 MOST_FAILURES = 4  # after which a kind is not tried any more
 TILTS = (-12, 24)  # of the rough bound, as powers
-TILT_RATIO = 1.5
+TILT_RATIO = 1.5  # of which they are powers
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # its rounding, relative
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
@@ -61,7 +61,7 @@ class _EachAlone:
         self._engine = engine
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """One question each."""
+        """Certified ends at each epsilon, by one question to the engine for each."""
         found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
         return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
 
@@ -122,7 +122,7 @@ class _Chernoff:
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """No lower ends."""
+        """Upper ends at each epsilon; the lower ones are minus infinity."""
         lines = self._tops - np.multiply.outer(epsilon, self._tilts)
         upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)

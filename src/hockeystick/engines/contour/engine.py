@@ -37,7 +37,7 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-6
+DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
 COARSE = 0.05  # gap from which on any upper bound may be of use
 LONG = 20_000  # points, of which not many sums are tried
 SHORT = 3000  # points of a sum whose place is only guessed
@@ -233,7 +233,7 @@ def _aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> A
 
 
 def _tolerance(gap: float, epsilon: float, slope: float) -> float:
-    """Of log delta, for a relative gap of epsilon."""
+    """Width of log delta that a relative gap of epsilon allows, by the slope of log delta; a guess at epsilon 0."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 

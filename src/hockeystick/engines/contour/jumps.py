@@ -47,14 +47,14 @@ SHIFTS = (4.0, 6.0, 3.0)  # y of the bound on J, of w
 STEEPEST = 0.49 * math.pi  # and at most, of 1 / mu
 FAR = 4.0  # of the longest reach: beyond, another width will not do
 HOPELESS = 64.0  # of the reach times the slope of the loss at c
-REACHES = 2.0 ** np.arange(1.0, 18.0)
-NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)
-FAR_REACHES = np.array([2.0, 4.0])
+REACHES = 2.0 ** np.arange(1.0, 18.0)  # heights s at which the line may end, at the first look
+NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)  # of that reach, at the second look
+FAR_REACHES = np.array([2.0, 4.0])  # of that reach: further edges of the bound on what is cut off
 
 
 @dataclass(frozen=True, slots=True)
 class JumpCut(Cut):
-    """The same of one kind of round without its core: ``bounds`` are on ``log |J|`` from each edge on, shape (m,)."""
+    """Bounds on the end of a line without the core; ``bounds`` are on ``log |J|`` from each edge on, shape (m,)."""
 
     def log_tail(self, counts: Array, step: float) -> float:
         """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""
@@ -105,9 +105,7 @@ class Jumps:
         tolerance: float,
         longest: float,
     ) -> Jumps | None:
-        """Those of one kind of round, a record being removed, where eps is beyond the core's reach.
-
-        None as well where the line would be too long.
+        """The jumps of one kind of round, a record being removed; None if the core reaches eps or the line is too long.
 
         Args:
             transforms: characteristic functions and counts.

@@ -27,7 +27,7 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tried, of the saddle point
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
@@ -35,7 +35,7 @@ LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 EVALUATION = 20.0  # units of work of one of an elementary function
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
-LEAST_TOLERANCE = 1e-13
+LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
 SHORTER = 0.5  # of that line, then
 LONG, LONGER = 3000, 1.5  # points of a line that rounding may spoil, and then

@@ -48,7 +48,7 @@ class GridLaw:
 
     @property
     def losses(self) -> Array:
-        """The grid points."""
+        """The grid points that the masses belong to, of shape (n,)."""
         return self.mesh.offset + (self.first + np.arange(len(self.mass), dtype=np.float64)) * self.mesh.h
 
     def log_moment(self, theta: float) -> float:

@@ -68,7 +68,7 @@ class DeltaQuery:
         return 3
 
     def epsilon(self, best: Interval | None) -> float:
-        """Where to look."""
+        """The epsilon that is asked, whatever is known."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
@@ -145,11 +145,11 @@ class EpsilonQuery:
 
     @property
     def looks(self) -> int:
-        """A search."""
+        """About how many values of delta the search for a root takes."""
         return 25
 
     def epsilon(self, best: Interval | None) -> float:
-        """Where to look."""
+        """The best estimate so far; the first guess where no upper end is known."""
         return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:

@@ -42,10 +42,10 @@ MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 FIT_SHARE = 0.8  # of the work that is left, which one mesh may take
 WORTHWHILE = 0.85  # of the last gap: a gap that is not finer than that is not tried
-COARSENINGS = 2
+COARSENINGS = 2  # times that a mesh that takes too long gives way to a coarser one
 COARSER = 8.0  # times the gap, where the mesh first meant takes too long
 HOPELESS = 100.0  # times the asked difference: stages that end there are given up
-REALIGNMENTS = 2
+REALIGNMENTS = 2  # moves of the grid of one round
 FITS = 8  # of the mesh to the difference it makes
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
@@ -160,7 +160,7 @@ class Run:
         )
 
     def _sums_cost(self, h: float) -> float:
-        """Of both sums and of what is read off them, on a grid of gap h; it falls as 1/h."""
+        """Units of work of both sums and of what is read off them, on a grid of gap h; they fall as 1/h."""
         width = self.window.high - self.window.low
         seen = min(width, FADE / self.t + math.log1p(1 / self.t))
         laws = 2 * sum(len(route.copies) for route in self.layout.routes)

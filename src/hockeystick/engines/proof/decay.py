@@ -28,7 +28,7 @@ START = 0.7  # of where a normal law would end
 STRIDE = 1.5  # of the first search
 HALVINGS = 5  # of that stride
 FURTHER = 1.03  # where balls find the bound too large
-TRIALS = 6
+TRIALS = 6  # of reaches, each further by that factor
 
 
 class Cut(NamedTuple):

@@ -65,9 +65,9 @@ FRACTIONS = (
 )  # of eps: the loss at c
 WIDTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # w, of 1 / mu
 SHIFTS = (1.5, 2.5, 4.0, 6.0)  # y, of w
-REACHES = np.geomspace(1.0, 1e5, 61)
+REACHES = np.geomspace(1.0, 1e5, 61)  # heights s at which the line may end
 TILTS = np.geomspace(2.0, 2000.0, 25)  # y of the core, of 1 / eps
-BITS = 128
+BITS = 128  # precision of the bounds on the core and on what is cut off
 DEEPER = 5.0  # log of how much lighter than what is wanted the integrand is beyond the range
 BEYOND = 12.0  # of w: where the panels of the core end
 
@@ -221,7 +221,7 @@ class Apart:
 
     @classmethod
     def of(cls, rounds: ExactRounds, t: float, epsilon: float, wanted: float) -> Apart | None:
-        """That of sampled Gaussian rounds of one kind, a record being removed, where eps is beyond the core's reach.
+        """The pieces of sampled Gaussian rounds of one kind, a record being removed; None where the core reaches eps.
 
         Args:
             rounds: the rounds.
@@ -266,7 +266,7 @@ class Apart:
 
 
 def _edges(high: float, core: Core) -> Array:
-    """Those of the panels, fine about the core's edge."""
+    """Ends of the panels from the lowest outcome to ``high``, close together about the core's edge."""
     number = max(math.ceil((high - LOWEST) / PANEL), 1)
     coarse = LOWEST + PANEL * np.arange(number + 1, dtype=np.float64)
     fine = core.centre + np.arange(-BEYOND, BEYOND + FINE, FINE) * core.width

@@ -38,7 +38,7 @@ POINTS = 2000  # in x, of the floating-point search
 HEIGHTS = 24  # half-widths that are tried
 PANEL = 0.0625  # width
 FARTHEST = 60.0  # outcomes that are looked at
-LOG_ROOT = 0.5 * math.log(2 * math.pi)
+LOG_ROOT = 0.5 * math.log(2 * math.pi)  # minus the log of the standard normal density at 0
 ENDLESS = 1 << 62  # nodes
 
 
