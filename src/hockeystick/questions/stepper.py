@@ -24,6 +24,7 @@ from hockeystick.values.domains import MAX_COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 
 STATE_KEYS = ("adjacency", "history")
+"""Keys of the state that an accountant saves."""
 
 
 class Accountant:

@@ -17,6 +17,7 @@ from hockeystick.values.errors import InvalidInputError
 
 NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
 OPEN = Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+"""Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Target(ABC):
 
     @property
     def limit(self) -> float:
-        """The number."""
+        """The number that the safe end is held against."""
         return float(getattr(self, self.name))
 
     @property
@@ -92,11 +93,11 @@ class Epsilon(Target):
 
     @property
     def at_delta(self) -> float:
-        """The target's own."""
+        """The delta at which epsilon is asked."""
         return self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Epsilon at delta."""
+        """The certified interval of the plan's epsilon at the target's delta."""
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
 
     @property
@@ -132,11 +133,11 @@ class Delta(Target):
 
     @property
     def at_delta(self) -> float:
-        """The target's own."""
+        """The delta that is not to be exceeded."""
         return self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Delta at epsilon."""
+        """The certified interval of the plan's delta at the target's epsilon."""
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
@@ -153,7 +154,7 @@ class GaussianDP(Target):
     name: ClassVar[str] = "mu"
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The tight mu."""
+        """The certified interval of the plan's tight mu."""
         return plan.profile(gap).mu()
 
 
@@ -183,11 +184,11 @@ class TruePositiveRate(Target):
         _more_than(self.tpr, "tpr", self.fpr, "fpr", "guessing reaches it")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The true-positive rate."""
+        """The certified interval of the true-positive rate at the target's false-positive rate."""
         return _bound(plan.profile(gap).tpr(self.fpr))
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(found.upper - self.fpr, self.limit - self.fpr)
 
 
@@ -208,11 +209,11 @@ class BayesRisk(Target):
         return min(self.prior, 1 - self.prior)
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The Bayes risk."""
+        """The certified interval of the Bayes risk at the target's prior."""
         return _bound(plan.profile(gap).bayes_risk(self.prior))
 
     def safe_end(self, found: Bound) -> float:
-        """The lower one."""
+        """The lower end of an interval has to meet the target."""
         return found.lower
 
     def met(self, found: Bound) -> bool:
@@ -224,7 +225,7 @@ class BayesRisk(Target):
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
 
 
@@ -245,7 +246,7 @@ class Reconstruction(Target):
         return _bound(plan.profile(gap).reconstruction(self.baseline))
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
 
 

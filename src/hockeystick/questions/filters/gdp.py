@@ -65,14 +65,14 @@ class GdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """Squares of mu."""
+        """The filter counts in squares of mu."""
         return "mu squared"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
         return tuple(squared_distance(item.pair(direction), item) for direction in self._adjacency.directions)
 
     def budget_epsilon(self, delta: float) -> float:
-        """That of the whole budget, one Gaussian round of distance mu: exact, certified."""
+        """Epsilon of the whole budget, one Gaussian round of distance mu: exact, certified."""
         log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
 
