@@ -16,7 +16,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
-NO_SAMPLING = NoSampling()
+NO_SAMPLING = NoSampling()  # of rounds that say nothing of it
 
 
 @dataclass(frozen=True, repr=False)

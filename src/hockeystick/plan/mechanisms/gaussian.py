@@ -15,7 +15,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, rep
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")
+_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")  # in every direction
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, rep
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")
+_TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")  # in every direction
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")
+_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")  # in every direction
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class RandomizedResponse(Mechanism):
         return BlackBoxPair(self.epsilon)
 
     def with_against_without(self) -> BlackBoxPair:
-        """The same pair."""
+        """Two outcomes, of loss epsilon and -epsilon, in either direction."""
         return BlackBoxPair(self.epsilon)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:

@@ -16,10 +16,13 @@ from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
+"""The claim for adding and removing a record."""
+
 _NO_PAIR = (
     "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
     '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp"'
 )
+"""Why a round has no pair, and what there is in place of it."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,10 @@ class WithoutReplacement(Sampling):
 
     @property
     def dataset_records(self) -> int:
-        """``dataset_size``."""
+        """The number of records as given: ``dataset_size``."""
         return self.dataset_size
 
     @property
     def steps_per_epoch(self) -> int:
-        """``ceil(dataset_size / batch_size)``."""
+        """Steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
         return math.ceil(Fraction(self.dataset_size, self.batch_size))
