@@ -59,7 +59,7 @@ class Accountant(ABC):
         return replace(self, **options)
 
     def refuse_gap(self, gap: float | None) -> None:
-        """For accountants that have no interval to narrow.
+        """Raise if a gap is asked of an accountant that has no interval to narrow.
 
         Raises:
             InvalidInputError: a gap was asked.

@@ -68,7 +68,7 @@ class _Subject:
 
 
 def _subjects(directions: Directions) -> list[tuple[Direction, _Subject]]:
-    """Each direction's rounds, Gaussians not folded: that would be another theorem."""
+    """The rounds of each direction, Gaussians not folded: that would be another theorem."""
     return [
         (direction, _Subject(guarantees(directions.pairs(direction), mutual=False), composition))
         for direction, composition in compositions(directions)

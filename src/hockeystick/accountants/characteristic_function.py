@@ -63,7 +63,7 @@ SAME = 1e-12  # relative, of distances on a lattice
 
 
 class CharacteristicFunctionAccountant(Accountant):
-    """Both distribution functions of each direction, the maximum last."""
+    """Delta as the difference of two distribution functions in each direction, the maximum last."""
 
     name: ClassVar[str] = "characteristic-function"
     summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
@@ -87,7 +87,7 @@ class Tails(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """One round: losses, their weights under P and Q, the masses that P and Q have at finite losses, its count."""
+    """The loss of one kind of round: losses, weights under P and Q, masses of P and Q at finite losses, its count."""
 
     losses: Array
     p: Array
@@ -97,7 +97,7 @@ class Laws(NamedTuple):
     times: int
 
     def weights(self, side: int) -> Array:
-        """Under P (1) or Q (2)."""
+        """The weights of the losses under P (1) or Q (2), of shape (n,)."""
         return self.p if side == 1 else self.q
 
     def total(self, side: int) -> float:
@@ -145,7 +145,7 @@ def _noisy(delta: float, epsilon: float) -> str:
 
 
 def tails_of(composition: Composition) -> Tails:
-    """Both distribution functions of the composed loss.
+    """The distribution functions of the composed loss under P and under Q.
 
     Raises:
         NotApplicableError: the characteristic function dies out too slowly, or never.

@@ -58,7 +58,7 @@ LATTICE = "a sum on a lattice jumps, which the expansion does not"
 
 @dataclass(frozen=True)
 class EdgeworthAccountant(Accountant):
-    """The expansion under both laws.
+    """The Edgeworth expansion of the summed loss under P and under Q.
 
     Args:
         order: how many corrections to the normal law.
@@ -70,7 +70,7 @@ class EdgeworthAccountant(Accountant):
     summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
-        """Where the estimate of delta first comes down to delta."""
+        """The least epsilon at which the estimate of delta comes down to the delta asked."""
         self.refuse_gap(gap)
         sums = self._sums(directions)
         direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])

@@ -50,7 +50,7 @@ class Limit(NamedTuple):
 
 
 class GdpAccountant(Accountant):
-    """One Gaussian experiment in place of all rounds: exact, or the limit of many."""
+    """A single Gaussian experiment in place of all rounds: exact, or the limit of many."""
 
     name: ClassVar[str] = "gdp"
     summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"

@@ -143,7 +143,7 @@ class OptimalAccountant(Accountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """From below and from above; the same where no epsilon is rounded."""
+        """The composed law from below and from above; one law is both where no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             law = _exact_law(boxes, floor)
             return law, law

@@ -37,7 +37,7 @@ BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apa
 
 
 class Direct(NamedTuple):
-    """One direction of a plan: exact for the proof, in doubles for guesses."""
+    """A direction of a plan: its rounds exact for the proof, and in doubles for guesses."""
 
     rounds: ExactRounds
     composition: Composition

@@ -100,7 +100,7 @@ class _Closed(io.TextIOBase):
     """A standard output that was closed before the command began: an answer written there is an error, not lost."""
 
     def write(self, text: str) -> int:
-        """Refuse.
+        """Refuse to take a text that nobody would read.
 
         Raises:
             OSError: always.

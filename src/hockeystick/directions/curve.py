@@ -70,7 +70,7 @@ class DirectionCurve:
         )
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Where the loss has a largest value: near it each epsilon as if it were asked alone."""
+        """Ends where the loss has a largest value: near it each epsilon is treated as if it were asked alone."""
         low, high = (float(end) for end in self.composition.supremum)
         inside = epsilon < NEAR_END * low
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])

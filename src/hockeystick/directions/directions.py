@@ -21,7 +21,7 @@ PATIENCE = 10.0
 
 
 class Kind(Protocol):
-    """One kind of rounds: what is known of one of them in each direction."""
+    """A kind of rounds: what is known of one of them in each direction."""
 
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round.

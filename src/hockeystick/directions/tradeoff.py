@@ -42,7 +42,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 FIRST_NODES = 257  # epsilons, evenly spread, before refinement
-ROUNDS = 14  # of refinement
+ROUNDS = 14  # of refinement of the nodes
 WORTHWHILE = 0.95  # of the width before: less of a gain is none
 PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
 CHUNK = 1 << 22  # lines times rates at once

@@ -29,7 +29,7 @@ NARROW = 1e-4  # relative: what the engines after the first two would not improv
 
 
 class AutoEngine:
-    """All engines, tried in order of sharpness.
+    """An engine that tries all others in order of sharpness.
 
     Args:
         composition: one direction.
@@ -39,11 +39,11 @@ class AutoEngine:
         self._composition = composition
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """By the first engine that applies."""
+        """Interval of epsilon by the first engine that applies."""
         return self._first(lambda engine: engine.epsilon(log_delta, gap), lambda found: found.upper)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """By the first engine that applies."""
+        """Interval of log delta by the first engine that applies."""
         return self._first(lambda engine: engine.log_delta(epsilon, gap), lambda _: epsilon)
 
     def _first(self, ask: Callable[[Engine], Interval], place: Callable[[Interval], float]) -> Interval:

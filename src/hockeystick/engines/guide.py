@@ -29,25 +29,25 @@ LOG_TILT_RANGE = (-80.0, 80.0)  # of the tilts that are looked at
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
 DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down, of the log; from where on longer ones, and how long
 PANELS = (32, 4000)  # least and most, of a smooth part
-FEW_PANELS = (24, 300)  # where there are many different rounds
-MANY_PAIRS = 12  # the number of them beyond which there are many
+FEW_PANELS = (24, 300)  # least and most, of a smooth part, where there are many different rounds
+MANY_PAIRS = 12  # different rounds, beyond which there are many
 MANY_NODES = 2000  # up to which K is had at every tilt itself
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 CHUNK = 1 << 18  # evaluations at once
 WEIGHT = 20.0  # units of work of one evaluation
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
-FINE = 1e-3  # log of a tilt
+FINE = 1e-3  # width of a bracket, in the log of a tilt, at which a root is found
 EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the first look
 RARE = 1.0  # K at a saddle point below which single losses decide
 SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
-AROUND = np.linspace(-10.0, 10.0, 21)  # as far as the next two of those
+AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best one, as far as the next two of the first look
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
-PANEL_GROWTH = 1.2  # that factor
+PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from the ends on
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """Without a warning where a tilt times a loss is beyond the range of a double: nothing is steered to there."""
+    """A method without warnings where a tilt times a loss is beyond the range of a double: nothing is steered there."""
 
     @wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -273,7 +273,7 @@ class Guide:
         return float(self._log_deltas(np.array([t]))[0])
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
-        """Where the law tilted by t has a Chernoff tail of ``exp(log_tail)``, and the extra tilt that shows it.
+        """The edge from which on the law tilted by t has a tail of at most ``exp(log_tail)``, and the extra tilt.
 
         Returns:
             ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov at ``theta`` (> 0).

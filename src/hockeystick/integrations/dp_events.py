@@ -212,7 +212,7 @@ def _composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Equal rounds: a count."""
+    """The rounds of one event, each run so many times."""
     count = COUNT.check(event.count, "count")
     for item in items(event.event, relation):
         if count:
@@ -220,7 +220,7 @@ def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
-    """One round under Poisson sampling.
+    """The round of one mechanism under Poisson sampling.
 
     A record passes nested samplings with the product of their probabilities, independently of all others: one sampling.
     """
@@ -244,7 +244,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """One round on a batch of fixed size; it has a Renyi curve and no pair."""
+    """The round of one mechanism on a batch of fixed size; it has a Renyi curve and no pair."""
     if relation is not NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(f"neighboring_relation must be REPLACE_ONE; received {relation.name}", event)
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))

@@ -49,11 +49,11 @@ FEWEST, FEW = 2_000, 40_000  # evaluations up to which term by term is quickest,
 STRETCH = 20.0  # of a tolerance, which is a small share of what is asked
 PATIENCE = 20_000  # evaluations for which it is stretched by once more itself
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
-LONGEST = 1 << 21  # transform
+LONGEST = 1 << 21  # points of a transform
 
 
 def cost(terms: int, count: int) -> float:
-    """About how many elementary evaluations the cheaper way takes."""
+    """The number of elementary evaluations, about, that the cheaper way takes."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 

@@ -44,7 +44,7 @@ def transform_error(n: int) -> float:
 
 
 def fast_length(n: int) -> int:
-    """The next 5-smooth length."""
+    """The next length, from n on, that has no prime factor above 5."""
     from scipy.fft import next_fast_len
 
     return int(next_fast_len(n, real=True))

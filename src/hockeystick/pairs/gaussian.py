@@ -32,11 +32,11 @@ class GaussianLocation:
     mu: float
 
     def log_p(self, x: Array) -> Array:
-        """Log-density of N(mu, 1)."""
+        """The log-density of N(mu, 1) at each x."""
         return -0.5 * np.square(x - self.mu) - HALF_LOG_TWO_PI
 
     def log_q(self, x: Array) -> Array:
-        """Log-density of N(0, 1)."""
+        """The log-density of N(0, 1) at each x."""
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI
 
     def loss(self, x: Array) -> Array:
@@ -44,7 +44,7 @@ class GaussianLocation:
         return self.mu * (x - 0.5 * self.mu)
 
     def log_contrast(self, x: Array) -> Array:
-        """The sum of both."""
+        """The logarithm of the sum of both densities."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
@@ -103,7 +103,7 @@ class GaussianPair(DominatingPair):
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """By the trapezoid rule."""
+        """The transform after Poisson sampling, by the trapezoid rule."""
         from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
@@ -133,7 +133,7 @@ class GaussianPair(DominatingPair):
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """By the trapezoid rule, else roughly from the unsampled moment."""
+        """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
         rough = moment.mixture_add if add else moment.mixture_remove
         return min(self.sampled_transform(rate, add).log_moment(t), rough(self.log_moment, rate, t))
 

@@ -48,7 +48,7 @@ class LaplaceMiddle:
         return 2 * x - self.theta
 
     def log_contrast(self, x: Array) -> Array:
-        """The sum of both."""
+        """The logarithm of the sum of both densities."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:

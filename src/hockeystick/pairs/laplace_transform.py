@@ -39,12 +39,12 @@ SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 @dataclass(frozen=True, slots=True)
 class LaplaceTransform:
-    """One round at distance theta in scales."""
+    """The characteristic function of one round at distance theta in scales."""
 
     theta: float
 
     def line(self, t: float, reach: float, tolerance: float) -> LaplaceLine:
-        """No remainder but rounding."""
+        """The line through t, in closed form: it has no remainder but rounding."""
         return LaplaceLine(self.theta, t)
 
     def envelope(self, t: float, count: int) -> LaplaceEnvelope:
@@ -68,7 +68,7 @@ class LaplaceLine:
         return 20.0 * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """By the stable form; an error in theta, eight roundings at most, moves the phases by as much."""
+        """K by the stable form; an error in theta, eight roundings at most, moves the phases by as much."""
         h = 0.5 * self.theta
         a = h * (2 * self.t + 1)
         if not a < LARGEST:

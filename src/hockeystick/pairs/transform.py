@@ -23,7 +23,7 @@ class Line(Protocol):
     """K of one round on the line Re z = t, |Im z| <= some reach."""
 
     def cost(self, count: int) -> float:
-        """About how many elementary evaluations that many points take."""
+        """The number of elementary evaluations, about, that so many points take."""
         ...
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -67,7 +67,7 @@ class QuadraticTransform:
     mu: float
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
-        """No remainder but rounding."""
+        """The line through t, in closed form: it has no remainder but rounding."""
         return QuadraticLine(self.mu, t)
 
     def envelope(self, t: float, count: int) -> QuadraticTransform:
@@ -84,7 +84,7 @@ class QuadraticTransform:
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """``-mu^2 s^2 / 2``."""
+        """The exact decay ``-mu^2 s^2 / 2``, rounded up."""
         decay: Array = -0.5 * np.square(self.mu * edges) * (1 - 1e-12)
         return decay
 
@@ -125,7 +125,7 @@ class AtomTransform:
     units: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """No remainder but rounding."""
+        """The line through t, summed over the atoms: it has no remainder but rounding."""
         return AtomLine(np.array(self.loss), np.array(self.log_p), t, self.units)
 
     def envelope(self, t: float, count: int) -> AtomTransform:
@@ -156,7 +156,7 @@ class AtomLine:
     units: float
 
     def cost(self, count: int) -> float:
-        """One for each atom."""
+        """The number of evaluations of so many points: one for each atom and point."""
         return float(count) * len(self.loss)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:

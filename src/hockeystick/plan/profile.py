@@ -265,7 +265,7 @@ class Profile:
         return {}
 
     def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
-        """One for each ordering that is not the other's mirror image, with nodes as far as these rates ask."""
+        """The trade-offs, one for each ordering that is no other's mirror image, with nodes as far as the rates ask."""
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))

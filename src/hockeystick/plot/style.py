@@ -59,7 +59,7 @@ SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one line looks."""
+    """The colour, dash and mark of a line."""
 
     colour: str
     dash: Dash = SOLID

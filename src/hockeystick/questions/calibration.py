@@ -228,7 +228,7 @@ class _Search:
         return self._met, self._not
 
     def _guessed(self) -> float:
-        """Where to look first: the root of a quick guess at the excess, which also says how steep that is."""
+        """The value to look at first: the root of a quick guess at the excess, which also says how steep that is."""
         value, last = self._parameter.start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # few rounds are what the guess is worst at
             excess = self._target.rough_excess(self._build(value))
@@ -325,7 +325,7 @@ class _Search:
         )
 
     def _root(self) -> float | None:
-        """Where the secant through the last two samples meets 0."""
+        """The place where the secant through the last two samples meets 0; None where there is none."""
         if len(self._last) < 2:
             return None
         one, two = self._last

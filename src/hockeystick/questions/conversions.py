@@ -388,7 +388,7 @@ def _slope(kept: list[int], i: int, alpha: Array, h: Array, excess: Array) -> fl
 
 
 def _merged(losses: Array, p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """In increasing order, equal losses together."""
+    """The masses in increasing order of loss, those of equal losses together."""
     distinct, where = np.unique(losses, return_inverse=True)
     p_of: Array = np.zeros(len(distinct))
     q_of: Array = np.zeros(len(distinct))

@@ -167,7 +167,7 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
 
 
 def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Where epochs are said, a rate of at least 1/k takes at most k steps each."""
+    """The steps of an epoch: where epochs are said, a rate of at least 1/k takes at most k steps each."""
     epochs = _epochs_of(plan, "sample_rate")
     if not epochs:
         return parameter

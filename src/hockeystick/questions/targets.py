@@ -102,14 +102,15 @@ class Epsilon(Target):
 
     @property
     def searched(self) -> Target:
-        """Next to 0 delta at epsilon: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there.
+        """The target by which a value is searched: delta at epsilon where the target is next to 0.
 
-        There epsilon is 0 or far above the target at all values, and says nothing of how far the root is.
+        ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there. Epsilon
+        itself is 0 or far above such a target at all values, and says nothing of how far the root is.
         """
         return Delta(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """At most the target where delta at epsilon has shown that."""
+        """The interval of epsilon, moved to at most the target where delta at epsilon has shown that."""
         bound = self.measure(plan, gap)
         if not met or bound.upper <= self.epsilon:
             return bound
@@ -117,14 +118,14 @@ class Epsilon(Target):
         return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
 
     def rough_excess(self, plan: Plan) -> float | None:
-        """By the leading saddle-point term."""
+        """A guess at the excess by the leading saddle-point term."""
         guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 else None
         return None if guess is None else _log_ratio(guess, self.limit)
 
 
 @dataclass(frozen=True)
 class Delta(Target):
-    """Delta at an epsilon."""
+    """The delta of a plan at an epsilon, at most this."""
 
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
@@ -141,7 +142,7 @@ class Delta(Target):
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
-        """In the logarithm of -log delta, which is nearly linear in that of the noise."""
+        """The excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
 
@@ -167,7 +168,7 @@ class Advantage(Target):
     rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Delta at epsilon 0."""
+        """The certified interval of the advantage: delta at epsilon 0."""
         return AutoAccountant().delta(plan.directions, 0.0, gap)
 
 
@@ -221,7 +222,7 @@ class BayesRisk(Target):
         return found.lower >= self.limit
 
     def missed(self, found: Bound) -> bool:
-        """Less than the least."""
+        """Whether even the upper end is less than the target."""
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:

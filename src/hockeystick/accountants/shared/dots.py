@@ -313,7 +313,7 @@ class _Crossing(NamedTuple):
 
     @classmethod
     def of(cls, value: Array, at: Array, wide: float) -> _Crossing:
-        """From the values at both ends and the losses there; ``wide`` is the ratio of their alphas, less 1."""
+        """The segment between two points, from values and losses; ``wide`` is the ratio of their alphas, less 1."""
         low, high = (float(end) for end in value)
         size = abs(low) + abs(high)
         if at[1] <= NEAR:
@@ -352,7 +352,7 @@ def _size(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
 
 
 def _reach(knots: Knots) -> float:
-    """At least every number from which the knots are formed."""
+    """A number that is not below any from which the knots are formed."""
     return abs(knots.first) + knots.gap * knots.n
 
 

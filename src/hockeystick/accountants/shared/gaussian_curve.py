@@ -30,7 +30,7 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
-REACH = 13.0  # the same in standard deviations, around the mean
+REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
 OUTER = 6.0  # half of 12.6 at most, the least of ``a + high``
 SURE = (
     40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits

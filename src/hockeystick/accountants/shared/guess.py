@@ -20,7 +20,7 @@ SLACK = 1e-3  # of log delta: far less than any choice of a lattice depends on
 
 
 def moment_seconds(composition: RenyiComposition) -> float:
-    """About how long the moments for one answer take, counted by nodes of quadrature (at order 2)."""
+    """Seconds that the moments for one answer take, about, counted by nodes of quadrature (at order 2)."""
     transforms = [pair.transform for pair, _ in composition.rounds]
     return ASKED * NODE * sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
 

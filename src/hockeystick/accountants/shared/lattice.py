@@ -41,7 +41,7 @@ SUMMED = 1e-12  # relative: rounding of a sum of positive terms and of its few f
 UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
 LOG_TILTS = (-14.0, 12.0)  # range of log t in which a tilt is sought
 STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
-TRIED = 3  # of the parameters, those that are best on the sketches
+TRIED = 3  # of these Chernoff parameters, those that are best on the sketches
 GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
 STRIDE_BELOW = 1e-5  # relative, of the first step down from the upper end to the lower one
 

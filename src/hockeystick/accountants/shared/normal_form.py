@@ -55,7 +55,7 @@ class NormalForm:
         return representable(self.tilt)
 
     def value(self, epsilon: float) -> float:
-        """The normal law's delta."""
+        """Delta by the normal law, without its error."""
         found = self._sum
         return math.exp(min(found.high - self.t * epsilon, 700.0)) * self._expectation(epsilon)[0]
 

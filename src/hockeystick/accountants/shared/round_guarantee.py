@@ -54,7 +54,7 @@ class RoundGuarantee:
 
     @cached_property
     def edge(self) -> float:
-        """From here on no finite loss counts: a double not below the largest one (in absolute value if mutual)."""
+        """A double not below the largest finite loss (in absolute value if mutual)."""
         low, high = self.pair.loss_range
         exact = self.pair.exact_supremum
         if exact is None:
@@ -172,14 +172,14 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
 
 
 def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
-    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
+    """The rounds of each direction with mutual guarantees, Gaussians not folded."""
     return [
         (direction, guarantees(directions.pairs(direction), mutual=True)) for direction, _ in compositions(directions)
     ]
 
 
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
-    """One delta for each kind of round, ``sum count * delta <= budget``; ``None`` where there is none.
+    """Deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` where there are none.
 
     Any split gives a bound. This one makes ``sum count * cost(epsilon)`` small: for each price of delta every kind
     takes the epsilon of its table at which cost and price together are least, and the price is the lowest at which the

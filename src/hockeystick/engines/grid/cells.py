@@ -127,7 +127,7 @@ class Reach:
     count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
-        """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
+        """The loss at which ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
         return (mesh.kappa + self.log_low) / mesh.t
 
 

@@ -126,7 +126,7 @@ class Run:
             self._try_one_grid(asked)
 
     def _try_one_grid(self, asked: float) -> None:
-        """One grid for all rounds instead of stages, where that is possible and better."""
+        """Take one grid for all rounds instead of stages, where that is possible and better."""
         staged = self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited
         width = self.window.high - self.window.low
         self.layout = Layout.of(self.composition, self.t, asked, width, self.spreads, False)
@@ -167,7 +167,7 @@ class Run:
         return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
-        """About -d log delta / d eps: the saddle, or where that is tiny what the width of the law allows."""
+        """The slope -d log delta / d eps, about: the saddle, or where that is tiny what the width of the law allows."""
         return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
 
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
@@ -318,7 +318,7 @@ class Run:
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
-        """One round on its grid; moved where its mode is too narrow to be merged on the first one."""
+        """The laws of one round on its grid, which is moved where the mode is too narrow to be merged on it."""
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))

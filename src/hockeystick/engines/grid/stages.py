@@ -51,7 +51,7 @@ TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tried for Markov's bound, of the largest ex
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Where a sum is looked at: [low, high), and the extra tilts by which its tails are bounded."""
+    """The range [low, high) in which a sum is looked at, and the extra tilts by which its tails are bounded."""
 
     low: float
     high: float
@@ -193,7 +193,7 @@ def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
 
 
 def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
-    """On one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
+    """The law on one mesh. Losses are taken as computed; the result is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
     """

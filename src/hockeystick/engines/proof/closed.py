@@ -26,8 +26,8 @@ from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LEAST_BITS = 128  # tried first; then twice as many, and so on
-MOST_BITS = 1 << 20  # tried last
+LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
+MOST_BITS = 1 << 20  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
 
 

@@ -52,7 +52,7 @@ class ProvedDelta(NamedTuple):
 
 
 class ProofEngine:
-    """One direction.
+    """Proved ends of delta and epsilon for one direction.
 
     Args:
         rounds: exact rounds with finite losses; mass at infinite loss is the caller's.

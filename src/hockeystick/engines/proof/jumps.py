@@ -43,7 +43,7 @@ from hockeystick.values.adjacency import Direction
 Array = npt.NDArray[np.float64]
 
 PANEL = 1.0 / 32  # width at most
-FINE = 0.375  # width of those about c, of w
+FINE = 0.375  # width of the panels about c, of w
 LOWEST = -4.0  # where panels begin
 FRACTIONS = (
     0.9,
@@ -89,7 +89,7 @@ class Jumps(NamedTuple):
 
 
 class JumpBalls:
-    """One kind of round, taken apart.
+    """The bounds on core and jumps of one kind of round.
 
     Args:
         mixture: the round, a record being removed.
@@ -150,7 +150,7 @@ class JumpBalls:
         return float(y[best]), float(bounds[best]) + log_peak(float(y[best]))
 
     def _jump_about(self, core: Core, t: float, y: float, high: float) -> Array:
-        """About the log of the bound on J at all reaches."""
+        """A guess at the log of the bound on J at all reaches, of shape (m,)."""
         from scipy.special import log_ndtr
 
         x = _edges(high, core)
@@ -244,7 +244,7 @@ class Apart:
 
     @property
     def reach(self) -> float:
-        """Where the line ends."""
+        """The height s at which the line ends."""
         return self._jumps.reach
 
     def rest(self, step: float) -> Ball:
@@ -255,7 +255,7 @@ class Apart:
             return upper(self._pieces.count * largest * (arb(step) / at**2 + 1 / at) / arb.pi())
 
     def core(self, epsilon: Ball) -> Ball:
-        """Upper bound on delta_C."""
+        """Upper bound on delta_C, the core's part of delta."""
         return upper(self._core * (-arb(self._jumps.tilt) * epsilon).exp())
 
     def values(self, step: float, count: int, log_tolerance: float) -> tuple[list[ComplexBall], Ball]:

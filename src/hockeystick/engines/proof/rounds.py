@@ -148,7 +148,7 @@ class ExactRounds:
 
     @property
     def _kinds(self) -> tuple[dict[Any, int], ...]:
-        """All rounds but unsampled Gaussians."""
+        """The counts of all rounds but unsampled Gaussians, by kind."""
         return self.sampled, self.boxes, self.laplace, self.sampled_laplace
 
     @property

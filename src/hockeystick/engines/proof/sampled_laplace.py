@@ -56,7 +56,7 @@ LOWER_ENDS = 24  # l0 that are tried
 
 
 class Panel(NamedTuple):
-    """Middle and half-width, exact."""
+    """A panel of the quadrature by its middle and half-width, both exact."""
 
     centre: Ball
     half: Ball
@@ -170,7 +170,7 @@ class SampledLaplaceBalls:
 
 
 class SampledLaplaceDecay:
-    """One round at one tilt.
+    """The decay of one sampled Laplace round at one tilt.
 
     Args:
         item: the round.

@@ -35,7 +35,7 @@ from hockeystick.pairs.sampled.poisson import chord, mixed_loss, mixed_slope
 Array = npt.NDArray[np.float64]
 
 LOG_LARGEST = 700.0  # exponent that a double can hold
-MOSTLY = 0.9  # rate
+MOSTLY = 0.9  # rate beyond which a chord is steep
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 
 
@@ -158,7 +158,7 @@ class MixtureLaw:
         return out
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """By how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): nothing for remove."""
+        """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)

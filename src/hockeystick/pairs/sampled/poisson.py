@@ -240,7 +240,7 @@ class PoissonRemovePair(DominatingPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The base densities, mixed."""
+        """The base densities, mixed by psi; None where the base has none."""
         return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, +1)
 
     @property
@@ -251,7 +251,7 @@ class PoissonRemovePair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """With what the base's rounding does."""
+        """The error of the supremum of the loss: that of the base's, passed on, and roundings of psi."""
         return rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
@@ -263,7 +263,7 @@ class PoissonRemovePair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """At most the base's; for a bounded loss also from the range."""
+        """The smaller of the base's rho and what the range of a bounded loss gives."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
 
     @property
@@ -277,7 +277,7 @@ class PoissonRemovePair(DominatingPair):
         return self.rate, self.base.rho
 
     def log_moment(self, t: float) -> float:
-        """By the base's own way, or from the atoms."""
+        """K(t) after sampling, by the base's own way, or from the atoms."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
@@ -328,7 +328,7 @@ class PoissonAddPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """At most the base's; for a bounded loss also from the range."""
+        """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives."""
         return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
 
     @property
@@ -342,7 +342,7 @@ class PoissonAddPair(DominatingPair):
         return self.rate, self.base.mirrored_rho
 
     def log_moment(self, t: float) -> float:
-        """By the base's own way, or from the atoms."""
+        """K(t) after sampling, by the base's own way, or from the atoms."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)

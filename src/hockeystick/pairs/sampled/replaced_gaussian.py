@@ -42,7 +42,7 @@ class SubstitutionSmooth:
         return self.mu * (x - 0.5 * self.mu)
 
     def log_p(self, x: Array) -> Array:
-        """``log phi(x) + psi(l_+(x))``."""
+        """The log-density under P, ``log phi(x) + psi(l_+(x))``."""
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI + mixed_loss(self._towards(x), self.rate)
 
     def loss(self, x: Array) -> Array:
@@ -129,7 +129,7 @@ class PoissonSubstitutionPair(DominatingPair):
 
     @property
     def transform(self) -> MixtureTransform:
-        """By the trapezoid rule."""
+        """The characteristic function, by the trapezoid rule."""
         return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
 
     @property
@@ -143,6 +143,6 @@ class PoissonSubstitutionPair(DominatingPair):
         return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
-        """By the trapezoid rule, else roughly."""
+        """K(t) by the trapezoid rule, else roughly."""
         spend(SAMPLED_MOMENT)
         return min(self.transform.log_moment(t), moment.mixture_replace(self.mu, self.rate, t))

@@ -62,5 +62,5 @@ class ApproximateDP(Mechanism):
         return BlackBoxPair(self.epsilon, self.delta)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:
-        """One round as the guarantee, in exact numbers."""
+        """The guarantee as a round in exact numbers."""
         return ExactBlackBox(decimal(self.epsilon), decimal(self.delta), rate)

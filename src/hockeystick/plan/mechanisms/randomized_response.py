@@ -46,11 +46,11 @@ class RandomizedResponse(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
-        """Two outcomes, of loss epsilon and -epsilon."""
+        """The pair with two outcomes, of loss epsilon and -epsilon."""
         return BlackBoxPair(self.epsilon)
 
     def with_against_without(self) -> BlackBoxPair:
-        """Two outcomes, of loss epsilon and -epsilon, in either direction."""
+        """The pair with two outcomes, of loss epsilon and -epsilon, in either direction."""
         return BlackBoxPair(self.epsilon)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:

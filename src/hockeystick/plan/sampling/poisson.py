@@ -112,7 +112,7 @@ class Poisson(Sampling):
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
 
     def keys(self) -> dict[str, Any]:
-        """Both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
+        """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
         keys = super().keys()
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 

@@ -68,7 +68,7 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        """The mechanism's own claim under ``replace-one``; refused where the pair under replacement, its base, is."""
         if direction is not Direction.REPLACE_ONE:
             return _ONE_SIZE
         base = mechanism.claims[direction]
@@ -80,7 +80,7 @@ class WithoutReplacement(Sampling):
         return own if self.rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """None, unless every batch is the whole dataset."""
+        """The mechanism's own pair if every batch is the whole dataset; there is none else."""
         if self.rate == 1:
             return own_pair(mechanism, direction)
         raise UnsupportedError(
@@ -88,7 +88,7 @@ class WithoutReplacement(Sampling):
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """From the mechanism's own pair under replacement."""
+        """The Renyi curve after sampling, from the mechanism's own pair under replacement."""
         base = own_pair(mechanism, direction)
         return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
 
