@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from types import FrameType
 
 PROGRAM = "hockeystick"
+"""Name of the command and of the package that ``python -m`` runs."""
+
 INTERRUPTED = 130
 """The status of a command that was interrupted, as a shell has it: 128 and the number of the signal."""
 
@@ -43,13 +45,13 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def begin() -> None:
-    """From now on Ctrl-C leaves at once; not where somebody else has decided what it does (``nohup``, a test)."""
+    """Let Ctrl-C leave at once from now on; not where somebody else has decided what it does (``nohup``, a test)."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
 def end() -> None:
-    """From now on Ctrl-C is a KeyboardInterrupt again, so that files are closed and temporary ones removed."""
+    """Let Ctrl-C be a KeyboardInterrupt again from now on, so that files are closed and temporary ones removed."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -12,10 +12,11 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 from hockeystick.values.errors import InvalidInputError
 
-T = TypeVar("T")
+T = TypeVar("T")  # any type
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
 ASKED = ("epsilon", "delta")
+"""What is passed to ``Plan.epsilon`` and ``Plan.delta`` themselves, and often taken for an option."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Accountant(ABC):
         """Delta at epsilon >= 0; see :meth:`hockeystick.Plan.delta`."""
 
     def with_options(self, options: Mapping[str, float]) -> Self:
-        """The same method with these options.
+        """A copy of the method in which the named options have these values.
 
         Raises:
             InvalidInputError: an option that it does not have, or a value outside its domain.
@@ -58,7 +59,7 @@ class Accountant(ABC):
         return replace(self, **options)
 
     def refuse_gap(self, gap: float | None) -> None:
-        """For accountants that have no interval to narrow.
+        """Raise if a gap is asked of an accountant that has no interval to narrow.
 
         Raises:
             InvalidInputError: a gap was asked.

@@ -48,7 +48,7 @@ class BasicAccountant(Accountant):
 
 
 class _Subject:
-    """One direction."""
+    """The rounds of one direction: their guarantees with their counts, and their composition."""
 
     def __init__(self, kinds: Kinds, composition: Composition) -> None:
         self.kinds, self._composition = kinds, composition
@@ -68,7 +68,7 @@ class _Subject:
 
 
 def _subjects(directions: Directions) -> list[tuple[Direction, _Subject]]:
-    """Each direction's rounds, Gaussians not folded: that would be another theorem."""
+    """The rounds of each direction, Gaussians not folded: that would be another theorem."""
     return [
         (direction, _Subject(guarantees(directions.pairs(direction), mutual=False), composition))
         for direction, composition in compositions(directions)

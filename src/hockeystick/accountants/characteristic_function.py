@@ -48,11 +48,13 @@ LOG_LIGHT = -50.0  # of the weight under P and under Q of a node that does not c
 NODES = 16  # of a panel of the outer integral
 MAX_TERMS = 4e7  # nodes of the densities times points: some seconds
 MARGIN = 2.0  # on the decay that is expected
-MAX_LATTICE = 1 << 20
+MAX_LATTICE = 1 << 20  # points of the law of the sum, at most; a guess
 NO_LATTICE = (
     "the losses of the rounds lie on no common lattice, or on too long a one, and their characteristic function never "
     "dies out; use accountant 'contour' or 'grid'"
 )
+"""Why rounds of randomised response and black boxes only may be refused."""
+
 NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
 TOLERATED = 0.01  # noise as a part of delta
 LARGEST = 700.0  # exponent that a double can hold
@@ -61,7 +63,7 @@ SAME = 1e-12  # relative, of distances on a lattice
 
 
 class CharacteristicFunctionAccountant(Accountant):
-    """Both distribution functions of each direction, the maximum last."""
+    """Delta as the difference of two distribution functions in each direction, the maximum last."""
 
     name: ClassVar[str] = "characteristic-function"
     summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
@@ -85,7 +87,7 @@ class Tails(NamedTuple):
 
 
 class Laws(NamedTuple):
-    """One round: losses, their weights under P and Q, the masses that P and Q have at finite losses, its count."""
+    """The loss of one kind of round: losses, weights under P and Q, masses of P and Q at finite losses, its count."""
 
     losses: Array
     p: Array
@@ -95,11 +97,11 @@ class Laws(NamedTuple):
     times: int
 
     def weights(self, side: int) -> Array:
-        """Under P (1) or Q (2)."""
+        """The weights of the losses under P (1) or Q (2), of shape (n,)."""
         return self.p if side == 1 else self.q
 
     def total(self, side: int) -> float:
-        """Of P (1) or Q (2)."""
+        """The mass that P (1) or Q (2) has at finite losses."""
         return self.p_total if side == 1 else self.q_total
 
 
@@ -143,7 +145,7 @@ def _noisy(delta: float, epsilon: float) -> str:
 
 
 def tails_of(composition: Composition) -> Tails:
-    """Both distribution functions of the composed loss.
+    """The distribution functions of the composed loss under P and under Q.
 
     Raises:
         NotApplicableError: the characteristic function dies out too slowly, or never.

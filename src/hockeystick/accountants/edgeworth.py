@@ -43,19 +43,22 @@ Array = npt.NDArray[np.float64]
 
 FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
 LARGEST_COEFFICIENT = 1e280  # times the eighth power of :data:`FARTHEST` it is within the range of a double
-POINTS = 4001
-ROOT_GAP = 1e-13
+POINTS = 4001  # of the grid on which the first epsilon is sought whose estimate is at most delta
+ROOT_GAP = 1e-13  # relative, of that epsilon between two points of the grid
 ABOVE_ONE = 1e-9  # by which an estimate of a delta next to 1 may exceed it by rounding
 RARE = (
     "the standardised cumulants are beyond the range of a double: large losses are too rare for so few rounds to be "
     "near normal; use accountant 'contour'"
 )
+"""Why a plan is refused whose cumulants are too large."""
+
 LATTICE = "a sum on a lattice jumps, which the expansion does not"
+"""What is said of an estimate where a round has losses on a lattice."""
 
 
 @dataclass(frozen=True)
 class EdgeworthAccountant(Accountant):
-    """The expansion under both laws.
+    """The Edgeworth expansion of the summed loss under P and under Q.
 
     Args:
         order: how many corrections to the normal law.
@@ -67,7 +70,7 @@ class EdgeworthAccountant(Accountant):
     summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
-        """Where the estimate of delta first comes down to delta."""
+        """The least epsilon at which the estimate of delta comes down to the delta asked."""
         self.refuse_gap(gap)
         sums = self._sums(directions)
         direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])

@@ -69,7 +69,7 @@ class Both(NamedTuple):
 
 @dataclass
 class Evolution:
-    """Where the stages have got to.
+    """The laws that the stages so far have made, and what each kind of error adds up to.
 
     Attributes:
         laws: (law, count) of the sums so far.
@@ -92,7 +92,7 @@ class Evolution:
 
 @dataclass(frozen=True)
 class EvolvingAccountant(BracketAccountant):
-    """Two stages, or more.
+    """Rounding with the mean kept, to ever wider lattices in two stages or more.
 
     Args:
         eps_error: half of the least width of the interval for epsilon.
@@ -142,7 +142,7 @@ class EvolvingAccountant(BracketAccountant):
         return Ends(min(lower, upper), upper)
 
     def evolve(self, composition: Composition, log_error: float) -> Evolution:
-        """All stages but the last composition.
+        """The laws after all stages, before the last composition.
 
         Raises:
             NotApplicableError: a lattice would have too many points.

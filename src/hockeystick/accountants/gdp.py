@@ -36,6 +36,8 @@ BEYOND = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
     "of a loss so large; give more noise, or use accountant 'contour' or 'rdp'"
 )
+"""Why a plan is refused whose rounds have too large a chi-squared divergence."""
+
 BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 
 
@@ -48,13 +50,13 @@ class Limit(NamedTuple):
 
 
 class GdpAccountant(Accountant):
-    """One Gaussian experiment in place of all rounds: exact, or the limit of many."""
+    """A single Gaussian experiment in place of all rounds: exact, or the limit of many."""
 
     name: ClassVar[str] = "gdp"
     summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
-        """The dual of the curve."""
+        """Epsilon on the curve of the Gaussian experiment: certified if all rounds are Gaussian, else an estimate."""
         self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)
@@ -71,7 +73,7 @@ class GdpAccountant(Accountant):
         return Estimate(value, self.name, direction.value, doubt)
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
-        """The curve."""
+        """Delta on the curve of the Gaussian experiment: certified if all rounds are Gaussian, else an estimate."""
         self.refuse_gap(gap)
         found = compositions(directions)
         exact = _exact(found)

@@ -59,12 +59,14 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
 
-CARE = 64 * UNIT_ROUNDOFF
+CARE = 64 * UNIT_ROUNDOFF  # relative: dozens of roundings
 MAX_EXACT, MAX_WORK = 1_000_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
 MAX_WIDTH = 500_000  # points of the largest kind's binomial law, up to which the share of the slack is searched, too
 STANDARD_DEVIATIONS = 80  # that such a law covers, about
 MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the slack is searched, by some 25 epsilons
 NOT_SEARCHED = "half of delta is the slack: to search for its best share would take too long with so many rounds"
+"""What is said of a bound for which the share of delta was not searched."""
+
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -141,7 +143,7 @@ class OptimalAccountant(Accountant):
         return below, min(above, 0.0)
 
     def _laws(self, boxes: Boxes, floor: float) -> tuple[WorstCase, WorstCase]:
-        """From below and from above; the same where no epsilon is rounded."""
+        """The composed law from below and from above; one law is both where no epsilon is rounded."""
         if exact_points(boxes) <= MAX_EXACT:
             law = _exact_law(boxes, floor)
             return law, law

@@ -8,10 +8,13 @@ from hockeystick.accountants.base import Accountant
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 PROVABLE = ("auto", "contour")
+"""Accountants whose numbers can be proved."""
+
 MISSING = (
     "a proof needs python-flint, which is missing: install it with `pip install python-flint`, or in a clone with "
     "`pip install '.[proof]'`"
 )
+"""What is said where python-flint cannot be imported."""
 
 
 def prover(accountant: str) -> Accountant:

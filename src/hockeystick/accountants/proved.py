@@ -31,18 +31,20 @@ from hockeystick.values.errors import NotApplicableError, UnsupportedError
 from hockeystick.values.interval import Interval
 
 UNTOLD = "delta cannot be told from the black boxes' failure probability"
+"""Why an interval is all of the range: no precision of :data:`BITS` tells the two apart."""
+
 BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apart
 
 
 class Direct(NamedTuple):
-    """One direction of a plan: exact for the proof, in doubles for guesses."""
+    """A direction of a plan: its rounds exact for the proof, and in doubles for guesses."""
 
     rounds: ExactRounds
     composition: Composition
 
 
 class ProvedAccountant(Accountant):
-    """Ball arithmetic throughout."""
+    """Proved bounds: every number between the plan and the ends is exact or a ball."""
 
     name: ClassVar[str] = "proof"
     summary: ClassVar[str] = "proved: ball arithmetic throughout"

@@ -122,7 +122,7 @@ def _verified(pair: DominatingPair, claim: Truncated) -> bool:
 
 
 def _laws(composition: Composition) -> list[Truncated]:
-    """All that is known of the composition: without amplification, and with it where some round has it."""
+    """The bounds that are known of the composition: without amplification, and with it where some round has it."""
     plain = Truncated(rho(composition), math.inf)
     rhos, omega = [], math.inf
     for pair, count in composition.rounds:

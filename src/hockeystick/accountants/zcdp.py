@@ -27,8 +27,9 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
-CARE = 16 * UNIT_ROUNDOFF
+CARE = 16 * UNIT_ROUNDOFF  # relative: a dozen roundings
 UNAMPLIFIED = "concentrated privacy is not amplified by sampling: every round counts as one that sees all records"
+"""What is said of a bound on a plan that samples."""
 
 
 class ZcdpAccountant(Accountant):
@@ -65,7 +66,7 @@ def quadratic(rho: float) -> Callable[[float], float]:
 
 
 def looseness(directions: Directions) -> str | None:
-    """That sampling was ignored, where there was any."""
+    """A sentence that sampling was ignored, if there is any; else None."""
     composed = compositions(directions, many=True)
     ignored = any(unamplified(pair) for _, composition in composed for pair, _ in composition.rounds)
     return UNAMPLIFIED if ignored else None

@@ -27,6 +27,7 @@ TARGET_FLAGS = {
     "success": "Target success of reconstruction, with --baseline.",
     "baseline": "Success of guessing, for --success.",
 }
+"""Help of each option that describes a target, by its name without the dashes."""
 
 INSTEAD = {"sample_rate": "batch_size", "batch_size": "sample_rate", "steps": "epochs", "epochs": "steps"}
 """The flag that says in another way what a flag says: where it is given, the free one need not be."""

@@ -22,6 +22,8 @@ from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""Settings of click for all commands; the width is in characters."""
+
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
 
 

@@ -17,7 +17,7 @@ from hockeystick.start import INTERRUPTED, PROGRAM
 from hockeystick.values.domains import choice, cut, nearest, one_line, shown
 from hockeystick.values.errors import HockeystickError
 
-BAD_INPUT, FAILURE = 2, 1
+BAD_INPUT, FAILURE = 2, 1  # exit statuses
 
 MESSAGE_LENGTH = 1000
 """Longest message, in characters: more than the longest list of names; what click repeats of an argument has no end."""
@@ -100,7 +100,7 @@ class _Closed(io.TextIOBase):
     """A standard output that was closed before the command began: an answer written there is an error, not lost."""
 
     def write(self, text: str) -> int:
-        """Refuse.
+        """Refuse to take a text that nobody would read.
 
         Raises:
             OSError: always.

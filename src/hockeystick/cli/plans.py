@@ -14,7 +14,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 
-STANDARD_INPUT = "-"
+STANDARD_INPUT = "-"  # stands for it where the name of a file is expected
 
 FLAGS = {
     "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",

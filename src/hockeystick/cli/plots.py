@@ -17,7 +17,7 @@ from hockeystick.values.domains import one_line
 if TYPE_CHECKING:
     from hockeystick.plot import Panel
 
-CERTIFIED = ("auto", "contour", "grid")
+CERTIFIED = ("auto", "contour", "grid")  # accountants whose numbers the band shows anyway
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

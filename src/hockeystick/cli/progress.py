@@ -34,7 +34,7 @@ class _Spinner:
                 self._status.start()
 
     def say(self, text: str) -> None:
-        """Another text from now on."""
+        """Replace the text beside the spinner, also before it has appeared."""
         with self._lock:
             self._text = text
             if self._status is not None:

@@ -32,7 +32,7 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-T = TypeVar("T")
+T = TypeVar("T")  # what is asked in each direction: rounds, or a composition of them
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
@@ -45,7 +45,7 @@ TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best or
 
 
 class EngineFactory(Protocol):
-    """An engine's class."""
+    """What makes an engine for a composition: the class of an engine is one."""
 
     def __call__(self, composition: Composition) -> Engine:
         """The engine for one direction."""

@@ -25,7 +25,7 @@ from hockeystick.values.interval import Ends, Interval
 Array = npt.NDArray[np.float64]
 
 CLEAR = 0.999  # of the largest loss: up to there its rounding is nothing
-SPARE = 1e-11
+SPARE = 1e-11  # relative size of delta that pays for the roundings of the free bound
 NEAR_END = 1 - 2.0**-50  # of the largest loss: beyond, no engine is asked
 
 
@@ -70,7 +70,7 @@ class DirectionCurve:
         )
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Where the loss has a largest value: near it each epsilon as if it were asked alone."""
+        """Ends where the loss has a largest value: near it each epsilon is treated as if it were asked alone."""
         low, high = (float(end) for end in self.composition.supremum)
         inside = epsilon < NEAR_END * low
         found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
@@ -104,11 +104,11 @@ class _Known:
         self._known = {at: Interval(*triple) for at, triple in zip(epsilon.tolist(), triples, strict=True)}
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """As computed; where nothing was, what is certain without an engine."""
+        """The interval computed at that epsilon; what is certain without an engine where nothing was."""
         return self._known.get(epsilon, Interval(-math.inf, 0.0, 0.0))
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """Never asked."""
+        """Nothing: epsilon at a delta is never asked of what was computed."""
         raise AssertionError(f"only log delta was computed ({log_delta=}, {gap=})")
 
 

@@ -14,14 +14,14 @@ from hockeystick.pairs.exact import ExactRound
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.errors import NotApplicableError
 
-T = TypeVar("T")
+T = TypeVar("T")  # what is composed in each direction
 
 PATIENCE = 10.0
 """Seconds that a published method may take for the different rounds of one direction."""
 
 
 class Kind(Protocol):
-    """One kind of rounds: what is known of one of them in each direction."""
+    """A kind of rounds: what is known of one of them in each direction."""
 
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round.
@@ -119,7 +119,7 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
 
 
 def _in_time(composition: RenyiComposition) -> None:
-    """That a method which treats each kind of rounds by itself ends in time."""
+    """Raise unless a method which treats each kind of rounds by itself ends in time."""
     seconds = sum(curve.seconds for curve, _ in composition.rounds)
     if seconds > PATIENCE:
         raise NotApplicableError(

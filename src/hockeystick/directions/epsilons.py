@@ -78,7 +78,7 @@ def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, n
 def _moved(
     curve: PlanCurve, target: Array, root: Array, slopes: Array, side: int
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Each root moved to its certified side, as far as it takes; 0 where there is no lower end."""
+    """The roots moved to their certified side, each as far as it takes; 0 where there is no lower end."""
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)
     step = np.full(len(at), math.nan)

@@ -19,6 +19,7 @@ from hockeystick.pairs import Composition
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 
 NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
+"""Why an interval is all of the range."""
 
 
 class Ends(NamedTuple):

@@ -35,17 +35,18 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 
 GAP = 1e-5  # relative, wanted of mu
-ROUNDS = 20
+ROUNDS = 20  # of refinement of the trade-off function
 WORTHWHILE = 0.9  # of the width before: less of a gain is not worth another round
 MOST_REFINED = 256  # corners in a round
 PLACES = 1201  # at which the regret is looked at
-RATE_GAP = 1e-6
-SPARE = 1e-12
-BISECTIONS = 70
-FARTHEST = 40.0  # normal quantiles
+RATE_GAP = 1e-6  # relative, wanted of the smaller rate at the places of the regret
+SPARE = 1e-12  # pays for the roundings of normal quantiles and of lines
+BISECTIONS = 70  # of the range of x: more than the digits of a double
+FARTHEST = 40.0  # largest normal quantile
 CERTAIN = (
     "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
 )
+"""Why mu is infinite."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL, exp_above, next_down,
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
-T = TypeVar("T")
+T = TypeVar("T")  # what is asked in each direction
 
 NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
+"""Why a bound on epsilon is infinite, where its method says nothing else."""
+
 LOG_DELTA_GAP = 1e-9  # to which delta is found from a bound on epsilon
-LEAST_LOG_DELTA = -650.0
+LEAST_LOG_DELTA = -650.0  # down to which delta is searched: e^-650 is a double with all its digits
 FAR = 1e6  # in units of epsilon: what an infinite bound counts for while the root is searched
 
 

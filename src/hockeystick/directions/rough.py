@@ -11,7 +11,7 @@ DEPTH = 50.0  # e-folds of delta beyond which losses are left out
 
 
 def rough_epsilon(directions: Directions, delta: float) -> float | None:
-    """About epsilon in the first direction, by the leading saddle-point term; ``None`` where that makes no sense."""
+    """A rough epsilon of the first direction, by the leading saddle-point term; ``None`` where that makes no sense."""
     _, composition = compositions(directions, many=True)[0]
     finite = delta - composition.infinite_mass
     if not composition.rounds or finite <= 0:

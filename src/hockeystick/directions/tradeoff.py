@@ -41,8 +41,8 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
-FIRST_NODES = 257
-ROUNDS = 14  # of refinement
+FIRST_NODES = 257  # epsilons, evenly spread, before refinement
+ROUNDS = 14  # of refinement of the nodes
 WORTHWHILE = 0.95  # of the width before: less of a gain is none
 PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
 CHUNK = 1 << 22  # lines times rates at once
@@ -67,7 +67,7 @@ class Nodes:
 
     @property
     def b(self) -> Array:
-        """``e^epsilon``."""
+        """The slopes ``b = e^epsilon`` at the nodes, of shape (n,)."""
         return np.exp(self.epsilon)
 
     def vertices(self) -> tuple[Array, Array]:

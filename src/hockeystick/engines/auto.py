@@ -21,6 +21,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
+"""From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
 NEAR_THE_END = 0.99  # of the largest loss
@@ -28,7 +29,7 @@ NARROW = 1e-4  # relative: what the engines after the first two would not improv
 
 
 class AutoEngine:
-    """All engines, tried in order of sharpness.
+    """An engine that tries all others in order of sharpness.
 
     Args:
         composition: one direction.
@@ -38,11 +39,11 @@ class AutoEngine:
         self._composition = composition
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """By the first engine that applies."""
+        """Interval of epsilon by the first engine that applies."""
         return self._first(lambda engine: engine.epsilon(log_delta, gap), lambda found: found.upper)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """By the first engine that applies."""
+        """Interval of log delta by the first engine that applies."""
         return self._first(lambda engine: engine.log_delta(epsilon, gap), lambda _: epsilon)
 
     def _first(self, ask: Callable[[Engine], Interval], place: Callable[[Interval], float]) -> Interval:
@@ -64,7 +65,7 @@ class AutoEngine:
         return self._below(best, ask)
 
     def _below(self, best: Interval, ask: Callable[[Engine], Interval]) -> Interval:
-        """The same with the Renyi bound for its upper end, where that is the lower one."""
+        """The interval, with the Renyi bound for its upper end where that is lower."""
         rough = ask(RenyiEngine(self._composition))
         if best.upper <= rough.upper:
             return best

@@ -29,18 +29,18 @@ from hockeystick.values.interval import Ends
 Array = npt.NDArray[np.float64]
 
 NARROW = 1e-6  # relative width of delta, where nothing else is asked
-GRID_NARROW = 1e-3  # and by the grid
+GRID_NARROW = 1e-3  # relative width of delta by the grid, where nothing else is asked
 SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
-SHARPEST = 1e-11
-GRID_SHARPER = 0.3
+SHARPEST = 1e-11  # of widths that a contour is asked for
+GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
 CONTOURS = 0.8  # of the work that is left, which contours may take: they are the narrower ones
 MOST_SECTIONS = 100  # of one kind, for one question
 FEW = 8  # epsilons of one round, each of which is an integral
 MOST_FAILURES = 4  # after which a kind is not tried any more
-TILTS = (-12, 24)  # of the rough bound, as powers
-TILT_RATIO = 1.5
+TILTS = (-12, 24)  # exponents of the tilts of the rough bound
+TILT_RATIO = 1.5  # of which the tilts of the rough bound are powers
 ROUGH = 1e-2  # how far above K the rough bound may lie
-SLACK = 1e-13  # its rounding, relative
+SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
 GRIDS = QUESTION  # of work on all grids of one curve: no more than one question may take, and the last one over
@@ -62,7 +62,7 @@ class _EachAlone:
         self._engine = engine
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """One question each."""
+        """Certified ends at each epsilon, by one question to the engine for each."""
         found = [self._engine.log_delta(at, None) for at in epsilon.tolist()]
         return Ends(*(np.array([getattr(each, end) for each in found]) for end in ("lower", "estimate", "upper")))
 
@@ -123,7 +123,7 @@ class _Chernoff:
         self._tops = np.array([top if math.isfinite(top) else math.inf for top in tops])
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """No lower ends."""
+        """Upper ends at each epsilon; the lower ones are minus infinity."""
         lines = self._tops - np.multiply.outer(epsilon, self._tilts)
         upper = np.minimum(lines.min(axis=1) + SLACK * (1 + np.abs(epsilon) * self._tilts[-1]), 0.0)
         return Ends(np.full(len(epsilon), -math.inf), upper, upper)
@@ -197,7 +197,7 @@ class Curve:
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
-        """With the integral over one round, where there is one and no contour."""
+        """The ends with those of the integral over one round, where there is one and no contour."""
         wide = np.flatnonzero((best.width > self._gap) & (best.upper > floor))
         if self._composition.count > 1 or not len(wide):
             return best
@@ -216,7 +216,7 @@ class Curve:
         return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
 
     def _grid(self, epsilon: float) -> Section:
-        """Each may take as long as one question to the engine, as long as all before together have not."""
+        """A section by the grid, which may take as long as one question, as long as all before have not together."""
         if self._grids <= 0:
             raise WorkLimitError("the grids of this curve have taken as long as they may")
         work = Work()

@@ -26,16 +26,16 @@ from hockeystick.values.interval import Interval
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16
-MAX_PANELS = 20_000
+NODES = 16  # of the rule on each panel
+MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
 DEPTH = 50.0  # e-folds of delta below which the tails are left out
 DEEPEST = -1e40  # log of the P-mass that is looked at
-ATTEMPTS = 4
+ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
-ROOT_GAP = 1e-14
-LEAST_SHARE = 1e-290  # so that a range on which the loss all but equals epsilon has a scale too
+ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
 BOTTOM = 100.0  # how far below the target log delta is told apart while its root is searched
 
 
@@ -79,7 +79,7 @@ class DirectEngine:
         return Interval(lower, upper, upper, None, "direct")
 
     def _root(self, log_delta: Callable[[float], float], target: float) -> float:
-        """Where log delta, which exceeds the target at 0, meets it: Brent's method on a bracket found by doubling."""
+        """The epsilon at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent's method."""
         from scipy.optimize import brentq
 
         def above(epsilon: float) -> float:

@@ -22,32 +22,32 @@ from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 
 Array = npt.NDArray[np.float64]
-P = ParamSpec("P")
-T = TypeVar("T")
+P = ParamSpec("P")  # the parameters of a method that is quiet
+T = TypeVar("T")  # what it returns
 
-LOG_TILT_RANGE = (-80.0, 80.0)
+LOG_TILT_RANGE = (-80.0, 80.0)  # of the tilts that are looked at
 DEEPEST = -1e14  # log of P-mass to which nodes are laid out
 DEEPER, FAR_DOWN, MUCH_DEEPER = 2.5, -1e5, 30.0  # steps down, of the log; from where on longer ones, and how long
 PANELS = (32, 4000)  # least and most, of a smooth part
-FEW_PANELS = (24, 300)  # where there are many different rounds
-MANY_PAIRS = 12
-MANY_NODES = 2000
+FEW_PANELS = (24, 300)  # least and most, of a smooth part, where there are many different rounds
+MANY_PAIRS = 12  # different rounds, beyond which there are many
+MANY_NODES = 2000  # up to which K is had at every tilt itself
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 CHUNK = 1 << 18  # evaluations at once
 WEIGHT = 20.0  # units of work of one evaluation
-NODES_PER_PANEL = 4
+NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
-FINE = 1e-3  # log of a tilt
-EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)
+FINE = 1e-3  # width of a bracket, in the log of a tilt, at which a root is found
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the first look
 RARE = 1.0  # K at a saddle point below which single losses decide
-SIXTEENTHS = np.linspace(0.0, 1.0, 17)
-AROUND = np.linspace(-10.0, 10.0, 21)  # as far as the next two of those
+SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
+AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best one, as far as the next two of the first look
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
-PANEL_GROWTH = 1.2
+PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from the ends on
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """Without a warning where a tilt times a loss is beyond the range of a double: nothing is steered to there."""
+    """A method without warnings where a tilt times a loss is beyond the range of a double: nothing is steered there."""
 
     @wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -141,9 +141,9 @@ class Guide:
         return out
 
     def values_between(self, tilts: Array) -> Array:
-        """The same at tilts t > 0 of any shape; where nodes are many, from K(t) / t between fewer tilts.
+        """K of the composition at tilts t > 0 of any shape; where nodes are many, from K(t) / t between fewer tilts.
 
-        That is a line for a normal law.
+        K(t) / t is a straight line for a normal law.
         """
         if len(self._loss) <= MANY_NODES:
             return self.values(tilts.ravel()).reshape(tilts.shape)
@@ -274,7 +274,7 @@ class Guide:
         return float(self._log_deltas(np.array([t]))[0])
 
     def tail_tilt(self, t: float, log_tail: float, sign: int) -> tuple[float, float]:
-        """Where the law tilted by t has a Chernoff tail of ``exp(log_tail)``, and the extra tilt that shows it.
+        """The edge from which on the law tilted by t has a tail of at most ``exp(log_tail)``, and the extra tilt.
 
         Returns:
             ``(edge, theta)`` with ``P_t(sign * L >= sign * edge) <= exp(log_tail)`` by Markov at ``theta`` (> 0).

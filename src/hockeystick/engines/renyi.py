@@ -25,7 +25,7 @@ class RenyiEngine:
         self._composition, self._precision, self._tilts = composition, precision, tilts
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
-        """``[0, bound]``."""
+        """The interval from 0 to the Renyi bound on epsilon."""
         if self._tilts is not None:
             upper, tilt = min((epsilon_at(self._composition, t, log_delta[0]), t) for t in self._tilts)
         else:
@@ -34,7 +34,7 @@ class RenyiEngine:
         return Interval(0.0, upper, upper, None, "rdp", tilt)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
-        """``[-inf, bound]``."""
+        """The interval from minus infinity to the Renyi bound on log delta."""
         if self._tilts is not None:
             upper, tilt = min((log_delta_from(self._composition, t, epsilon), t) for t in self._tilts)
         else:

@@ -122,3 +122,4 @@ FINDERS = {"auto": Round.pair, "rdp": Round.curve}
 """The accountants that give an upper bound on everything they treat, and what they need of a round."""
 
 PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")
+"""The domain of a target delta, both ends included: epsilon is 0 at delta 1."""

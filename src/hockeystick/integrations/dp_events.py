@@ -30,6 +30,7 @@ from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_num
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
+"""What is taken for neighbours if nothing is said, as in dp_accounting."""
 
 ADJACENCIES: Mapping[Any, Adjacency] = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
@@ -40,10 +41,11 @@ ADJACENCIES: Mapping[Any, Adjacency] = {
 """The adjacency of a plan for each relation."""
 
 REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
+"""Relations in which a record is replaced, by another or by one that contributes nothing."""
 
-PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
-FINITE = Domain("a finite number", {})
-WHOLE = whole_numbers()
+PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # a rate of sampling, or of random answers
+FINITE = Domain("a finite number", {})  # a sensitivity, of either sign
+WHOLE = whole_numbers()  # a count of records, steps or sensitivities
 
 SAMPLED = frozenset(
     {
@@ -150,7 +152,7 @@ def _gaussian(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """As for the Gaussian, in L1."""
+    """Noise relative to the L1 bound of one record, on both sides: replacement moves the sum by twice the bound."""
     yield _noisy(event, Laplace, event.noise_multiplier)
 
 
@@ -210,7 +212,7 @@ def _composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Equal rounds: a count."""
+    """The rounds of one event, each run so many times."""
     count = COUNT.check(event.count, "count")
     for item in items(event.event, relation):
         if count:
@@ -218,7 +220,7 @@ def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
-    """One round under Poisson sampling.
+    """The round of one mechanism under Poisson sampling.
 
     A record passes nested samplings with the product of their probabilities, independently of all others: one sampling.
     """
@@ -242,7 +244,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """One round on a batch of fixed size; it has a Renyi curve and no pair."""
+    """The round of one mechanism on a batch of fixed size; it has a Renyi curve and no pair."""
     if relation is not NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(f"neighboring_relation must be REPLACE_ONE; received {relation.name}", event)
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))

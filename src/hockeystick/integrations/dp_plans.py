@@ -41,7 +41,10 @@ def to_event(plan: Plan) -> Any:
 
 
 def _refuse_response(plan: Plan, item: Round) -> None:
-    """Their randomised response is about one record's answer, and refused where records come and go, or on samples."""
+    """Raise for randomised response in a plan that adds or removes records, or samples them.
+
+    dp_accounting's randomised response is about the answer of one record, which is always there.
+    """
     replaced = plan.adjacency is Adjacency.REPLACE_ONE
     if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
         raise UnsupportedError(
@@ -93,6 +96,7 @@ EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
     Laplace: _of_laplace,
     RandomizedResponse: _of_response,
 }
+"""The event of each mechanism that dp_accounting has one for."""
 
 SAMPLES: Mapping[type[Sampling], Callable[[Any, Any], Any]] = {
     NoSampling: lambda sampling, event: event,
@@ -101,3 +105,4 @@ SAMPLES: Mapping[type[Sampling], Callable[[Any, Any], Any]] = {
         sampling.dataset_size, sampling.batch_size, event
     ),
 }
+"""The event of a sampling scheme and of the event of what is sampled."""

@@ -17,8 +17,13 @@ Entry = tuple[float, float, int]
 """Noise multiplier, 0 or greater; sample rate, in (0, 1]; number of steps."""
 
 NOISE = domains.AT_LEAST_ZERO.of("standard deviation of the noise / clipping norm")
+"""Domain of a noise multiplier; 0 is a step without noise."""
+
 RATE = domains.RATE.of("probability that a record enters a batch")
+"""Domain of a sample rate."""
+
 STEPS = domains.whole_numbers().of("number of steps")
+"""Domain of a number of steps."""
 
 
 def plan_from_history(

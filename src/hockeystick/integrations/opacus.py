@@ -39,6 +39,7 @@ NOTHING_PROVEN = (
     "to other batches when one is added or removed, and the number of steps may change; use "
     "PrivacyEngine(adjacency='replace-one'), for an upper bound without amplification, or leave poisson_sampling out"
 )
+"""Why a loader without Poisson sampling is refused; ``{0!r}`` is the adjacency."""
 
 
 class HockeystickAccountant(IAccountant):
@@ -167,7 +168,7 @@ class HockeystickAccountant(IAccountant):
         return MECHANISM
 
     def state_dict(self, destination: Any = None) -> Any:
-        """As for all accountants of Opacus, with the adjacency and whether there were passes that are not sampled."""
+        """The state of an accountant of Opacus, the adjacency and whether there were passes that are not sampled."""
         destination = super().state_dict(destination)
         destination["adjacency"], destination["unsampled"] = self.adjacency.value, self.unsampled
         return destination
@@ -246,7 +247,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
         self.accountant = HockeystickAccountant(adjacency)
 
     def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
-        """As Opacus' own, with the same arguments.
+        """Module, optimizer and loader made private by Opacus' engine, with its arguments.
 
         With ``poisson_sampling=False`` each pass over the loader that is returned counts as one unsampled round,
         training or not: what is evaluated on the same records takes a loader of its own.
@@ -268,7 +269,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
     def make_private_with_epsilon(
         self, *, data_loader: Any, target_epsilon: float, target_delta: float, epochs: float, **kwargs: Any
     ) -> Any:
-        """As Opacus' own, with the same arguments; the noise is the least that is certified to meet the target.
+        """Module, optimizer and loader made private with the least noise that is certified to meet the target.
 
         Args:
             data_loader: as for Opacus.

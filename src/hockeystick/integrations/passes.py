@@ -29,7 +29,10 @@ NO_AMPLIFICATION = (
     "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "
     "that sees all records; from below nothing is proven"
 )
+"""What is said of a plan with passes that are not sampled."""
+
 LEAVE_OUT = "; leave poisson_sampling=False out"
+"""The way out, at the end of each refusal of a loader."""
 
 
 class Recorder(Protocol):

@@ -17,7 +17,7 @@ from flint import arb, ctx
 
 from hockeystick.numerics.balls import Ball
 
-CACHED = 64
+CACHED = 64  # rules, each of one number of points at one precision
 
 
 def gauss_rule(points: int) -> list[tuple[Ball, Ball]]:

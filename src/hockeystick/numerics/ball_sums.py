@@ -28,7 +28,7 @@ from flint import acb, arb, arb_poly
 from hockeystick.numerics.balls import Ball, ComplexBall, phase_sums, spread, upper
 
 FEW = 100_000  # products, and SHORT points, up to which the product of matrices is quicker
-SHORT = 100
+SHORT = 100  # points s_j
 PARTS = 8  # of a cell
 MANY = 12  # places in a part from which on they are merged into moments
 

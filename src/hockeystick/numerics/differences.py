@@ -15,7 +15,7 @@ from itertools import pairwise
 from hockeystick.numerics.rounding import next_up
 
 DIGITS = 40  # beyond those that cancel
-MOST_DIGITS = 1280
+MOST_DIGITS = 1280  # decimal digits, however many cancel: beyond, rounding makes the bounds wide, not wrong
 SHORT = Context(prec=30, Emin=MIN_EMIN, Emax=MAX_EMAX)  # for logarithms, which are only wanted as doubles
 
 

@@ -49,11 +49,11 @@ FEWEST, FEW = 2_000, 40_000  # evaluations up to which term by term is quickest,
 STRETCH = 20.0  # of a tolerance, which is a small share of what is asked
 PATIENCE = 20_000  # evaluations for which it is stretched by once more itself
 MOST = 10_000_000  # evaluations term by term: beyond, they take seconds
-LONGEST = 1 << 21  # transform
+LONGEST = 1 << 21  # points of a transform
 
 
 def cost(terms: int, count: int) -> float:
-    """About how many elementary evaluations the cheaper way takes."""
+    """The number of elementary evaluations, about, that the cheaper way takes."""
     return min(float(terms) * count, TERMS * (4.0 * count + terms))
 
 
@@ -83,7 +83,7 @@ def moved_sum(
 
 
 def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """The first way."""
+    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, term by term, by sines and cosines."""
     pad = -len(loss) % BLOCK
     loss, weight = np.append(loss, np.zeros(pad)), np.append(weight, np.zeros(pad))
     blocks = len(loss) // BLOCK
@@ -111,7 +111,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
 
 
 def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
-    """The second way."""
+    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, as a product of matrices."""
     pad = -len(loss) % BLOCK
     loss, weight = np.append(loss, np.zeros(pad)), np.append(weight, np.zeros(pad))
     blocks, inner = len(loss) // BLOCK, math.isqrt(count - 1) + 1
@@ -143,7 +143,7 @@ def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, 
 def by_transforms(
     loss: Array, weight: Array, step: float, count: int, tolerance: float = 0.0
 ) -> tuple[ComplexArray, Array]:
-    """The third way."""
+    """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, by series and Fourier transforms."""
     from scipy.fft import rfft
 
     n = fast_length(2 * max(count - 1, 16))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 UNIT_ROUNDOFF = 2.0**-53
+"""``u``: the largest relative error of one rounded sum, difference, product, quotient or root of doubles."""
 
 ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them.

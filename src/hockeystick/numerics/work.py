@@ -20,8 +20,8 @@ from typing import Generic, ParamSpec, TypeVar
 
 from hockeystick.values.errors import NotApplicableError
 
-P = ParamSpec("P")
-T = TypeVar("T")
+P = ParamSpec("P")  # the parameters of a function that is counted
+T = TypeVar("T")  # what it returns
 
 QUESTION = 1.6e9
 """Units that one question to an engine may take: two seconds or so."""
@@ -199,7 +199,7 @@ def spent() -> bool:
 
 
 def check_left() -> None:
-    """That something is left, before what can be left out and is not counted step by step.
+    """Raise unless something is left: asked before what can be left out and is not counted step by step.
 
     Raises:
         WorkLimitError: nothing is.

@@ -23,7 +23,7 @@ from hockeystick.pairs.transform import AtomTransform, Transform
 
 Array = npt.NDArray[np.float64]
 
-NO_MASS = np.empty(0)
+NO_MASS = np.empty(0)  # an array without entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Atoms:
 
     @classmethod
     def none(cls) -> Atoms:
-        """No atoms."""
+        """A law without atoms."""
         return cls(NO_MASS, NO_MASS, NO_MASS)
 
     def finite(self) -> Atoms:
@@ -77,7 +77,7 @@ class SmoothPart(Protocol):
     """
 
     def log_p(self, x: Array) -> Array:
-        """Log-density under P."""
+        """The logarithm of the density under P at each x."""
         ...
 
     def loss(self, x: Array) -> Array:
@@ -143,7 +143,7 @@ class RenyiCurve(ABC):
 
     @property
     def infinite_mass(self) -> float:
-        """``P(L = +inf)``."""
+        """The probability of infinite loss, ``P(L = +inf)``."""
         return 0.0
 
     @property
@@ -207,7 +207,7 @@ class DominatingPair(RenyiCurve):
         return None if self.smooth is not None else transform_of_atoms(self.atoms)
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
-        """That of the pair after Poisson sampling, in the direction that adds the record or removes it."""
+        """The transform after Poisson sampling, for the direction that adds the record or removes it, if known."""
         return None
 
     @property
@@ -238,7 +238,7 @@ class DominatingPair(RenyiCurve):
 
     @property
     def mirrored_rho(self) -> float:
-        """That of (Q, P), where it is known."""
+        """The rho of the pair with P and Q exchanged; infinite where none is known."""
         return math.inf
 
     @property
@@ -247,7 +247,7 @@ class DominatingPair(RenyiCurve):
         return None
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """That of the pair after Poisson sampling; asked only of pairs with a smooth part."""
+        """An upper bound on K(t) after Poisson sampling; asked only of pairs with a smooth part."""
         raise NotImplementedError(f"{type(self).__name__} has no moments after sampling ({rate=}, {add=}, {t=})")
 
     @property

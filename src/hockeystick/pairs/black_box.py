@@ -41,21 +41,21 @@ class BlackBoxPair(DominatingPair):
 
     @property
     def smooth(self) -> None:
-        """None."""
+        """The pair has no smooth part."""
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``[-epsilon, epsilon]``."""
+        """The finite losses are ``[-epsilon, epsilon]``."""
         return -self.epsilon, self.epsilon
 
     @property
     def exact_supremum(self) -> Fraction:
-        """epsilon, as written."""
+        """The parameter epsilon as the decimal that it is written as."""
         return decimal(self.epsilon)
 
     @property
     def worst_of(self) -> tuple[float, float]:
-        """Both parameters."""
+        """The guarantee ``(epsilon, delta)``, of which this is the worst pair."""
         return self.epsilon, self.delta
 
     @property
@@ -64,7 +64,7 @@ class BlackBoxPair(DominatingPair):
         return concentrated.mutual(self.epsilon)
 
     def log_moment(self, t: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, rounded up."""
         return moment.black_box(self.epsilon, self.delta, t)
 
     @property

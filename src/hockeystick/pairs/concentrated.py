@@ -33,7 +33,7 @@ from hockeystick.pairs.moment import rounded_up
 
 
 def gaussian(mu: float) -> float:
-    """``mu^2 / 2``."""
+    """The rho of unsampled Gaussian noise, ``mu^2 / 2``, rounded up."""
     return rounded_up(0.5 * mu * mu)
 
 

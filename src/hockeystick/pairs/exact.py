@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
-ONE = Fraction(1)
+ONE = Fraction(1)  # the rate of rounds that are not sampled
 
 
 @dataclass(frozen=True, slots=True)

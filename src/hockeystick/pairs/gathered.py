@@ -139,7 +139,7 @@ def _innermost(key: Hashable) -> Hashable:
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
-    """Each family in boxes, with the least and the most of each parameter, and the rounds within.
+    """The boxes of each family: least and most of each parameter, and the rounds within.
 
     The box in which the logarithms of parameters spread most, times its rounds, is cut in the middle of them, until
     there are enough of them.

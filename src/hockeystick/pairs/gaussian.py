@@ -33,11 +33,11 @@ class GaussianLocation:
     mu: float
 
     def log_p(self, x: Array) -> Array:
-        """Log-density of N(mu, 1)."""
+        """The log-density of N(mu, 1) at each x."""
         return -0.5 * np.square(x - self.mu) - HALF_LOG_TWO_PI
 
     def log_q(self, x: Array) -> Array:
-        """Log-density of N(0, 1)."""
+        """The log-density of N(0, 1) at each x."""
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI
 
     def loss(self, x: Array) -> Array:
@@ -45,11 +45,11 @@ class GaussianLocation:
         return self.mu * (x - 0.5 * self.mu)
 
     def log_contrast(self, x: Array) -> Array:
-        """The sum of both."""
+        """The logarithm of the sum of both densities."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
-        """Normal distribution functions."""
+        """Masses of N(mu, 1) and of N(0, 1) on both sides of each x."""
         from scipy.special import ndtr
 
         return Masses(ndtr(x - self.mu), ndtr(self.mu - x), ndtr(x), ndtr(-x))
@@ -85,12 +85,12 @@ class GaussianPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """None."""
+        """The pair has no atoms."""
         return Atoms.none()
 
     @property
     def smooth(self) -> GaussianLocation:
-        """The whole pair."""
+        """The smooth part is the whole pair."""
         return GaussianLocation(self.mu)
 
     @property
@@ -100,28 +100,28 @@ class GaussianPair(DominatingPair):
 
     @property
     def transform(self) -> QuadraticTransform:
-        """Closed form."""
+        """The characteristic function in closed form."""
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
-        """By the trapezoid rule."""
+        """The transform after Poisson sampling, by the trapezoid rule."""
         from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property
     def gdp_mu(self) -> float:
-        """mu."""
+        """The distance mu of the two laws, which is the parameter itself."""
         return self.mu
 
     @property
     def limit_variance(self) -> float:
-        """``mu^2``."""
+        """What one round adds to mu^2: its own ``mu^2``."""
         return self.mu * self.mu
 
     @property
     def rho(self) -> float:
-        """``mu^2 / 2``."""
+        """The exact rho of zero-concentrated privacy, ``mu^2 / 2``, rounded up."""
         return concentrated.gaussian(self.mu)
 
     @property
@@ -130,11 +130,11 @@ class GaussianPair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, rounded up."""
         return moment.gaussian(self.mu, t)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """By the trapezoid rule, else roughly from the unsampled moment."""
+        """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
         rough = moment.mixture_add if add else moment.mixture_remove
         bound = rough(self.log_moment, rate, t)
         return bound if spent() else min(self.sampled_transform(rate, add).log_moment(t), bound)

@@ -26,7 +26,7 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 
-LOG_HALF = math.log(0.5)
+LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
 PANEL = 40.0  # units of work of one panel
 MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
 
@@ -42,15 +42,15 @@ class LaplaceMiddle:
         return LOG_HALF - (self.theta - x)
 
     def log_q(self, x: Array) -> Array:
-        """``log(1/2) - x``."""
+        """The logarithm of the density under Q, ``log(1/2) - x``."""
         return LOG_HALF - x
 
     def loss(self, x: Array) -> Array:
-        """``2x - theta``."""
+        """The loss between the two centres, ``2x - theta``."""
         return 2 * x - self.theta
 
     def log_contrast(self, x: Array) -> Array:
-        """The sum of both."""
+        """The logarithm of the sum of both densities."""
         return np.logaddexp(self.log_p(x), self.log_q(x))
 
     def masses(self, x: Array) -> Masses:
@@ -94,7 +94,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def theta(self) -> float:
-        """Distance in scales."""
+        """The distance of the two centres in units of the scale."""
         return self.distance / self.scale
 
     @property
@@ -110,7 +110,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """``[-theta, theta]``."""
+        """All losses are in ``[-theta, theta]``."""
         return -self.theta, self.theta
 
     @property
@@ -120,7 +120,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def transform(self) -> LaplaceTransform:
-        """Closed form."""
+        """The characteristic function in closed form."""
         return LaplaceTransform(self.theta)
 
     @property
@@ -134,7 +134,7 @@ class LaplacePair(DominatingPair):
         return self.rho
 
     def log_moment(self, t: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, rounded up."""
         return moment.laplace(self.theta, t)
 
     @property

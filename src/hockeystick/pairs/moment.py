@@ -112,9 +112,14 @@ def log_convex(log_f: Array, width: float) -> float:
 
 
 def log_concave(log_f: Array, slope: Array, width: float) -> float:
-    """The same for a log-concave f, from logarithm and logarithmic slope in the middle of each panel.
+    """log of an upper bound on the integral of a log-concave f, by its tangent in the middle of each panel.
 
     f lies below the exponential with that tangent, whose integral is ``width f sinh(y) / y``, ``y = slope width / 2``.
+
+    Args:
+        log_f: logarithms of f in the middles, shape (n,).
+        slope: slopes of log f there, shape (n,).
+        width: of each panel.
     """
     twice = np.abs(slope) * width
     return _log_sum(log_f + 0.5 * twice + _log_mean(twice)) + math.log(width)

@@ -24,9 +24,9 @@ from hockeystick.pairs.base import RenyiCurve
 from hockeystick.pairs.composition import RenyiComposition
 
 STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
-LOG_T_RANGE = (-90.0, 90.0)
+LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
-SLACK = 64 * UNIT_ROUNDOFF
+SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 MOMENT = 10e3
 """Units of work of one moment of one kind of round, besides what sampled ones charge themselves."""
 

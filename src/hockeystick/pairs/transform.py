@@ -23,7 +23,7 @@ class Line(Protocol):
     """K of one round on the line Re z = t, |Im z| <= some reach."""
 
     def cost(self, count: int) -> float:
-        """About how many elementary evaluations that many points take."""
+        """The number of elementary evaluations, about, that so many points take."""
         ...
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -67,24 +67,24 @@ class QuadraticTransform:
     mu: float
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
-        """No remainder but rounding."""
+        """The line through t, in closed form: it has no remainder but rounding."""
         return QuadraticLine(self.mu, t)
 
     def envelope(self, t: float, count: int) -> QuadraticTransform:
-        """Its own, at every tilt."""
+        """The transform itself, whose bound holds at every tilt."""
         return self
 
     def upper(self, t: float, slack: float) -> float:
-        """Closed form."""
+        """K(t) in closed form, plus its rounding."""
         return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:
-        """A closed form."""
+        """One evaluation an edge: the bound is a closed form."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
-        """``-mu^2 s^2 / 2``."""
+        """The exact decay ``-mu^2 s^2 / 2``, rounded up."""
         decay: Array = -0.5 * np.square(self.mu * edges) * (1 - 1e-12)
         return decay
 
@@ -97,7 +97,7 @@ class QuadraticLine:
     t: float
 
     def cost(self, count: int) -> float:
-        """A closed form."""
+        """One evaluation a point: K is a polynomial."""
         return float(count)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -125,20 +125,20 @@ class AtomTransform:
     units: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """No remainder but rounding."""
+        """The line through t, summed over the atoms: it has no remainder but rounding."""
         return AtomLine(np.array(self.loss), np.array(self.log_p), t, self.units)
 
     def envelope(self, t: float, count: int) -> AtomTransform:
-        """Its own, at every tilt."""
+        """The transform itself, whose bound holds at every tilt."""
         return self
 
     def upper(self, t: float, slack: float) -> float:
-        """The sum itself."""
+        """K(t) as the log of the sum over the atoms, plus its rounding."""
         return line_upper(self.line(t, 0.0, slack))
 
     @property
     def cost(self) -> float:
-        """A closed form."""
+        """One evaluation an edge: the bound is 0 everywhere."""
         return 1.0
 
     def log_bound(self, edges: Array) -> Array:
@@ -156,7 +156,7 @@ class AtomLine:
     units: float
 
     def cost(self, count: int) -> float:
-        """One for each atom."""
+        """The number of evaluations of so many points: one for each atom and point."""
         return float(count) * len(self.loss)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
@@ -194,7 +194,7 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
-    """The same of ``m = 1 + w``, accurate for small w too."""
+    """``log(1 + w)`` and its error as by :func:`safe_log` of ``m = 1 + w``, accurate for small w too."""
     return _guarded(*log_one_plus(w), absolute)
 
 

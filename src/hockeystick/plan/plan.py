@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """Total number of rounds."""
+        """The number of rounds of all kinds together."""
         return sum(item.count for item in self.rounds)
 
     @property

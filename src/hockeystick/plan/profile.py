@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Array = npt.NDArray[np.float64]
-P = ParamSpec("P")
-T = TypeVar("T")
-S = TypeVar("S", "Profile", "GroupProfile")
+P = ParamSpec("P")  # the parameters of a method that is one call
+T = TypeVar("T")  # what it returns
+S = TypeVar("S", "Profile", "GroupProfile")  # whose method it is
 
 GAP = 1e-4  # relative width wanted of error rates
 BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
 LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
-SLIP = 16 * UNIT_ROUNDOFF
+SLIP = 16 * UNIT_ROUNDOFF  # relative: some roundings
 MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
 GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
 
@@ -265,7 +265,7 @@ class Profile:
         return {}
 
     def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
-        """One for each ordering that is not the other's mirror image, with nodes as far as these rates ask."""
+        """The trade-offs, one for each ordering that is no other's mirror image, with nodes as far as the rates ask."""
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
@@ -296,11 +296,18 @@ ORDERINGS = (
     (Direction.ADD, Direction.REMOVE),
     (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
 )
+"""Which direction bounds small false-positive rates, and which small false-negative rates, by relation."""
+
 RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+"""Domain of rates at which a trade-off is asked."""
+
 RATES_INSIDE = domains.Domain(
     "a number greater than 0 and less than 0.5", {"exclusiveMinimum": 0, "exclusiveMaximum": 0.5}
 )
+"""Domain of the least error rate of a Gaussian fit; from 0.5 on no test would be left."""
+
 PRIORS = domains.Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+"""Domain of the prior of an attacker, of which 0 and 1 leave nothing to find out."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +388,7 @@ class GroupProfile:
 
 
 def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
-    """As an array of floats, each in the domain."""
+    """The value as an array of floats, each checked to be in the domain."""
     at = domains.array(value, key)
     for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
         domain.check(float(one), key)

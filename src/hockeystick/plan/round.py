@@ -16,7 +16,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
-NO_SAMPLING = NoSampling()
+NO_SAMPLING = NoSampling()  # of rounds that say nothing of it
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,7 +107,7 @@ class Round:
         return replace(self, **changes)
 
     def joined(self, other: Round) -> Round | None:
-        """Both in a row as one round; ``None`` where they differ in more than how often, or in how that is said."""
+        """The round of both in a row; ``None`` where they differ in more than how often, or in how that is said."""
         if (self.mechanism, self.sampling) != (other.mechanism, other.sampling):
             return None
         if self.epochs is not None and other.epochs is not None:
@@ -139,7 +139,7 @@ class Round:
         return self.sampling.curve(self.mechanism, direction)
 
     def exact(self, direction: Direction) -> ExactRound:
-        """One round in one direction in exact numbers, for a proof.
+        """The round in exact numbers, in one direction, for a proof.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.

@@ -35,12 +35,16 @@ from hockeystick.values.errors import InvalidInputError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
     "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
     "sample_rate)"
 )
+"""Domain of the key ``epochs``."""
+
 SIZES = ("batch_size", "dataset_size")
+"""Keys of a sampling scheme that can be run in epochs."""
+
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
     "epsilon": AT_LEAST_ZERO.of("what the source claims"),
@@ -61,8 +65,13 @@ ANOTHER = 0.8
 """How alike a mechanism's name has to be for a slip: randomized-rounding is as near as 0.74 to randomized-response."""
 
 _TOP = ("adjacency", "delta", "round", "published")
+"""Keys of a plan."""
+
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
+"""Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
+
 _ADJACENCIES = [kind.value for kind in Adjacency]
+"""What the key ``adjacency`` may be."""
 
 
 def mechanism_named(name: str) -> type[Mechanism]:
@@ -110,7 +119,7 @@ def validated(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _validated(data: Mapping[str, Any], number: int = 1) -> dict[str, Any]:
-    """As :func:`validated`, of a plan with at most one round, which is called by its number.
+    """Keys of a plan with at most one round, each value in its own type; ``number`` is what errors call the round.
 
     pydantic finds every fault before it tells of one, at a kilobyte or more for each: it is not given many at once.
     """
@@ -336,5 +345,5 @@ def _unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sa
 
 
 def within(place: str, error: InvalidInputError) -> InvalidInputError:
-    """The same error with the place where it was found in front."""
+    """An error that says the place where another one was found, before what that one says."""
     return InvalidInputError(f"{place}: {error}", error.field)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 HEIGHT = 2.35  # of one panel's axes with their labels, in inches
-LEGEND_ROW = 0.155  # inches
+LEGEND_ROW = 0.155  # height in inches
 MARKS = 9  # on one line, about
 
 

@@ -19,13 +19,17 @@ MISSING = (
     "a figure needs matplotlib, which is missing: install it with `pip install matplotlib`, or in a clone with "
     "`pip install '.[plot]'`"
 )
+"""What is said where matplotlib cannot be imported."""
+
 ENDINGS = (".svg", ".png", ".pdf")
+"""Endings of the files that a figure may be written to."""
 
 NO_DATES: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "hockeystick"},
     ".png": {"Software": "hockeystick"},
     ".pdf": {"CreationDate": None, "Creator": "hockeystick", "Producer": None},
 }
+"""Metadata by ending: None takes out what matplotlib would write by itself, such as the time."""
 
 
 def need_matplotlib() -> None:

@@ -9,12 +9,12 @@ from typing import Literal
 
 Scale = Literal["linear", "log"]
 
-BRACKET = "certified bracket"
+BRACKET = "certified bracket"  # label of the band between two certified ends, and its style
 
 
 @dataclass(frozen=True)
 class Line:
-    """One method's answers.
+    """The answers of one method, drawn as a line.
 
     Attributes:
         label: as the legend calls it.
@@ -59,7 +59,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes.
+    """A pair of axes with what is drawn on it.
 
     Attributes:
         xlabel: with its unit.

@@ -17,16 +17,16 @@ from hockeystick.values.errors import InvalidInputError
 
 Say = Callable[[str], None]
 
-EPSILON = "$\\varepsilon$ (nats)"
-DELTA = "$\\delta$ (probability)"
-ROUNDS = "rounds"
-FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"
+EPSILON = "$\\varepsilon$ (nats)"  # label of an axis
+DELTA = "$\\delta$ (probability)"  # label of an axis
+ROUNDS = "rounds"  # label of an axis
+FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
 
-POINTS = 61
+POINTS = 61  # places where each line is computed, if nothing is said
 FEWER_POINTS = 21  # where several methods are asked
 LEAST_DELTA = 1e-12  # to which the curve reaches, if nothing is said
 LEAST_RATE = 1e-4  # of the error rates on logarithmic axes
-MOST_POINTS = 10_000
+MOST_POINTS = 10_000  # places, at most: a guess, far more than a figure can show
 
 
 def curve_panel(

@@ -11,10 +11,16 @@ from typing import Any
 from hockeystick.plot.panel import BRACKET
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+"""Colours of the palette, as red, green and blue."""
+
 BLUE, RED, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#6E6E6E"
+"""Colours of the palette, as red, green and blue; the grey is added to it."""
 
 SOLID, DASHED, DOTTED, DASHDOT = "solid", (0, (5, 1.8)), (0, (1, 1.4)), (0, (6, 1.6, 1, 1.6))
+"""Dashes of matplotlib: an offset, then lengths of strokes and gaps in widths of the line."""
+
 LONG, TWODOTS = (0, (9, 2)), (0, (4, 1.4, 1, 1.4, 1, 1.4))
+"""Dashes of matplotlib, as lengths of strokes and gaps in widths of the line."""
 
 Dash = str | tuple[int, tuple[float, ...]]
 
@@ -53,7 +59,7 @@ SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Style:
-    """How one line looks."""
+    """The colour, dash and mark of a line."""
 
     colour: str
     dash: Dash = SOLID
@@ -61,6 +67,7 @@ class Style:
 
 
 CERTIFIED = Style(BLACK, SOLID, "")
+"""How a certified band and its accountant look."""
 
 STYLES = {
     BRACKET: CERTIFIED,

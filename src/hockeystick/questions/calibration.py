@@ -21,16 +21,16 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-6  # relative, of a value that is no whole number
 NEAR = 0.05  # excess from which on the wanted gap is taken
-LONGEST_STEP = math.log(1e3)
+LONGEST_STEP = math.log(1e3)  # of the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # by a slope that was only guessed
 MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
 GUESSES = 12  # quick ones, before anything is measured
 GUESSED = 1e-3  # excess at which they are good enough
 BEYOND = 1.05  # times the step to the root, while one side is missing
 STALLED = 3  # steps without halving the bracket, after which it is halved
-MOST = 200
+MOST = 200  # steps of the search, after which the bracket so far is the answer
 SHARE = 0.3  # of the work that is left, which one measurement may take
 NEXT_STAIR = 2.0**-40
 """Relative distance below a stair, far above a double's rounding, at which the steps are surely those below it."""
@@ -228,7 +228,7 @@ class _Search:
         return self._met, self._not
 
     def _guessed(self) -> float:
-        """Where to look first: the root of a quick guess at the excess, which also says how steep that is."""
+        """The value to look at first: the root of a quick guess at the excess, which also says how steep that is."""
         value, last = self._parameter.start, None
         for _ in range(0 if self._parameter.whole else GUESSES):  # few rounds are what the guess is worst at
             excess = self._target.rough_excess(self._build(value))
@@ -294,7 +294,7 @@ class _Search:
         return self._target.measure(plan, self._gap)
 
     def _outwards(self) -> _Sample | None:
-        """Another value towards the side that is missing; the end of the range where the target is met even there."""
+        """Measure farther towards the side that is missing; the end of the range, if the target is met even there."""
         safer = self._met is None
         last = self._not if self._met is None else self._met
         assert last is not None
@@ -325,7 +325,7 @@ class _Search:
         )
 
     def _root(self) -> float | None:
-        """Where the secant through the last two samples meets 0."""
+        """The place where the secant through the last two samples meets 0; None where there is none."""
         if len(self._last) < 2:
             return None
         one, two = self._last

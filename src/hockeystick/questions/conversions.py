@@ -39,6 +39,7 @@ CONVEXITY = 1e-12
 """How far a point of a convex curve may lie above the chord of its neighbours, for its rounding to be believed."""
 
 MASS = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1 + ROUNDING}, "mass at infinite loss")
+"""Domain of a mass that may exceed 1 by rounding."""
 
 LARGEST = 700.0  # epsilons whose exponential is formed
 
@@ -116,7 +117,7 @@ class LossDistribution:
         return out
 
     def mirrored(self) -> LossDistribution:
-        """That of (Q, P): losses change sign, and the laws their places.
+        """The distribution of (Q, P): losses change sign, and the laws their places.
 
         >>> one = LossDistribution.of_masses(np.array([0.5]), np.array([0.9]), p_infinite=0.1)
         >>> one.mirrored().p_infinite == one.q_infinite
@@ -387,7 +388,7 @@ def _slope(kept: list[int], i: int, alpha: Array, h: Array, excess: Array) -> fl
 
 
 def _merged(losses: Array, p: Array, q: Array) -> tuple[Array, Array, Array]:
-    """In increasing order, equal losses together."""
+    """The masses in increasing order of loss, those of equal losses together."""
     distinct, where = np.unique(losses, return_inverse=True)
     p_of: Array = np.zeros(len(distinct))
     q_of: Array = np.zeros(len(distinct))

@@ -167,7 +167,7 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
 
 
 def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
-    """Where epochs are said, a rate of at least 1/k takes at most k steps each."""
+    """The steps of an epoch: where epochs are said, a rate of at least 1/k takes at most k steps each."""
     epochs = _epochs_of(plan, "sample_rate")
     if not epochs:
         return parameter
@@ -178,6 +178,7 @@ _STAIRS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
     "batch-size": _batch_stairs,
     "sample-rate": _rate_stairs,
 }
+"""Parameters of which the steps of an epoch are a staircase, and how a plan limits them."""
 
 
 def _steps(plan: Plan) -> tuple[float, Build]:
@@ -245,3 +246,4 @@ _READERS: Mapping[str, Callable[[Plan], tuple[float, Build]]] = {
     "steps": _steps,
     "epochs": _epochs,
 }
+"""How a plan says a parameter, by its name: the present value, and the plan with another one."""

@@ -24,6 +24,7 @@ from hockeystick.values.domains import MAX_COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 
 STATE_KEYS = ("adjacency", "history")
+"""Keys of the state that an accountant saves."""
 
 
 class Accountant:
@@ -52,7 +53,7 @@ class Accountant:
         self._history: list[Round] = []
 
     def __copy__(self) -> Self:
-        """One that goes on by itself: a step of either is no step of the other."""
+        """A copy that goes on by itself: a step of either is no step of the other."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update(self.__dict__)
         other._history = list(self._history)
@@ -116,7 +117,7 @@ class Accountant:
         return Plan(self._history, self._adjacency)
 
     def __len__(self) -> int:
-        """The number of steps."""
+        """The number of steps so far."""
         return sum(item.count for item in self._history)
 
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
@@ -167,7 +168,7 @@ class Accountant:
             return 0
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on elsewhere, in types that JSON has; for checkpoints.
+        """The state, all that is needed to go on elsewhere, in types that JSON has; for checkpoints.
 
         >>> accountant = Accountant()
         >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=3)

@@ -17,6 +17,7 @@ from hockeystick.values.errors import InvalidInputError
 
 NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
 OPEN = Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+"""Domain of rates, risks and priors, of which 0 and 1 ask nothing."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Target(ABC):
 
     @property
     def limit(self) -> float:
-        """The number."""
+        """The number that the safe end is held against."""
         return float(getattr(self, self.name))
 
     @property
@@ -92,23 +93,24 @@ class Epsilon(Target):
 
     @property
     def at_delta(self) -> float:
-        """The target's own."""
+        """The delta at which epsilon is asked."""
         return self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Epsilon at delta."""
+        """The certified interval of the plan's epsilon at the target's delta."""
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
 
     @property
     def searched(self) -> Target:
-        """Next to 0 delta at epsilon: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there.
+        """The target by which a value is searched: delta at epsilon where the target is next to 0.
 
-        There epsilon is 0 or far above the target at all values, and says nothing of how far the root is.
+        ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there. Epsilon
+        itself is 0 or far above such a target at all values, and says nothing of how far the root is.
         """
         return Delta(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """At most the target where delta at epsilon has shown that."""
+        """The interval of epsilon, moved to at most the target where delta at epsilon has shown that."""
         bound = self.measure(plan, gap)
         if not met or bound.upper <= self.epsilon:
             return bound
@@ -116,14 +118,14 @@ class Epsilon(Target):
         return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
 
     def rough_excess(self, plan: Plan) -> float | None:
-        """By the leading saddle-point term."""
+        """A guess at the excess by the leading saddle-point term."""
         guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 else None
         return None if guess is None else _log_ratio(guess, self.limit)
 
 
 @dataclass(frozen=True)
 class Delta(Target):
-    """Delta at an epsilon."""
+    """The delta of a plan at an epsilon, at most this."""
 
     delta: Annotated[float, TARGET_DELTA]
     epsilon: Annotated[float, EPSILON.of("the target epsilon")]
@@ -132,15 +134,15 @@ class Delta(Target):
 
     @property
     def at_delta(self) -> float:
-        """The target's own."""
+        """The delta that is not to be exceeded."""
         return self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Delta at epsilon."""
+        """The certified interval of the plan's delta at the target's epsilon."""
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
-        """In the logarithm of -log delta, which is nearly linear in that of the noise."""
+        """The excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
 
@@ -153,7 +155,7 @@ class GaussianDP(Target):
     name: ClassVar[str] = "mu"
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The tight mu."""
+        """The certified interval of the plan's tight mu."""
         return plan.profile(gap).mu()
 
 
@@ -166,7 +168,7 @@ class Advantage(Target):
     rough_gap: ClassVar[float | None] = 1e-2
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """Delta at epsilon 0."""
+        """The certified interval of the advantage: delta at epsilon 0."""
         return AutoAccountant().delta(plan.directions, 0.0, gap)
 
 
@@ -183,11 +185,11 @@ class TruePositiveRate(Target):
         _more_than(self.tpr, "tpr", self.fpr, "fpr", "guessing reaches it")
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The true-positive rate."""
+        """The certified interval of the true-positive rate at the target's false-positive rate."""
         return _bound(plan.profile(gap).tpr(self.fpr))
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(found.upper - self.fpr, self.limit - self.fpr)
 
 
@@ -208,11 +210,11 @@ class BayesRisk(Target):
         return min(self.prior, 1 - self.prior)
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
-        """The Bayes risk."""
+        """The certified interval of the Bayes risk at the target's prior."""
         return _bound(plan.profile(gap).bayes_risk(self.prior))
 
     def safe_end(self, found: Bound) -> float:
-        """The lower one."""
+        """The lower end of an interval has to meet the target."""
         return found.lower
 
     def met(self, found: Bound) -> bool:
@@ -220,11 +222,11 @@ class BayesRisk(Target):
         return found.lower >= self.limit
 
     def missed(self, found: Bound) -> bool:
-        """Less than the least."""
+        """Whether even the upper end is less than the target."""
         return found.upper < self.limit
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
 
 
@@ -245,7 +247,7 @@ class Reconstruction(Target):
         return _bound(plan.profile(gap).reconstruction(self.baseline))
 
     def excess(self, found: Bound) -> float:
-        """Of what is gained over guessing."""
+        """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
 
 

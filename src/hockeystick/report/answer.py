@@ -21,6 +21,7 @@ _LABELS = {
     "upper bound": "upper bound",
     "estimate": "estimate",
 }
+"""Label of the line with the ends of a bound, by what is guaranteed of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_u
 from hockeystick.values.bounds import Bound
 
 QUOTED = 7
+"""Significant digits of a calibrated value, which is rounded to its safe side."""
 
 
 def calibration_answer(found: Calibration) -> Answer:

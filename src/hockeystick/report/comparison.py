@@ -22,6 +22,8 @@ ESTIMATED = "~"
 """What stands before a number that is on no known side of the truth."""
 
 _ORDER = ("proved", "certified", "upper bound", "estimate")
+"""Guarantees, those that say most first: the order of the table."""
+
 _FIRST = "auto"  # the recommended one leads its kind
 
 

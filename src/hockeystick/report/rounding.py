@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-QUOTED_DIGITS = 3
-SHOWN_DIGITS = 6
+QUOTED_DIGITS = 3  # significant digits of a number in a sentence
+SHOWN_DIGITS = 6  # significant digits of a number in a table or beside its sentence
 
 PLAIN = (-3, 7)
 """Decimal exponents (of the leading digit) between which numbers are written without a power of ten."""

@@ -15,7 +15,7 @@ from hockeystick.values.adjacency import Direction
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One combination of mechanism and sampling, and the directions in which the same claim holds of it."""
+    """A combination of mechanism and sampling, and the directions in which one claim holds of it."""
 
     mechanism: str
     sampling: str
@@ -24,15 +24,16 @@ class Row:
 
     @property
     def where(self) -> str:
-        """The directions, for people."""
+        """The directions as a list for people."""
         return ", ".join(direction.value for direction in self.directions)
 
 
 COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
+"""Heads of the table."""
 
 
 def supported_rows() -> list[Row]:
-    """Every combination, directions with the same claim together, in the order of ``MECHANISMS`` and ``SAMPLINGS``."""
+    """The rows of all combinations, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``."""
     rows = []
     for mechanism, sampling, claims in _claims():
         for claim in dict.fromkeys(claims.values()):
@@ -42,7 +43,7 @@ def supported_rows() -> list[Row]:
 
 
 def supported_json() -> list[dict[str, str]]:
-    """One object for each mechanism, sampling and direction, with ``status`` and ``source``."""
+    """An object for each mechanism, sampling and direction, with ``status`` and ``source``."""
     return [
         {
             "mechanism": mechanism,

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-LEAST_WIDTH = 80
-_WHOLE = ("mechanism", "sampling", "pair")
+LEAST_WIDTH = 80  # characters that are filled, however narrow the terminal is
+_WHOLE = ("mechanism", "sampling", "pair")  # columns whose words are not broken
 _WIDTHS = {"direction": 12}  # room for the sources
 
 

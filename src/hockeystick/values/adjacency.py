@@ -9,7 +9,10 @@ from hockeystick.values.errors import InvalidInputError
 
 
 class Direction(StrEnum):
-    """One ordered comparison. ``remove``: P is the law with the record, Q without; ``add``: the other way round."""
+    """An ordered comparison of two datasets, with P on the one and Q on the other.
+
+    ``remove``: P is the law with the record, Q without; ``add``: the other way round.
+    """
 
     REMOVE = "remove"
     ADD = "add"

@@ -39,7 +39,7 @@ class Band:
 
     @property
     def gap(self) -> Array:
-        """Width of each interval."""
+        """The width of each interval; 0 where both ends are equal, also if infinite."""
         with np.errstate(invalid="ignore"):  # both infinite
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 

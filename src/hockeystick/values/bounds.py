@@ -122,7 +122,7 @@ class UpperBound:
 
     @property
     def quoted(self) -> float:
-        """The number to quote."""
+        """The number that is safe to quote: the upper end."""
         return self.upper
 
     @property

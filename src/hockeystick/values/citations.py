@@ -21,7 +21,7 @@ CITED = re.compile(rf"\[({KEY}(?:, {KEY})*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One entry of the bibliography.
+    """An entry of the bibliography.
 
     Attributes:
         authors: family names, in the order in which they are printed.
@@ -57,7 +57,7 @@ class Source:
 
 @cache
 def bibliography() -> Mapping[str, Source]:
-    """Every entry by its key, in the order of the file."""
+    """The entries by their keys, in the order of the file."""
     import tomllib  # late: most programs show no citation
 
     text = resources.files(__package__).joinpath("bibliography.toml").read_text(encoding="utf-8")

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from hockeystick.values.errors import InvalidInputError
 
 MAX_COUNT = 10**12
+"""The largest count of rounds, records or steps that is accepted."""
 
 SHOWN_LENGTH = 60
 """Longest form, in characters, in which a received value is repeated to a person."""
@@ -38,6 +39,7 @@ _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "exclusiveMaximum": operator.lt,
     "enum": lambda number, allowed: number in allowed,
 }
+"""The test of a number against the bound that a keyword of JSON Schema names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +59,7 @@ class Domain:
     whole: bool = False
 
     def of(self, meaning: str) -> Domain:
-        """The same domain for a number with a meaning."""
+        """A copy of the domain in which numbers have a meaning."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> float:
@@ -94,19 +96,36 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
 
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
+"""Targets, budgets and widths that 0 would make void."""
+
 AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
+"""Noise, and what others claim of a plan, both of which may be 0."""
+
 MAGNITUDE = Domain(
     "a number from 1e-12 to 1e12", {"minimum": 1e-12, "maximum": 1e12}
 )  # of a round; the sums of MAX_COUNT of them stay far within the range of a double
 ROUND_EPSILON = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
+"""Epsilon of one round: of randomised response, or of a guarantee."""
+
 EPSILON = Domain("a number from 0 to 1e100", {"minimum": 0, "maximum": 1e100})
+"""Epsilon at which delta is asked: its square is within the range of a double."""
+
 RATE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
+"""The probability that a record enters a batch."""
+
 PROBABILITY_BELOW_ONE = Domain("a number, at least 0 and less than 1", {"minimum": 0, "exclusiveMaximum": 1})
+"""Delta of a round or of a question, where 0 asks for pure privacy."""
+
 TARGET_DELTA = Domain(
     "a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "the target delta"
 )
+"""Delta of a question for which 0 is not accepted."""
+
 COUNT = whole_numbers().of("number of rounds")
+"""How often a round is run."""
+
 RECORDS = whole_numbers(least=1).of("number of records")
+"""Sizes of batches and of datasets."""
 
 
 def epsilon(value: float, key: str, hint: str) -> float:

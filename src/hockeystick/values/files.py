@@ -90,6 +90,7 @@ def _replace(path: Path, content: bytes, old: os.stat_result | None) -> None:
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+"""Flags of ``os.open`` for a file that must not exist yet: bytes as they are, closed in programs that are started."""
 
 
 def _take_after(temporary: Path, old: os.stat_result) -> None:

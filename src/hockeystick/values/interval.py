@@ -30,11 +30,11 @@ class Interval:
 
     @classmethod
     def weighted(cls, lower: float, upper: float) -> Interval:
-        """With the estimate in which the leading errors, two to one by the error law, cancel."""
+        """An interval whose estimate is where the leading errors, two to one by the error law, cancel."""
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
 
     def intersected(self, other: Interval) -> Interval:
-        """Both are certified: so is what they share. The estimate is the other's, moved inside."""
+        """What two certified intervals share is certified. The estimate is the other's, moved inside."""
         lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
@@ -49,13 +49,13 @@ class Ends:
 
     @classmethod
     def of(cls, lower: Array, estimate: Array, upper: Array) -> Ends:
-        """With a lower end that rounding has put above the upper one moved to it, and the estimate in between."""
+        """The ends, with a lower end that rounding put above the upper one moved to it, and the estimate in between."""
         lower = np.minimum(lower, upper)
         return cls(lower, np.minimum(np.maximum(estimate, lower), upper), upper)
 
     @property
     def width(self) -> Array:
-        """Of each; infinite where there is no lower end, 0 where both ends are minus infinity."""
+        """Distance between the two ends; infinite where there is no lower end, 0 where both are minus infinity."""
         with np.errstate(invalid="ignore"):
             return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
 

@@ -49,7 +49,7 @@ class BracketAccountant(Accountant):
         return without_lower(directions, self._bound(found))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
-        """As for epsilon, in logarithms."""
+        """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
         self.refuse_gap(gap)
         found = [
             (direction, self._log_delta(composition, epsilon)) for direction, composition in compositions(directions)

@@ -60,7 +60,7 @@ class Knots(NamedTuple):
 
     @property
     def losses(self) -> Array:
-        """Shape (n,)."""
+        """The losses at the knots, of shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(self.n, dtype=np.float64)
         return losses
 
@@ -137,13 +137,13 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     size = _size(curve, middles, knots)
 
     def delta_line(at: Array) -> Array:
-        """Of each cell's tangent, at its knot ``at``, rounded down; minus infinity where Q's part is out of range."""
+        """Delta on each cell's tangent at its knot ``at``, rounded down; minus infinity if Q's part is out of range."""
         p, q = above[0] + infinite, _times_exp(above[1] + LOST, at)
         line: Array = p - q - size * (p + q)
         return line
 
     def rest_line(at: Array) -> Array:
-        """The same for ``delta - (1 - alpha)``, which is asked left of 0 only."""
+        """``delta - (1 - alpha)`` on each cell's tangent, at its knot ``at``, rounded down; asked left of 0 only."""
         p, q = below[0] + LOST, _times_exp(below[1], np.minimum(at, 0.0))
         line: Array = q - p - size * (p + q)
         return line
@@ -313,7 +313,7 @@ class _Crossing(NamedTuple):
 
     @classmethod
     def of(cls, value: Array, at: Array, wide: float) -> _Crossing:
-        """From the values at both ends and the losses there; ``wide`` is the ratio of their alphas, less 1."""
+        """The segment between two points, from values and losses; ``wide`` is the ratio of their alphas, less 1."""
         low, high = (float(end) for end in value)
         size = abs(low) + abs(high)
         if at[1] <= NEAR:
@@ -352,7 +352,7 @@ def _size(curve: PrivacyCurve, epsilon: Array, knots: Knots) -> Array:
 
 
 def _reach(knots: Knots) -> float:
-    """At least every number from which the knots are formed."""
+    """A number that is not below any from which the knots are formed."""
     return abs(knots.first) + knots.gap * knots.n
 
 

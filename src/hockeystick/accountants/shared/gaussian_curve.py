@@ -26,19 +26,21 @@ from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
-NODES = 16
+"""Minus the logarithm of the standard normal density at 0."""
+
+NODES = 16  # of the rule on each panel
 DEPTH = 80.0  # e-folds of phi(a) that the panels cover
-REACH = 13.0  # the same in standard deviations, around the mean
-OUTER = 6.0
+REACH = 13.0  # standard deviations around the mean that the panels cover for a <= 0
+OUTER = 6.0  # half of 12.6 at most, the least of ``a + high``
 SURE = (
     40.0  # standard deviations below which delta is 1 but for e^-799; x next to a much larger -a would have no digits
 )
 FARTHEST = 1e150  # standard deviations; roundings of a are far smaller than it
 NEXT_TO_NOTHING = 1e-300  # more than e^-799, and far below any rounding
 TOGETHER = 8.0  # the largest mu for which both terms are integrated as one
-RULE_ERROR = 2.0**-54
+RULE_ERROR = 2.0**-54  # of the rule on each panel, relative to the envelope of the integrand
 MU_ROUNDINGS = 32  # of mu and of a, relative; a folded mu has four
-ROOT_GAP = 1e-14
+ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
 
 
 class Integral(NamedTuple):

@@ -20,7 +20,7 @@ SLACK = 1e-3  # of log delta: far less than any choice of a lattice depends on
 
 
 def moment_seconds(composition: RenyiComposition) -> float:
-    """About how long the moments for one answer take, counted by nodes of quadrature (at order 2)."""
+    """Seconds that the moments for one answer take, about, counted by nodes of quadrature (at order 2)."""
     transforms = [pair.transform for pair, _ in composition.rounds]
     return ASKED * NODE * sum(found.moment_nodes(1.0) for found in transforms if isinstance(found, MixtureTransform))
 
@@ -38,7 +38,7 @@ def guessed_log_delta(composition: Composition, epsilon: float) -> RenyiBound:
 
 
 def _few(composition: Composition) -> RenyiComposition:
-    """As many rounds of few of the kinds, where there are many kinds: each of these stands for its neighbours too."""
+    """Few of the kinds of rounds, if there are many: each that is kept stands for its neighbours, by its count."""
     step = math.ceil(len(composition.rounds) / KINDS)
     if step <= 1:
         return composition

@@ -39,9 +39,9 @@ LOG_OUTSIDE = -30.0  # log of the tilted mass outside the window that is aimed a
 PRECISION = 1e-13  # relative, to which epsilon is searched
 SUMMED = 1e-12  # relative: rounding of a sum of positive terms and of its few factors
 UNDERFLOW = 1e-290  # tilted mass that may be lost below the range of a double
-LOG_TILTS = (-14.0, 12.0)
+LOG_TILTS = (-14.0, 12.0)  # range of log t in which a tilt is sought
 STRIDES = 2.0 ** np.arange(-5, 5)  # of the Chernoff parameter, around that of a normal sum
-TRIED = 3  # of the parameters, those that are best on the sketches
+TRIED = 3  # of these Chernoff parameters, those that are best on the sketches
 GUIDE = 4096  # entries of the law that is only looked at to choose a tilt
 STRIDE_BELOW = 1e-5  # relative, of the first step down from the upper end to the lower one
 
@@ -66,7 +66,7 @@ class LatticeLaw:
 
     @property
     def losses(self) -> Array:
-        """Shape (n,)."""
+        """The losses of the entries, of shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(len(self.mass), dtype=np.float64)
         return losses
 
@@ -145,7 +145,7 @@ def _least(laws: Laws, bound: Callable[[float, float], float]) -> float:
 
 
 def variance(laws: Laws, t: float) -> float:
-    """Of the tilted sum, roughly."""
+    """Variance of the sum of all rounds under the law tilted by t, roughly: from the sketches."""
     total = 0.0
     for law, count in laws:
         losses, log_mass = law.sketch.seen
@@ -211,7 +211,7 @@ class LatticeSum:
 
     @cached_property
     def losses(self) -> Array:
-        """Shape (n,)."""
+        """The losses of the entries of the window, of shape (n,)."""
         losses: Array = self.first + self.gap * np.arange(len(self.values), dtype=np.float64)
         return losses
 

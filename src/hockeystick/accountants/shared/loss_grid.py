@@ -29,7 +29,7 @@ from hockeystick.pairs.base import SmoothPart
 Array = npt.NDArray[np.float64]
 
 LOG_LEFT_OUT = -120.0  # log of the mass that counts as beyond the grid even where the grid is longer
-LEFT_OUT = math.exp(-120.0) + 1e-300
+LEFT_OUT = math.exp(-120.0) + 1e-300  # P-mass e^-120, and what underflows
 END_OF_RANGE = -800.0  # log of a mass below the range of a double
 MASS_ERROR = 2 * UNIT_ROUNDOFF  # relative, of every mass
 STENCIL = (3 / 4, -3 / 20, 1 / 60)  # of a first derivative, of sixth order
@@ -45,7 +45,7 @@ class LossGrid:
 
     @property
     def step(self) -> float:
-        """h."""
+        """The distance h of neighbouring points."""
         return 2 * self.length / self.points
 
     @property
@@ -76,7 +76,7 @@ class GridLaw:
     shift: float = 0.0
 
     def losses(self, grid: LossGrid) -> Array:
-        """Where the masses are."""
+        """The losses at which the masses are, of shape (n,)."""
         return grid.step * np.arange(self.first, self.first + len(self.mass), dtype=np.float64)
 
     def log_moment(self, grid: LossGrid, t: float) -> float:

@@ -28,7 +28,7 @@ from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_u
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_peak
 
-BERRY_ESSEEN = 0.56
+BERRY_ESSEEN = 0.56  # Shevtsova 2010 [She10], for sums of unequal terms
 CARE = 1e-12  # relative: some dozens of roundings
 
 
@@ -51,11 +51,11 @@ class NormalForm:
 
     @property
     def t(self) -> float:
-        """The tilt used."""
+        """The tilt that is used: ``tilt`` to 24 bits."""
         return representable(self.tilt)
 
     def value(self, epsilon: float) -> float:
-        """The normal law's delta."""
+        """Delta by the normal law, without its error."""
         found = self._sum
         return math.exp(min(found.high - self.t * epsilon, 700.0)) * self._expectation(epsilon)[0]
 

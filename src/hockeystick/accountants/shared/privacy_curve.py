@@ -20,8 +20,8 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-NODES = 16  # a panel
-MAX_PANELS = 100_000
+NODES = 16  # of the Gauss-Legendre rule on each panel
+MAX_PANELS = 100_000  # of the quadrature over the densities of one round
 LOG_NEGLIGIBLE = -800.0  # log of the mass that quadrature leaves out: below the range of a double
 
 

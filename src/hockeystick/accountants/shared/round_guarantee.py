@@ -35,7 +35,7 @@ LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
 SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
 LARGEST = 700.0  # exponent that a double can hold
-LEAST_TABLED = 1e-18
+LEAST_TABLED = 1e-18  # delta of one round down to which the tables of a search reach
 SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
 DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
 
@@ -54,7 +54,7 @@ class RoundGuarantee:
 
     @cached_property
     def edge(self) -> float:
-        """From here on no finite loss counts: a double not below the largest one (in absolute value if mutual)."""
+        """A double not below the largest finite loss (in absolute value if mutual)."""
         low, high = self.pair.loss_range
         exact = self.pair.exact_supremum
         if exact is None:
@@ -126,7 +126,7 @@ class RoundGuarantee:
 
     @property
     def _lost_mass(self) -> float:
-        """``Q(L = -inf)``."""
+        """The Q-mass at losses of minus infinity, ``Q(L = -inf)``."""
         atoms = self.pair.atoms
         return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
 
@@ -157,6 +157,7 @@ TOO_LITTLE = (
     f"what delta leaves to each round is below {LEAST:.0e}, down to which privacy curves are known; ask for a larger "
     "delta, or use accountant 'rdp'"
 )
+"""Why a bound on epsilon is infinite although delta is more than all rounds lose."""
 
 
 def why_infinite(subjects: Sequence[tuple[Direction, Kinds]], delta: float) -> str | None:
@@ -171,14 +172,14 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
 
 
 def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
-    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
+    """The rounds of each direction with mutual guarantees, Gaussians not folded."""
     return [
         (direction, guarantees(directions.pairs(direction), mutual=True)) for direction, _ in compositions(directions)
     ]
 
 
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
-    """One delta for each kind of round, ``sum count * delta <= budget``; ``None`` where there is none.
+    """Deltas, one for each kind of round, with ``sum count * delta <= budget``; ``None`` where there are none.
 
     Any split gives a bound. This one makes ``sum count * cost(epsilon)`` small: for each price of delta every kind
     takes the epsilon of its table at which cost and price together are least, and the price is the lowest at which the

@@ -34,7 +34,7 @@ ROUNDINGS = 64  # of a distribution function, and the square of the outcome, at 
 
 
 class Rounded(NamedTuple):
-    """One round on a lattice.
+    """The law of one round's loss, rounded to a lattice with the mean kept, but for a bias.
 
     Attributes:
         above: the law with masses rounded up.

@@ -20,7 +20,7 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-LADDER = np.geomspace(1e-4, 1e4, 161)  # of tilts
+LADDER = np.geomspace(1e-4, 1e4, 161)  # tilts that are tried to either side of 0
 LIGHT = -300.0  # log of the weight of a node that does not count for the reach of a law
 AT_THE_END = 1e-10  # tilted mass near the last node from which on the nodes do not reach far enough
 
@@ -121,6 +121,6 @@ def reach_of(composition: Composition, log_inverse: float) -> float:
 
 
 def log_sum(exponent: Array) -> float:
-    """``log sum e^exponent``."""
+    """The logarithm of the sum of ``e^exponent`` over all entries; a term may be beyond the range of a double."""
     top = float(exponent.max())
     return top + math.log(float(np.exp(exponent - top).sum()))

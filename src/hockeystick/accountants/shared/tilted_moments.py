@@ -30,29 +30,31 @@ Array = npt.NDArray[np.float64]
 
 STEP = 0.02  # h, in the scale sqrt(M_4 / M_2) of the tilted loss
 TOLERANCE = 1e-18  # of the analytic remainders of K
-CELLS = 8192
-LOG_TAIL = -800.0
+CELLS = 8192  # of the outcome, over which the third moment is bounded
+LOG_TAIL = -800.0  # log of the mass beyond the cells to either side: below the range of a double
 ORDERS = (1.0, 2.0, 4.0, 8.0)  # above t, for the tail
 UNDERFLOW = 5e-308  # of a mass: what is smaller may come out as 0
 LARGEST = 700.0  # exponent that a double can hold
 FAR = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
+"""Why a tilt is refused."""
+
 CARE = 1e-12  # relative: some dozens of roundings
 
 
 class Interval(NamedTuple):
-    """Certified ends."""
+    """A number between certified ends."""
 
     low: float
     high: float
 
     @property
     def middle(self) -> float:
-        """Halfway."""
+        """The point halfway between the ends."""
         return 0.5 * (self.low + self.high)
 
 
 class TiltedMoments(NamedTuple):
-    """Of one round: K(t), mean, variance, and an upper bound on ``E |L - E L|^3``."""
+    """Moments of one round's tilted loss: K(t), mean, variance, and an upper bound on ``E |L - E L|^3``."""
 
     log: Interval
     mean: Interval

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 
 MAX_STEPS = 4_000_000  # of a binomial law to either side of its mode
 FLOOR = -690.0  # log of the least mass relative to the mode's
-ROOT_GAP = 1e-14
+ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
 LEAST_EXPONENT = -700.0  # of a Q-mass within the range of a double, with all its digits
 APART = 1500.0  # losses so far apart that no Q-mass of the farther one, however small P's nearer one, counts
 

@@ -164,7 +164,7 @@ class Contour:
 
 
 def _step(gain: float, slope: float, bend: float) -> float:
-    """Where ``gain - slope d - bend d^2 / 2`` vanishes, at most 2 / slope away; on the line where it bends much."""
+    """The root d of ``gain - slope d - bend d^2 / 2``, at most 2 / slope in size; a large bend is left out."""
     bent = 2 * bend * gain / (slope * slope)
     step = 2 * gain / (slope * (1 + math.sqrt(1 + bent))) if abs(bent) < MUCH else gain / slope
     return min(max(step, -2.0 / slope), 2.0 / slope)

@@ -25,8 +25,8 @@ SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 START = 0.9  # of where a normal law would end
 RATIO = 2**0.2  # of edges next to each other
 EDGES = 6  # looked at together
-STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)
-FARTHEST = 3.0  # leap
+STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges looked at together, relative to the first
+FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: about half a second
 
@@ -45,7 +45,7 @@ class Cut:
 
     @property
     def reach(self) -> float:
-        """Where the sum is cut."""
+        """The height s at which the sum is cut."""
         return float(self.edges[0])
 
     def log_tail(self, counts: Array, step: float) -> float:

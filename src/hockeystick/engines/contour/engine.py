@@ -36,17 +36,17 @@ from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-6
+DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
 COARSE = 0.05  # gap from which on any upper bound may be of use
 LONG = 20_000  # points, of which not many sums are tried
 SHORT = 3000  # points of a sum whose place is only guessed
-GUIDES = 3  # that see deeper and deeper
+GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
 LEAN = 0.75  # of the tilt, where jumps farther out than those that count weigh on the sum
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
-KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds on one of them
+KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds of one that is kept
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -192,7 +192,7 @@ class FirstPath(NamedTuple):
 
 
 def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
-    """For rounds as often as their counts rounded down to a few digits."""
+    """The first path for rounds as often as their counts rounded down to a few digits."""
     composition, transforms = Composition(rounds), _transforms(rounds)
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
@@ -219,20 +219,20 @@ def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float
 
 
 def _aim(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
-    """At the epsilon >= 0 where log delta is about the target."""
+    """The aim at the epsilon >= 0 where log delta is about the target."""
     floor = target - 50.0
     guide, tilt, limit = _seeing(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
     return Aim(guide, tilt, limit, guide.guess(target, tilt), target)
 
 
 def _aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
-    """At an epsilon whose saddle point is the tilt, or lies beyond the limit."""
+    """The aim at an epsilon whose saddle point is the tilt, or lies beyond the limit."""
     chernoff = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
     return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
 
 
 def _tolerance(gap: float, epsilon: float, slope: float) -> float:
-    """Of log delta, for a relative gap of epsilon."""
+    """Width of log delta that a relative gap of epsilon allows, by the slope of log delta; a guess at epsilon 0."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 
 

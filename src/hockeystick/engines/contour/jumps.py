@@ -38,23 +38,23 @@ ComplexArray = npt.NDArray[np.complex128]
 TILTS = np.geomspace(2.0, 500.0, 16)  # y of the core, of 1 / eps
 DENSITY = 10.0  # nodes for the choice of c, in 1 / mu
 LEAST_EPSILON = 1e-290  # below it the tilts that are looked at, of about 1/epsilon, leave the range of a double
-MAX_LOOK = 2000  # of them
-LOWEST = -8.0  # of which the first
+MAX_LOOK = 2000  # nodes for the choice of c, at most
+LOWEST = -8.0  # the first of these nodes, an outcome
 FARTHEST_LOSS = 600.0  # at which nodes are looked for: its exponential is a double, with room
 WIDTHS = (0.12, 0.25, 0.06, 0.5)  # w tried, of 1 / mu
 DISTANCES = (1.0, 2.5, 5.0)  # of c from where a sharp core would have to end, of w, until the core is light enough
 SHIFTS = (4.0, 6.0, 3.0)  # y of the bound on J, of w
-STEEPEST = 0.49 * math.pi  # and at most, of 1 / mu
+STEEPEST = 0.49 * math.pi  # largest y of the bound on J, of 1 / mu
 FAR = 4.0  # of the longest reach: beyond, another width will not do
 HOPELESS = 64.0  # of the reach times the slope of the loss at c
-REACHES = 2.0 ** np.arange(1.0, 18.0)
-NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)
-FAR_REACHES = np.array([2.0, 4.0])
+REACHES = 2.0 ** np.arange(1.0, 18.0)  # heights s at which the line may end, at the first look
+NEAR_REACHES = 2.0 ** np.linspace(-1.0, 0.25, 6)  # of that reach, at the second look
+FAR_REACHES = np.array([2.0, 4.0])  # of that reach: further edges of the bound on what is cut off
 
 
 @dataclass(frozen=True, slots=True)
 class JumpCut(Cut):
-    """The same of one kind of round without its core: ``bounds`` are on ``log |J|`` from each edge on, shape (m,)."""
+    """Bounds on the end of a line without the core; ``bounds`` are on ``log |J|`` from each edge on, shape (m,)."""
 
     def log_tail(self, counts: Array, step: float) -> float:
         """Log of the bound on what is left out, relative to ``e^(K(t) - t eps)``."""
@@ -105,9 +105,7 @@ class Jumps:
         tolerance: float,
         longest: float,
     ) -> Jumps | None:
-        """Those of one kind of round, a record being removed, where eps is beyond the core's reach.
-
-        None as well where the line would be too long.
+        """The jumps of one kind of round, a record being removed; None if the core reaches eps or the line is too long.
 
         Args:
             transforms: characteristic functions and counts.
@@ -207,7 +205,7 @@ def chosen(
 
 
 def _core_reach(law: MixtureLaw, count: int, epsilon: float, wanted: float) -> tuple[float, float] | None:
-    """About the largest c that a sharp cut could have, and the y that shows it."""
+    """A guess at the largest c that a sharp cut could have, and the y that shows it; None where there is none."""
     odds = math.expm1(min(epsilon, FARTHEST_LOSS)) / law.rate
     # a rate so small that the odds leave the range of a double: a 1 beside them is nothing
     log_odds = math.log(odds + 1) if odds < math.inf else min(epsilon, FARTHEST_LOSS) - math.log(law.rate)

@@ -27,18 +27,18 @@ from hockeystick.values.errors import NotApplicableError
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)
+TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tried, of the saddle point
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
-ROUNDINGS = 500.0  # of about which the cumulants suffer
-SUM_ROUNDINGS = 60.0  # and of which the sum does
+ROUNDINGS = 500.0  # of a cumulant, about, relative to its size
+SUM_ROUNDINGS = 60.0  # of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 EVALUATION = 15.0  # units of work of one of an elementary function
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
-LEAST_TOLERANCE = 1e-13
+LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
-SHORTER = 0.5  # of that line, then
-LONG, LONGER = 3000, 1.5  # points of a line that rounding may spoil, and then
+SHORTER = 0.5  # of a line with the core, for a line without it to be laid
+LONG, LONGER = 3000, 1.5  # points from which on rounding spoils a line, and how much longer one without the core may be
 UNKNOWN = 30.0  # error of a value of K with which it says nothing
 DEEPEST = -600.0  # log of what a double holds, with some to spare
 
@@ -48,7 +48,7 @@ class BlindError(NotApplicableError):
 
 
 class Aim(NamedTuple):
-    """Where a contour is to be laid.
+    """The place for which a contour is to be laid.
 
     Attributes:
         guide: approximate cumulants.
@@ -146,7 +146,7 @@ class Path:
         inner: float,
         longest: int,
     ) -> tuple[Cut, Jumps | None]:
-        """Where the line ends, and the jumps on it where it is much shorter without the core."""
+        """The end of the line, and the jumps on it where it is much shorter without the core."""
         step, plain, reason = 2 * math.pi / self.period, None, None
         try:
             plain = cut(transforms, self.t, step, wanted - top, variance, longest)

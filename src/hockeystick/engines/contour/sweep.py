@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 CHUNK = 1 << 20  # phases at once
-NO_CORE = (0.0, -math.inf)
+NO_CORE = (0.0, -math.inf)  # where nothing was left out of the law: c = 0
 LARGEST = 700.0  # exponent that a double can hold
 
 
@@ -111,5 +111,5 @@ class Terms:
 
 
 def log_expm1(x: float) -> float:
-    """``log(e^x - 1)``."""
+    """``log(e^x - 1)`` for x > 0, also where the exponential is beyond the range of a double."""
     return x + math.log(-math.expm1(-x))

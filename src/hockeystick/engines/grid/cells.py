@@ -39,13 +39,13 @@ Index = npt.NDArray[np.intp]
 BLOCK = 64  # grid points that one cell may span in a tail
 PIECES = 8  # of a block, over each of which the density is taken at three places
 OUTCOMES = (200, 20_000)  # at which the tilted density is looked at
-TAIL_SHARE = 0.15
+TAIL_SHARE = 0.15  # of the width that the error law allows a cell in a tail
 MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may weigh its two ends
-MAX_TILTED_GAP = 600.0
+MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential is about to leave the range of a double
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round, whatever may be spent
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
-UNDERFLOW = 1e-300
+UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
 ON_GRID = (
     4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 )
@@ -61,7 +61,7 @@ class Mesh:
     kappa: float
 
     def moved(self, by: float) -> Mesh:
-        """The same masses at losses that are larger by as much."""
+        """The mesh whose losses are larger by ``by``, for masses that stay as they are."""
         return Mesh(self.offset + by, self.h, self.t, self.kappa + self.t * by)
 
 
@@ -81,7 +81,7 @@ class Points:
 
     @classmethod
     def none(cls) -> Points:
-        """No atoms."""
+        """An empty list of atoms."""
         return cls(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0))
 
 
@@ -127,7 +127,7 @@ class Reach:
     count: int = 1
 
     def least_loss(self, mesh: Mesh) -> float:
-        """Where ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
+        """The loss at which ``e^(t loss - kappa) = e^log_low``: all the mass below weighs no more than that."""
         return (mesh.kappa + self.log_low) / mesh.t
 
 

@@ -15,8 +15,8 @@ from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-DEFAULT_GAP = 1e-3
-ATTEMPTS = 10
+DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute for log delta
+ATTEMPTS = 10  # runs, each by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
 HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
@@ -60,7 +60,7 @@ class GridEngine:
         return query
 
     def _below(self, epsilon: float, gap: float) -> Interval:
-        """Where delta is too small to be worth a grid: at most what it is at a smaller epsilon."""
+        """An upper end where delta is too small to be worth a grid: what it is at a smaller epsilon."""
         guide = Guide(self.composition, DEEPEST - 50.0)
         nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
         for _ in range(HALVINGS):

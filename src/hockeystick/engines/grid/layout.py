@@ -19,10 +19,10 @@ from hockeystick.pairs import Composition, DominatingPair
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage
 WINDOW_DEVIATIONS = 16.0  # of a sum of many rounds, that a window holds
-STAGE_POINTS = 4000  # that a stage costs beside its own
-MAX_STAGES = 6
+STAGE_POINTS = 4000  # that a stage costs beside those of its grids
+MAX_STAGES = 6  # on the way to the last grid
 DIVISORS = 500  # tried to find blocks of equal size
-LEAST_POINTS = 16
+LEAST_POINTS = 16  # of a window
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Spread:
     deviation: float
 
     def of(self, rounds: int) -> float:
-        """About the window that a sum of rounds needs."""
+        """The width of the window that a sum of rounds needs, about."""
         return min(max(WINDOW_DEVIATIONS * self.deviation * math.sqrt(rounds), self.span), rounds * self.span)
 
 
@@ -116,7 +116,7 @@ class Layout:
         return min([direct, *choices] if common else choices, key=lambda one: one.points(width, reaches))
 
     def points(self, width: float, reaches: Sequence[Spread]) -> float:
-        """Of all grids together, about."""
+        """About how many points all grids have together, with what each stage costs beside."""
         total = width / self.gap
         for route, one in zip(self.routes, reaches, strict=True):
             gaps = [route.gap, *(level.gap for level in route.levels)]

@@ -28,11 +28,11 @@ class Query(Protocol):
         ...
 
     def epsilon(self, best: Interval | None) -> float:
-        """Where to look, given what is known."""
+        """The epsilon to look at, given what is known."""
         ...
 
     def depth(self, depth: float, best: Interval) -> float:
-        """About log delta there."""
+        """The log delta there, about, given what was expected and what was found."""
         ...
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
@@ -48,7 +48,7 @@ class Query(Protocol):
         ...
 
     def width(self, interval: Interval) -> float:
-        """To be compared with the gap."""
+        """The width of an interval in the units of the gap."""
         ...
 
     def anything(self) -> Interval | None:
@@ -64,15 +64,15 @@ class DeltaQuery:
 
     @property
     def looks(self) -> int:
-        """One, and two for the slope."""
+        """One value of delta for the answer, and two for the slope."""
         return 3
 
     def epsilon(self, best: Interval | None) -> float:
-        """Where to look."""
+        """The epsilon that is asked, whatever is known."""
         return self.at
 
     def depth(self, depth: float, best: Interval) -> float:
-        """About log delta there."""
+        """The log delta expected, or the upper end that was found where that is lower."""
         return min(depth, best.upper)
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
@@ -89,7 +89,7 @@ class DeltaQuery:
         return Interval.weighted(min(low, high), high)
 
     def width(self, interval: Interval) -> float:
-        """To be compared with the gap."""
+        """The width in log delta, which is relative in delta."""
         return interval.upper - interval.lower
 
     def anything(self) -> Interval:
@@ -145,15 +145,15 @@ class EpsilonQuery:
 
     @property
     def looks(self) -> int:
-        """A search."""
+        """About how many values of delta the search for a root takes."""
         return 25
 
     def epsilon(self, best: Interval | None) -> float:
-        """Where to look."""
+        """The best estimate so far; the first guess where no upper end is known."""
         return best.estimate if best and math.isfinite(best.upper) else self.guess
 
     def depth(self, depth: float, best: Interval) -> float:
-        """About log delta there."""
+        """The log delta expected: it is what was asked, whatever was found."""
         return depth
 
     def tolerance(self, gap: float, epsilon: float, slope: float) -> float:
@@ -174,7 +174,7 @@ class EpsilonQuery:
         return Interval.weighted(low, high)
 
     def width(self, interval: Interval) -> float:
-        """To be compared with the gap."""
+        """The width relative to the upper end."""
         if interval.upper == math.inf:
             return 1.0
         return (interval.upper - interval.lower) / interval.upper if interval.upper > 0 else 0.0

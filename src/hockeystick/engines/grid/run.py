@@ -42,10 +42,10 @@ MAX_CELLS = 1 << 20  # of one round
 MAX_SLIP = 1 / 16  # rounding of a loss, in cells
 FIT_SHARE = 0.8  # of the work that is left, which one mesh may take
 WORTHWHILE = 0.85  # of the last gap: a gap that is not finer than that is not tried
-COARSENINGS = 2
+COARSENINGS = 2  # times that a mesh that takes too long gives way to a coarser one
 COARSER = 8.0  # times the gap, where the mesh first meant takes too long
 HOPELESS = 100.0  # times the asked difference: stages that end there are given up
-REALIGNMENTS = 2
+REALIGNMENTS = 2  # moves of the grid of one round
 FITS = 8  # of the mesh to the difference it makes
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4, 0.25, 0.12, 0.05)  # of the saddle: less tilt may shorten the window
 MAX_AMPLIFICATION = 2.5  # log of how much more rounding may weigh at less tilt
@@ -126,7 +126,7 @@ class Run:
             self._try_one_grid(asked)
 
     def _try_one_grid(self, asked: float) -> None:
-        """One grid for all rounds instead of stages, where that is possible and better."""
+        """Take one grid for all rounds instead of stages, where that is possible and better."""
         staged = self.layout, self.lower, self.upper, self.log_lost, self.apart, self.limited
         width = self.window.high - self.window.low
         self.layout = Layout.of(self.composition, self.t, asked, width, self.spreads, False)
@@ -160,14 +160,14 @@ class Run:
         )
 
     def _sums_cost(self, h: float) -> float:
-        """Of both sums and of what is read off them, on a grid of gap h; it falls as 1/h."""
+        """Units of work of both sums and of what is read off them, on a grid of gap h; they fall as 1/h."""
         width = self.window.high - self.window.low
         seen = min(width, FADE / self.t + math.log1p(1 / self.t))
         laws = 2 * sum(len(route.copies) for route in self.layout.routes)
         return (POINT * laws * width + 2 * self.target.looks * SEEN * seen) / h
 
     def slope(self, saddle: float) -> float:
-        """About -d log delta / d eps: the saddle, or where that is tiny what the width of the law allows."""
+        """The slope -d log delta / d eps, about: the saddle, or where that is tiny what the width of the law allows."""
         return max(saddle, 1e-3 / max(math.sqrt(self.guide.cumulants(saddle).k2), 1e-300))
 
     def _tilt_and_window(self, saddle: float) -> tuple[float, Window]:
@@ -318,7 +318,7 @@ class Run:
         return float(losses.max() - losses.min()) if len(losses) else 0.0
 
     def _round(self, pair: DominatingPair, count: int, kappa: float, h: float, asked: float) -> tuple[GridLaw, GridLaw]:
-        """One round on its grid; moved where its mode is too narrow to be merged on the first one."""
+        """The laws of one round on its grid, which is moved where the mode is too narrow to be merged on it."""
         low, high = pair.loss_range
         offset = high if math.isfinite(high) else low if math.isfinite(low) else 0.0
         lower, upper = self._laws(pair, count, Mesh(offset, h, self.t, kappa))

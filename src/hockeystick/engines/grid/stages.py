@@ -44,14 +44,14 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 Counted = Sequence[tuple[GridLaw, int]]
 
-LEAST_PERIOD = 16
+LEAST_PERIOD = 16  # places of a circular sum
 WHOLE_PERIOD = 1024  # a law with no more places than this is kept whole
-TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)
+TAIL_TILTS = (1.0, 0.6, 0.3, 0.1)  # tried for Markov's bound, of the largest extra tilt
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Where a sum is looked at: [low, high), and the extra tilts by which its tails are bounded."""
+    """The range [low, high) in which a sum is looked at, and the extra tilts by which its tails are bounded."""
 
     low: float
     high: float
@@ -98,7 +98,7 @@ class Tail:
         return np.where(np.isnan(least), 0.0, least)
 
     def log_weight_beyond(self, b: float) -> float:
-        """The same without the bound by 1, which holds for the probability alone."""
+        """log of the bound on the weighted tail at b, which may exceed 0; ``-inf`` beyond the last atom."""
         b = self._sign * b
         if b > self._end:
             return -math.inf
@@ -193,7 +193,7 @@ def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
 
 
 def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
-    """On one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
+    """The law on one mesh. Losses are taken as computed; the result is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
     """

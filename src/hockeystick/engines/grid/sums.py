@@ -123,5 +123,5 @@ class GridSum:
 
 
 def _log_weight(x: float, t: float) -> float:
-    """``log f(x)``."""
+    """The logarithm of ``f(x) = e^(-tx) (1 - e^-x)`` for x > 0."""
     return -t * x + math.log(-math.expm1(-x))

@@ -12,7 +12,11 @@ import math
 from hockeystick.values.errors import NotApplicableError
 
 WORK = "a finer mesh would take too long"
+"""Why an interval is wider than was asked: no finer mesh could be afforded."""
+
 MEMORY = "the mesh is as fine as the memory limit allows"
+"""Why an interval is wider than was asked: a finer mesh has too many places."""
+
 MAX_RANGE = 1 << 22  # places of one law: about 300 MB while it is made
 
 # units of one of each
@@ -27,7 +31,7 @@ LAYOUT_POINT = 700.0  # of the points that a layout counts, all in all
 
 
 def check_range(places: float, what: str) -> None:
-    """That a law of so many places may be stored.
+    """Raise unless a law of so many places may be stored.
 
     Raises:
         NotApplicableError: it would take too much memory.

@@ -24,8 +24,8 @@ from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, precision
 from hockeystick.values.errors import NotApplicableError
 
-MAX_TERMS = 300_000
-GUARD_BITS = 96
+MAX_TERMS = 300_000  # of a composed law
+GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
 
 
@@ -136,7 +136,7 @@ def _binomial(first: Term, second: Term, count: int, log_floor: float) -> Iterat
 
 
 def _choose(count: int, n: int) -> Ball:
-    """The binomial coefficient."""
+    """The binomial coefficient ``C(count, n)`` as a ball."""
     return (arb(count + 1).lgamma() - arb(n + 1).lgamma() - arb(count - n + 1).lgamma()).exp()
 
 

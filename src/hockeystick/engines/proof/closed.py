@@ -26,8 +26,8 @@ from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-LEAST_BITS = 128
-MOST_BITS = 1 << 20
+LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
+MOST_BITS = 1 << 20  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
 
 
@@ -111,3 +111,4 @@ _FORMULAS: dict[Direction, Callable[[Ball, Ball, Ball], Ball]] = {
     Direction.ADD: _add,
     Direction.REPLACE_ONE: _replace,
 }
+"""Delta of one sampled Gaussian round from mu, the rate and epsilon, by direction."""

@@ -36,8 +36,8 @@ TILTS = (1.0, 0.92, 0.85, 0.78, 0.7, 0.62, 0.55, 0.47, 0.4)  # of the saddle poi
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias
 MAX_AMPLIFICATION = 40.0  # log of how much more the modulus may weigh at less tilt
 DEARER = 30.0  # by so much it takes a line e times as long to be worth it: more depth is more nodes, points and bits
-MAX_POINTS = 400_000
-GUARD_BITS = 44
+MAX_POINTS = 400_000  # of a line
+GUARD_BITS = 44  # beyond those of the remainders and of the number of rounds
 LONG = 2000  # points from which on a shorter line is looked for
 SHORTER = 0.5  # what it has to be of the longer one
 MIN_EPSILON = 1e-12  # below which 0 is tried
@@ -80,14 +80,14 @@ def chernoff(rounds: ExactRounds, t: float) -> Ball:
 
 
 def log_moment(rounds: ExactRounds, t: float) -> Ball:
-    """A ball around K(t)."""
+    """A ball around K(t), the sum over all rounds."""
     number = rounds.number
     with precision(GUARD_BITS + number.bit_length()):
         return moments(rounds, t, 1.0, 1, -5.0 - math.log(number))[0].real.log()
 
 
 class BallContour:
-    """One line with its nodes and remainders.
+    """A vertical line in balls, with its nodes and remainders.
 
     Args:
         rounds: what is composed.
@@ -125,7 +125,7 @@ class BallContour:
             self._right = upper(tilted)
 
     def _cut(self, epsilon: float, wanted: float, top: float, variance: float) -> Cut:
-        """Where the line ends: by the decay of all characteristic functions, or much earlier with jumps taken apart."""
+        """The end of the line: by the decay of all characteristic functions, or much earlier with jumps taken apart."""
         try:
             cut = Decay(self._rounds, self.t, wanted - top, variance).cut(self.step, MAX_POINTS)
         except NotApplicableError as error:
@@ -229,6 +229,6 @@ class BallContour:
 
 
 def _right(t: float, theta: float, k_right: float, epsilon: float, wanted: float) -> float:
-    """About the period that makes the right alias small enough."""
+    """The period that makes the right alias small enough, about."""
     tilted = t + theta
     return (k_right - tilted * epsilon + log_peak(tilted) - wanted + 1.0) / theta

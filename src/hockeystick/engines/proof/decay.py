@@ -23,16 +23,16 @@ from hockeystick.engines.proof.sampled_laplace import SampledLaplaceDecay
 from hockeystick.numerics.balls import Ball, ball, precision, upper
 from hockeystick.values.errors import NotApplicableError
 
-BITS = 64  # and twice those of the number of rounds
+BITS = 64  # of precision, plus twice those of the number of rounds
 START = 0.7  # of where a normal law would end
 STRIDE = 1.5  # of the first search
-HALVINGS = 5  # of that stride
-FURTHER = 1.03  # where balls find the bound too large
-TRIALS = 6
+HALVINGS = 5  # of the last stride, on a logarithmic scale
+FURTHER = 1.03  # factor by which the reach is moved on where balls find the bound too large
+TRIALS = 6  # of reaches
 
 
 class Cut(NamedTuple):
-    """Where to cut, and the bound on what is left out in units of ``e^(K(t) - t eps)``."""
+    """The height at which a sum is cut, and the bound on what is left out in units of ``e^(K(t) - t eps)``."""
 
     reach: float
     rest: Ball
@@ -71,7 +71,7 @@ class Decay:
         return sum((count * one.log_bound(s) for one, count in self._laplace), -self._mu_squared * arb(s) ** 2 / 2)
 
     def _about(self, s: float, step: float) -> float:
-        """About the log of the bound on the rest."""
+        """A guess at the log of the bound on what is left out beyond s."""
         log_rho = float(self._known(s).mid()) + sum(one.proposal(s)[1] for one in self._sampled)
         return log_rho + math.log((step / s**2 + 1 / s) / math.pi)
 
@@ -84,7 +84,7 @@ class Decay:
         return upper(log_rho.exp() * (arb(step) / at**2 + 1 / at) / arb.pi())
 
     def cut(self, step: float, most: int) -> Cut:
-        """About the first point beyond which the sum of step ds is small enough to be left out.
+        """The first point, about, beyond which the sum of step ds is small enough to be left out.
 
         Args:
             step: ds.

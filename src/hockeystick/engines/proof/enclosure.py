@@ -11,7 +11,7 @@ from flint import arb
 from hockeystick.numerics.balls import Ball
 from hockeystick.values.errors import NotApplicableError
 
-MAX_STEPS = 60
+MAX_STEPS = 60  # outward from the root, each twice as long as the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Evaluator(Protocol):
     """delta over the finite losses of one direction."""
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Its proved ends at an epsilon >= 0."""
+        """Proved ends of delta at an epsilon >= 0."""
         ...
 
 
@@ -68,7 +68,9 @@ def _log_ratio(x: Ball, y: Ball) -> float:
 
 
 def epsilon_bisected(evaluator: Evaluator, target: Enclosure) -> tuple[float, float]:
-    """As :func:`epsilon_around`, for an evaluator that is sharp everywhere: the closest doubles that can be told apart.
+    """Ends of epsilon by bisection, the closest doubles at which delta can be told from the target.
+
+    For an evaluator that is sharp everywhere, as closed forms and sums over atoms are.
 
     Raises:
         NotApplicableError: epsilon leaves the range of a double.

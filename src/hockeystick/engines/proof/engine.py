@@ -21,15 +21,16 @@ from hockeystick.numerics.balls import Ball
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 
-DEFAULT_GAP = 1e-6
-LEAST_TOLERANCE = 1e-30
-NARROW = 0.5
+DEFAULT_GAP = 1e-6  # relative width of the interval, where none is asked
+LEAST_TOLERANCE = 1e-30  # relative: remainders are never asked to be smaller
+NARROW = 0.5  # epsilon times tilt, below which the tilt need not be the slope of log delta
 STEP = 0.1  # in log delta
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
-ATTEMPTS = 6
-SMALLER_TILTS = 12
+ATTEMPTS = 6  # each looks where the last one pointed
+SMALLER_TILTS = 12  # each a quarter of the last
 ROUGHLY = 0.1  # how well log delta is wanted before it is proved
 TOO_WIDE = "the remainders keep it from the asked gap"
+"""Why an interval is wider than was asked."""
 
 
 class ProvedEpsilon(NamedTuple):
@@ -51,7 +52,7 @@ class ProvedDelta(NamedTuple):
 
 
 class ProofEngine:
-    """One direction.
+    """Proved ends of delta and epsilon for one direction.
 
     Args:
         rounds: exact rounds with finite losses; mass at infinite loss is the caller's.

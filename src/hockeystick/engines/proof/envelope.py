@@ -39,11 +39,11 @@ Array = npt.NDArray[np.float64]
 STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu
-FAR_STRIP = 1.0  # its eta
+FAR_STRIP = 1.0  # eta of the constant shift for remove, of 1 / mu
 DIP = 20.0  # of t (mu strip)^2, about 8 times the log of a factor of the remainder
-POWERS = (0.5, 0.25, 0.0)
+POWERS = (0.5, 0.25, 0.0)  # p of the shifts that are tried
 SHARES = (1.0, 0.5, 0.25)  # of the largest shift
-MAX_NODES = 20_000
+MAX_NODES = 20_000  # beyond, the proof is refused
 CAREFUL = 1e-9  # shifts keep this far, relatively, from where the conditions end
 
 
@@ -56,7 +56,7 @@ class Shift(NamedTuple):
 
 
 class EnvelopeBalls:
-    """One sampled round at one tilt.
+    """The envelope of one sampled round at one tilt.
 
     Args:
         mixture: the round.

@@ -43,7 +43,7 @@ from hockeystick.values.adjacency import Direction
 Array = npt.NDArray[np.float64]
 
 PANEL = 1.0 / 32  # width at most
-FINE = 0.375  # width of those about c, of w
+FINE = 0.375  # width of the panels about c, of w
 LOWEST = -4.0  # where panels begin
 FRACTIONS = (
     0.9,
@@ -65,9 +65,9 @@ FRACTIONS = (
 )  # of eps: the loss at c
 WIDTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # w, of 1 / mu
 SHIFTS = (1.5, 2.5, 4.0, 6.0)  # y, of w
-REACHES = np.geomspace(1.0, 1e5, 61)
+REACHES = np.geomspace(1.0, 1e5, 61)  # heights s at which the line may end
 TILTS = np.geomspace(2.0, 2000.0, 25)  # y of the core, of 1 / eps
-BITS = 128
+BITS = 128  # precision of the bounds on the core and on what is cut off
 DEEPER = 5.0  # log of how much lighter than what is wanted the integrand is beyond the range
 BEYOND = 12.0  # of w: where the panels of the core end
 
@@ -89,7 +89,7 @@ class Jumps(NamedTuple):
 
 
 class JumpBalls:
-    """One kind of round, taken apart.
+    """The bounds on core and jumps of one kind of round.
 
     Args:
         mixture: the round, a record being removed.
@@ -150,7 +150,7 @@ class JumpBalls:
         return float(y[best]), float(bounds[best]) + log_peak(float(y[best]))
 
     def _jump_about(self, core: Core, t: float, y: float, high: float) -> Array:
-        """About the log of the bound on J at all reaches."""
+        """A guess at the log of the bound on J at all reaches, of shape (m,)."""
         from scipy.special import log_ndtr
 
         x = _edges(high, core)
@@ -221,7 +221,7 @@ class Apart:
 
     @classmethod
     def of(cls, rounds: ExactRounds, t: float, epsilon: float, wanted: float) -> Apart | None:
-        """That of sampled Gaussian rounds of one kind, a record being removed, where eps is beyond the core's reach.
+        """The pieces of sampled Gaussian rounds of one kind, a record being removed; None where the core reaches eps.
 
         Args:
             rounds: the rounds.
@@ -244,7 +244,7 @@ class Apart:
 
     @property
     def reach(self) -> float:
-        """Where the line ends."""
+        """The height s at which the line ends."""
         return self._jumps.reach
 
     def rest(self, step: float) -> Ball:
@@ -255,7 +255,7 @@ class Apart:
             return upper(self._pieces.count * largest * (arb(step) / at**2 + 1 / at) / arb.pi())
 
     def core(self, epsilon: Ball) -> Ball:
-        """Upper bound on delta_C."""
+        """Upper bound on delta_C, the core's part of delta."""
         return upper(self._core * (-arb(self._jumps.tilt) * epsilon).exp())
 
     def values(self, step: float, count: int, log_tolerance: float) -> tuple[list[ComplexBall], Ball]:
@@ -266,7 +266,7 @@ class Apart:
 
 
 def _edges(high: float, core: Core) -> Array:
-    """Those of the panels, fine about the core's edge."""
+    """Ends of the panels from the lowest outcome to ``high``, close together about the core's edge."""
     number = max(math.ceil((high - LOWEST) / PANEL), 1)
     coarse = LOWEST + PANEL * np.arange(number + 1, dtype=np.float64)
     fine = core.centre + np.arange(-BEYOND, BEYOND + FINE, FINE) * core.width

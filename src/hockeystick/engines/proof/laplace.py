@@ -19,7 +19,7 @@ from hockeystick.numerics.balls import Ball, ball, upper
 
 
 class LaplaceDecay:
-    """One round at one tilt.
+    """The decay of one unsampled Laplace round at one tilt.
 
     Args:
         noise: the round.
@@ -40,10 +40,10 @@ class LaplaceDecay:
         return near.max(self._far((arb.pi() - b) / (2 * self._h)))
 
     def _far(self, s: Ball) -> Ball:
-        """By the smooth part alone."""
+        """The bound by the smooth part alone, for all larger s."""
         return self._share(self._cosh, s)
 
     def _share(self, atoms: Ball, s: Ball) -> Ball:
-        """With the atoms' part and the least s."""
+        """The log of the bound, from the atoms' part and the least s."""
         left = self._smooth.min(self._cosh / (self._w**2 + 4 * s * s).sqrt())
         return upper(((atoms + left) / (self._cosh + self._smooth)).log()).min(arb(0))

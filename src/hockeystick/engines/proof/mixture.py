@@ -156,7 +156,9 @@ class MixtureBalls:
         return upper(below + (at * arb(2).log()).exp() * ratio * (normal_tail(high) + lifted))
 
     def moved_range_remainder(self, t: float, low: Ball, high: Ball, turned: Ball) -> Ball:
-        """The same where g is taken at ``x + iy``, for any y(x) with ``mu |y| <= turned <= pi/2`` (remove: any).
+        """Bound on what lies outside [low, high], for all s, where x is moved to ``x + iy`` by a height y(x).
+
+        Any y(x) with ``mu |y| <= turned <= pi/2`` will do (remove: any).
 
         With ``|g(x + iy)| <= g(x)``, ``|g(x + iy)| >= Re g >= 1 - q`` and likewise at -x, everything that bounds the
         integrand on the real line holds again, but for add above ``high``. There, with rho the odds

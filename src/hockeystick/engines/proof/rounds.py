@@ -122,7 +122,7 @@ class ExactRounds:
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
-        """Those of rounds and how often each is run, in one direction."""
+        """The rounds of one direction, from each kind and how often it is run."""
         out = cls()
         for item, count in kinds:
             out._take(item, count, direction)
@@ -148,7 +148,7 @@ class ExactRounds:
 
     @property
     def _kinds(self) -> tuple[dict[Any, int], ...]:
-        """All rounds but unsampled Gaussians."""
+        """The counts of all rounds but unsampled Gaussians, by kind."""
         return self.sampled, self.boxes, self.laplace, self.sampled_laplace
 
     @property

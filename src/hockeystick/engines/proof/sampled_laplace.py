@@ -43,20 +43,20 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 WIDEST = 2.0  # panels of the rule
-MAX_NODES = 100_000
+MAX_NODES = 100_000  # of the rule, on all panels
 RADII = np.exp(np.linspace(0.05, 2.5, 50))  # rho that are tried
 CELLS = 64  # panels of Lambda
 LOSS_OF_TAIL = 0.2  # of the smooth part, that the tail is to have lost where it takes over
 SLACK = 0.02  # of m(t), by which values may change between the points; less where that is too much
-FINER = 4.0
-LEAST_SLACK = 1e-4
+FINER = 4.0  # by how much less values may change at the next attempt
+LEAST_SLACK = 1e-4  # of m(t), at the last attempt
 FALL = 50.0  # log of what all rounds together should have lost for good
-MAX_POINTS = 20_000
+MAX_POINTS = 20_000  # of the grid of s
 LOWER_ENDS = 24  # l0 that are tried
 
 
 class Panel(NamedTuple):
-    """Middle and half-width, exact."""
+    """A panel of the quadrature by its middle and half-width, both exact."""
 
     centre: Ball
     half: Ball
@@ -77,7 +77,7 @@ class SampledLaplaceBalls:
         return -arb(t) if self.adds else 1 + arb(t)
 
     def likelihood(self, loss: Ball) -> Ball:
-        """g."""
+        """The likelihood ratio ``g(l) = 1 - q + q e^l`` of the sampled round."""
         q = ball(self.item.rate)
         return 1 - q + q * loss.exp()
 
@@ -170,7 +170,7 @@ class SampledLaplaceBalls:
 
 
 class SampledLaplaceDecay:
-    """One round at one tilt.
+    """The decay of one sampled Laplace round at one tilt.
 
     Args:
         item: the round.
@@ -218,7 +218,7 @@ class SampledLaplaceDecay:
             below += mass
 
     def _ratio(self, loss: Ball) -> Ball:
-        """H."""
+        """The quotient ``H = F / u'`` of the integrand at t and the slope of the loss."""
         likelihood = self._balls.likelihood(loss)
         return self._balls.density(self._t, loss, likelihood) * likelihood / (self._q * loss.exp())
 

@@ -36,15 +36,15 @@ Array = npt.NDArray[np.float64]
 
 POINTS = 2000  # in x, of the floating-point search
 HEIGHTS = 24  # half-widths that are tried
-PANEL = 0.0625  # width
+PANEL = 0.0625  # width of a panel in x
 FARTHEST = 60.0  # outcomes that are looked at
-LOG_ROOT = 0.5 * math.log(2 * math.pi)
-ENDLESS = 1 << 62  # nodes
+LOG_ROOT = 0.5 * math.log(2 * math.pi)  # minus the log of the standard normal density at 0
+ENDLESS = 1 << 62  # nodes, more than any sum has
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the trapezoid rule has its nodes: ``low + dx n`` up to ``high``; ``strip`` is h.
+    """The nodes of the trapezoid rule: ``low + dx n`` up to ``high``; ``strip`` is h.
 
     Attributes:
         top: the last panel of this module's bound ends there; None where that bound is not used.
@@ -64,7 +64,7 @@ class Grid:
 
 
 class AddedStrip:
-    """One round of which records are added, at one tilt.
+    """The strip bound of one sampled round, a record being added, at one tilt.
 
     Args:
         item: the round.
@@ -96,7 +96,7 @@ class AddedStrip:
         return Grid(low, high, float(dx[best]), float(heights[best]), float(x[last[best]]))
 
     def _log_panels(self, x: Array, h: Array, reach: float) -> tuple[Array, Array]:
-        """About the logs of the terms of M, by panel, and of its last one if the panels ended there."""
+        """The logs of the terms of M, about, by panel, and of its last one if the panels ended there."""
         mu, q, t = float(self._item.mu), float(self._item.rate), self._t
         odds = np.exp(np.minimum(_log_odds(x, mu, q) - math.log1p(-q), 300.0))
         more = odds * math.exp(min(mu * PANEL, 300.0))

@@ -41,9 +41,9 @@ MAX_ORDER = 4096  # up to which the expansion is summed
 TABLES = (32, 128, 512, MAX_ORDER)  # orders up to which bounds are computed together
 MAX_DIFFERENCE = 256  # order up to which B_j is computed; a whole table takes some hundredths of a second
 LARGEST = 600.0  # log of the moments from which B_j is computed; beyond it B_j is no better than the moment
-CARE = 8 * UNIT_ROUNDOFF
+CARE = 8 * UNIT_ROUNDOFF  # relative: the roundings of a step
 TINY_LOSS = 1e-300  # what no loss at all is rounded up to
-LOG_2, LOG_4 = math.log(2.0), math.log(4.0)
+LOG_2, LOG_4 = math.log(2.0), math.log(4.0)  # factors of the two bounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class WithoutReplacementCurve(RenyiCurve):
 
     @property
     def supremum_error(self) -> float:
-        """That of the base passed on, its slope being at most 1, and some roundings of the logarithm."""
+        """The base's error, passed on by a slope of at most 1, and some roundings of the logarithm."""
         return self.base.supremum_error + rounding_of(self.base.loss_range[1]) + rounding_of(self.loss_range[1])
 
     def log_moment(self, t: float) -> float:

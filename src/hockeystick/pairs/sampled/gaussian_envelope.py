@@ -61,15 +61,15 @@ Array = npt.NDArray[np.float64]
 
 STRIP = 0.45  # eta, of 1 / mu
 LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
-POWER = 0.5  # p
-GROWTHS = (1.0, 0.5, 0.0)  # powers of them that are tried, in turn where a shift is
-WASTE = 0.3  # of what it gains
-ODDS = 0.5  # of q_*, of those of q and mu s
+POWER = 0.5  # p of the module docstring
+GROWTHS = (1.0, 0.5, 0.0)  # powers of the odds that are tried in turn, where a shift is
+WASTE = 0.3  # of what a shift gains
+ODDS = 0.5  # of q_*: factor of mu s by which the odds of q grow
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
-FAR_STRIP = 1.0
+FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
 MANY = 8  # rounds that need not fall far, each
-MAX_NODES = 400_000
-CHUNK = 1 << 18
+MAX_NODES = 400_000  # beyond, a round has no envelope
+CHUNK = 1 << 18  # numbers at once
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
@@ -116,7 +116,7 @@ class MixtureEnvelope:
         return shift
 
     def _bend(self, p: float, shift: float) -> float:
-        """The largest ``|b|``."""
+        """The largest ``|b|`` of the module docstring, for a shift Y and a power p."""
         bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
         return bend
 
@@ -154,7 +154,7 @@ class MixtureEnvelope:
         return out + self._t * max(-least, 0.0)
 
     def _passed_over(self, log_weight: Array, rising: Array, falling: Array) -> float:
-        """At least the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
+        """A lower bound on the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
 
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.

@@ -38,14 +38,14 @@ from hockeystick.pairs.sampled.gaussian_law import LOG_LARGEST, WIDEST_STRIP, Mi
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-MAX_NODES = 1 << 17
+MAX_NODES = 1 << 17  # beyond, the jumps are not taken apart
 MARGIN = 3.0  # of the log of what is left out below the nodes
 FINE, COARSE = 1 / 3, 1 / 8  # width of panels about c, of w; beyond, of 1 / mu
 AROUND, BELOW = 10.0, 15.0  # of w: what counts as about c; how far below jumps count, as Phi(-15) is e^-116
 CORE_DEPTH = 25.0  # log of the share of C(y) that the step may miss, beyond that of the count
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CUMULATIVE = 64 * UNIT_ROUNDOFF  # relative accuracy allowed for Phi
-LATTICE = 2.0**-28
+LATTICE = 2.0**-28  # a power of two, so that multiples are exact
 
 
 def on_lattice(x: float) -> float:

@@ -34,8 +34,8 @@ from hockeystick.pairs.sampled.poisson import chord, mixed_loss, mixed_slope
 
 Array = npt.NDArray[np.float64]
 
-LOG_LARGEST = 700.0
-MOSTLY = 0.9  # rate
+LOG_LARGEST = 700.0  # exponent that a double can hold
+MOSTLY = 0.9  # rate beyond which a chord is steep
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 
 
@@ -90,7 +90,7 @@ class Nodes:
 
     @property
     def loss(self) -> Array:
-        """L."""
+        """The loss L at the nodes, of shape (n,)."""
         slope_u, slope_v = self._law.kind.slopes
         return slope_u * self.u if self.v is None else slope_u * self.u + slope_v * self.v
 
@@ -101,7 +101,7 @@ class Nodes:
 
     @cached_property
     def falling(self) -> Array:
-        """That of v, where it enters."""
+        """Slope of v by ``-mu x - mu^2/2``, in (0, 1); 0 where v does not enter."""
         return np.zeros_like(self.u) if self.v is None else mixed_slope(self._away, self.v, self._law.rate)
 
     @cached_property
@@ -144,7 +144,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class MixtureLaw:
-    """One sampled round."""
+    """One Poisson-sampled round of Gaussian noise, in one direction."""
 
     mu: float
     rate: float
@@ -158,7 +158,7 @@ class MixtureLaw:
         return out
 
     def log_dip(self, a: Array | float, t: float) -> Array:
-        """By how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): nothing for remove."""
+        """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
         a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
             return np.zeros_like(a)
@@ -209,7 +209,7 @@ class MixtureLaw:
 
 
 def log_density(x: Array) -> Array:
-    """Of the standard normal law."""
+    """The logarithm of the standard normal density."""
     out: Array = -0.5 * np.square(x) - HALF_LOG_TWO_PI
     return out
 

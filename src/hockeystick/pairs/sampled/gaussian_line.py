@@ -34,7 +34,7 @@ from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-MAX_NODES = 1 << 21
+MAX_NODES = 1 << 21  # beyond, a line is refused
 LINE = 150e3  # units of work of one line, whatever its nodes
 UPPER, BUILT = 180.0, 400.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again

@@ -14,7 +14,7 @@ from hockeystick.pairs.transform import line_upper
 
 __all__ = ["Kind", "MixtureTransform"]
 
-MOMENT_TOLERANCE = 1e-11  # relative
+MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
 MAX_TURN = 1e4  # t mu: nodes grow with it
 MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens, and beyond them rough bounds are as good
 FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and nodes of a moment there
@@ -25,15 +25,15 @@ class MixtureTransform(MixtureLaw):
     """The law with its line and its envelope."""
 
     def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
-        """By the trapezoid rule."""
+        """The line through t, by the trapezoid rule."""
         return MixtureLine(self, t, reach, tolerance)
 
     def envelope(self, t: float, count: int) -> MixtureEnvelope:
-        """By moving x into the complex plane."""
+        """The envelope at t, by moving x into the complex plane."""
         return MixtureEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
-        """By the trapezoid rule."""
+        """An upper bound on K(t) by the trapezoid rule."""
         return log_moment_upper(self, t, slack)
 
     def log_moment(self, t: float) -> float:

@@ -33,7 +33,7 @@ class BasePart(SmoothPart, Protocol):
     """A smooth part that also knows its density under Q."""
 
     def log_q(self, x: Array) -> Array:
-        """Log-density under Q."""
+        """The logarithm of the density under Q at each x."""
         ...
 
 
@@ -42,12 +42,12 @@ class BasePair(Protocol):
 
     @property
     def atoms(self) -> Atoms:
-        """Point masses."""
+        """The point masses of the base."""
         ...
 
     @property
     def smooth(self) -> BasePart | None:
-        """Densities."""
+        """The densities of the base; None where it has atoms only."""
         ...
 
     @property
@@ -61,12 +61,12 @@ class BasePair(Protocol):
 
     @property
     def rho(self) -> float:
-        """Of zero-concentrated privacy."""
+        """A rho of zero-concentrated privacy; infinite where none is known."""
         ...
 
     @property
     def mirrored_rho(self) -> float:
-        """The same with P and Q exchanged."""
+        """A rho with P and Q exchanged; infinite where none is known."""
         ...
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
@@ -152,7 +152,7 @@ class PoissonSmooth:
         return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
 
     def loss(self, x: Array) -> Array:
-        """``+-psi(l)``."""
+        """The loss of the sampled round, ``psi(l)`` for remove and ``-psi(l)`` for add."""
         loss: Array = self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
         return loss
 
@@ -238,7 +238,7 @@ class PoissonRemovePair(DominatingPair):
 
     @property
     def smooth(self) -> SmoothPart | None:
-        """The base densities, mixed."""
+        """The base densities, mixed by psi; None where the base has none."""
         return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, +1)
 
     @property
@@ -249,24 +249,24 @@ class PoissonRemovePair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """With what the base's rounding does."""
+        """The error of the supremum of the loss: that of the base's, passed on, and roundings of psi."""
         return rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
     def transform(self) -> Transform | None:
-        """Of the base's own kind, where it has one."""
+        """The characteristic function, by the base's kind or from its atoms, where it is known."""
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=False)
 
     @property
     def rho(self) -> float:
-        """At most the base's; for a bounded loss also from the range."""
+        """The smaller of the base's rho and what the range of a bounded loss gives."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
 
     @property
     def limit_variance(self) -> float | None:
-        """That of either direction."""
+        """What one round adds to mu^2, in this direction as in the other one."""
         return limit_variance(self.base, self.rate)
 
     @property
@@ -275,7 +275,7 @@ class PoissonRemovePair(DominatingPair):
         return self.rate, self.base.rho
 
     def log_moment(self, t: float) -> float:
-        """By the base's own way, or from the atoms."""
+        """K(t) after sampling, by the base's own way, or from the atoms."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
@@ -313,25 +313,25 @@ class PoissonAddPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """That of ``-log(1 - q)`` included."""
+        """The error of the supremum of the loss, with the rounding of ``-log(1 - q)``."""
         error = rounding_of(self.loss_range[1], mixed_units(self.rate))
         return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
 
     @property
     def transform(self) -> Transform | None:
-        """Of the base's own kind, where it has one."""
+        """The characteristic function, by the base's kind or from its atoms, where it is known."""
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=True)
 
     @property
     def rho(self) -> float:
-        """At most the base's; for a bounded loss also from the range."""
+        """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives."""
         return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
 
     @property
     def limit_variance(self) -> float | None:
-        """That of either direction."""
+        """What one round adds to mu^2, in this direction as in the other one."""
         return limit_variance(self.base, self.rate)
 
     @property
@@ -340,7 +340,7 @@ class PoissonAddPair(DominatingPair):
         return self.rate, self.base.mirrored_rho
 
     def log_moment(self, t: float) -> float:
-        """By the base's own way, or from the atoms."""
+        """K(t) after sampling, by the base's own way, or from the atoms."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
             return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)

@@ -42,11 +42,11 @@ class SubstitutionSmooth:
         return self.mu * (x - 0.5 * self.mu)
 
     def log_p(self, x: Array) -> Array:
-        """``log phi(x) + psi(l_+(x))``."""
+        """The log-density under P, ``log phi(x) + psi(l_+(x))``."""
         return -0.5 * np.square(x) - HALF_LOG_TWO_PI + mixed_loss(self._towards(x), self.rate)
 
     def loss(self, x: Array) -> Array:
-        """``psi(l_+(x)) - psi(l_-(x))``."""
+        """The difference ``psi(l_+(x)) - psi(l_-(x))`` of the losses towards either mean."""
         return mixed_loss(self._towards(x), self.rate) - mixed_loss(self._towards(-x), self.rate)
 
     def log_contrast(self, x: Array) -> Array:
@@ -94,7 +94,7 @@ class SubstitutionSmooth:
         return 8 * np.square(np.abs(x) + self.mu) + 8 + self._terms_error(x)
 
     def growth(self, x: Array) -> Array:
-        """As for the Gaussian, around the farthest of the three means."""
+        """Growth of a normal density, around the farthest of the three means."""
         return np.abs(x) + self.mu
 
     def support(self, log_mass: float) -> tuple[float, float]:
@@ -114,27 +114,27 @@ class PoissonSubstitutionPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """None."""
+        """The pair has no atoms."""
         return Atoms.none()
 
     @property
     def smooth(self) -> SubstitutionSmooth:
-        """The whole pair."""
+        """The smooth part is the whole pair."""
         return SubstitutionSmooth(self.mu, self.rate)
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Unbounded."""
+        """The loss is unbounded to both sides."""
         return -math.inf, math.inf
 
     @property
     def transform(self) -> MixtureTransform:
-        """By the trapezoid rule."""
+        """The characteristic function, by the trapezoid rule."""
         return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
 
     @property
     def rho(self) -> float:
-        """Of the farthest two components, at a distance of 2 mu: ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
+        """The rho of the farthest two components, 2 mu apart: ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
         return concentrated.gaussian(2 * self.mu)
 
     @property
@@ -143,7 +143,7 @@ class PoissonSubstitutionPair(DominatingPair):
         return self.rate, self.rho
 
     def log_moment(self, t: float) -> float:
-        """By the trapezoid rule, else roughly."""
+        """K(t) by the trapezoid rule, else roughly."""
         spend(SAMPLED_MOMENT)
         rough = moment.mixture_replace(self.mu, self.rate, t)
         return rough if spent() else min(self.transform.log_moment(t), rough)

@@ -17,6 +17,7 @@ from hockeystick.values.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, che
 _TIGHT = Claim(
     Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
 )
+"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class ApproximateDP(Mechanism):
         return BlackBoxPair(self.epsilon, self.delta)
 
     def with_against_without(self) -> BlackBoxPair:
-        """The same pair."""
+        """The worst pair with that guarantee, which does not depend on the direction."""
         return BlackBoxPair(self.epsilon, self.delta)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:
-        """The guarantee itself."""
+        """The guarantee as a round in exact numbers."""
         return ExactBlackBox(decimal(self.epsilon), decimal(self.delta), rate)

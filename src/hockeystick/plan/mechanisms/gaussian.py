@@ -15,7 +15,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, rep
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")
+_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")  # in every direction
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class Gaussian(Mechanism):
         return GaussianPair(1 / self.noise_multiplier)
 
     def sampled_replacement_pair(self, rate: float) -> DominatingPair:
-        """Two contributions in opposite directions."""
+        """The pair of two contributions in opposite directions, each seen with probability ``rate``."""
         return PoissonSubstitutionPair(1 / self.noise_multiplier, rate)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactGaussian:
-        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
+        """The round in exact numbers, at the distance that a record moves the sum by, or of one record if sampled."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
         return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier), rate)
 

@@ -15,7 +15,7 @@ from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, rep
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")
+_TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")  # in every direction
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Laplace(Mechanism):
         return LaplacePair(1.0, self.scale)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactLaplace:
-        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
+        """The round in exact numbers, at the distance that a record moves the sum by, or of one record if sampled."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
         return ExactLaplace(decimal(distance) / decimal(self.scale), rate)
 

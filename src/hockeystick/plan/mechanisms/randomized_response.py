@@ -14,7 +14,7 @@ from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
-_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")
+_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")  # in every direction
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class RandomizedResponse(Mechanism):
         check_fields(self)
 
     def pair(self, direction: Direction) -> BlackBoxPair:
-        """Two outcomes, of loss epsilon and -epsilon."""
+        """The pair with two outcomes, of loss epsilon and -epsilon."""
         return BlackBoxPair(self.epsilon)
 
     def with_against_without(self) -> BlackBoxPair:
-        """The same pair."""
+        """The pair with two outcomes, of loss epsilon and -epsilon, in either direction."""
         return BlackBoxPair(self.epsilon)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from hockeystick.values.domains import Domain
 
-FULL_DISTANCE = 2.0
+FULL_DISTANCE = 2.0  # norm bounds, by which a sum moves at most when a record is replaced
 
 DISTANCE = Domain(
     "2 (the default: two contributions of norm C may point in opposite directions) or 1 (C was computed for "
     "replacement)",
     {"enum": [1, 2]},
 )
+"""Domain of the key."""
 
 
 def sampling_reason(distance: float, noise: str) -> str | None:

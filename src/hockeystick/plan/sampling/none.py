@@ -35,5 +35,5 @@ class NoSampling(Sampling):
 
     @property
     def exact_rate(self) -> Fraction:
-        """Every record is seen."""
+        """The rate is 1: every record is seen."""
         return Fraction(1)

@@ -17,11 +17,13 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
 _NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
+"""The claim for a mechanism without a pair."""
 
 ROUNDED = Fraction(1, 2**52)
 """Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
+"""The claim for adding and removing a record, on a mechanism with a tight pair."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class Poisson(Sampling):
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
 
     def keys(self) -> dict[str, Any]:
-        """Both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
+        """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
         keys = super().keys()
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
@@ -123,7 +125,7 @@ class Poisson(Sampling):
 
     @property
     def dataset_records(self) -> int | None:
-        """``dataset_size``."""
+        """The number of records as given: ``dataset_size``, or None."""
         return self.dataset_size
 
     @property

@@ -16,10 +16,13 @@ from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
+"""The claim for adding and removing a record."""
+
 _NO_PAIR = (
     "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
     '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp"'
 )
+"""Why a round has no pair, and what there is in place of it."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        """The mechanism's own claim under ``replace-one``; refused where the pair under replacement, its base, is."""
         if direction is not Direction.REPLACE_ONE:
             return _ONE_SIZE
         base = mechanism.claims[direction]
@@ -77,7 +80,7 @@ class WithoutReplacement(Sampling):
         return own if self.rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """None, unless every batch is the whole dataset."""
+        """The mechanism's own pair if every batch is the whole dataset; there is none else."""
         if self.rate == 1:
             return own_pair(mechanism, direction)
         raise UnsupportedError(
@@ -85,7 +88,7 @@ class WithoutReplacement(Sampling):
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """From the mechanism's own pair under replacement."""
+        """The Renyi curve after sampling, from the mechanism's own pair under replacement."""
         base = own_pair(mechanism, direction)
         return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
 
@@ -96,10 +99,10 @@ class WithoutReplacement(Sampling):
 
     @property
     def dataset_records(self) -> int:
-        """``dataset_size``."""
+        """The number of records as given: ``dataset_size``."""
         return self.dataset_size
 
     @property
     def steps_per_epoch(self) -> int:
-        """``ceil(dataset_size / batch_size)``."""
+        """Steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
         return math.ceil(Fraction(self.dataset_size, self.batch_size))

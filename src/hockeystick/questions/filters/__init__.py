@@ -55,6 +55,7 @@ UNSOUND = (
     "parameters depend on earlier results [TKRH26, RHL+26, RRUV16]: "
     "use 'pure', 'rdp', 'zcdp', 'gdp' or 'approximate-dp'"
 )
+"""Why no filter by realised curves is offered."""
 
 FILTERS: Mapping[str, Callable[..., PrivacyFilter]] = {
     kind.name: kind for kind in (PureDpFilter, RdpFilter, ZcdpFilter, GdpFilter, ApproximateDpFilter)

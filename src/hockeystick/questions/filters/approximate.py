@@ -39,12 +39,12 @@ class Guarantees(Spending):
 
     @property
     def _room(self) -> Fraction:
-        """delta''."""
+        """The most that the deltas of the rounds may add up to: ``delta'' = delta - delta'``, exact."""
         return decimal(self._delta) - decimal(self._slack)
 
     @property
     def _log(self) -> float:
-        """``log 1/delta'``."""
+        """The logarithm of ``1 / delta'``."""
         return -math.log(self._slack)
 
     @property

@@ -38,7 +38,7 @@ class Spending(ABC):
         self._sums = (Fraction(0),) * sums
 
     def __copy__(self) -> Self:
-        """One that goes on by itself: what is spent on either is not spent on the other."""
+        """A copy that goes on by itself: what is spent on either is not spent on the other."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update({key: copy.copy(value) for key, value in self.__dict__.items()})
         return other

@@ -18,7 +18,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-DISTANCES = (1e-12, 1e12)  # those of the rounds themselves: the curve is enclosed there
+DISTANCES = (1e-12, 1e12)  # of a budget, as of the rounds themselves: the curve is enclosed there
 
 
 class GdpFilter(AdditiveFilter):
@@ -65,14 +65,14 @@ class GdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """Squares of mu."""
+        """The filter counts in squares of mu."""
         return "mu squared"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
         return tuple(squared_distance(item.pair(direction), item) for direction in self._adjacency.directions)
 
     def budget_epsilon(self, delta: float) -> float:
-        """That of the whole budget, one Gaussian round of distance mu: exact, certified."""
+        """Epsilon of the whole budget, one Gaussian round of distance mu: exact, certified."""
         log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
         return epsilon_ends((log_delta, log_delta), self.mu)[1]
 
@@ -91,7 +91,7 @@ def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
 
 @squared_distance.register
 def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
-    """From the noise as it was written, so that budgets add up; from the pair, rounded up, where that is not its."""
+    """The square of mu from the noise as it was written, so that budgets add up; else of the pair, rounded up."""
     noise = getattr(item.mechanism, "noise_multiplier", None)
     if noise is not None:
         for distance in (1, 2):

@@ -19,6 +19,7 @@ UNBOUNDED = (
     "the loss of this round is unbounded: it has no epsilon of its own; give it as an ApproximateDP round, or use "
     "'rdp', 'zcdp' or 'gdp'"
 )
+"""Why a round with an unbounded loss is refused."""
 
 
 def largest_loss(pair: DominatingPair) -> Fraction:

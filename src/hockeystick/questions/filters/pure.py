@@ -39,7 +39,7 @@ class PureDpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """Pure epsilon."""
+        """The filter counts in pure epsilon."""
         return "pure epsilon"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:

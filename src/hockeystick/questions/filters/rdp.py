@@ -15,6 +15,8 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
+"""Domain of the one order at which a filter counts."""
+
 BEYOND = Fraction(2**1025)  # what an infinite bound costs: more than any budget, which is a double
 
 

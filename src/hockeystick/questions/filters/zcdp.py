@@ -70,7 +70,7 @@ class ZcdpFilter(AdditiveFilter):
 
     @property
     def currency(self) -> str:
-        """rho."""
+        """The filter counts in rho of zero-concentrated privacy."""
         return "rho"
 
     def _costs(self, item: Round) -> tuple[Fraction, ...]:
