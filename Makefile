@@ -42,7 +42,6 @@ help:
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
-	@echo 'make fuzz N=10000 SEED=1          hold random plans to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make fmt       format the sources'

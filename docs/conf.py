@@ -75,7 +75,7 @@ def _linked(text: str, docname: str) -> Iterator[Any]:
     from docutils import nodes
     from sphinx.addnodes import pending_xref
 
-    from hockeystick.citations import CITED, bibliography
+    from hockeystick.values.citations import CITED, bibliography
 
     end = 0
     for found in CITED.finditer(text):

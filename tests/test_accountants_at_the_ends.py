@@ -10,17 +10,17 @@ import pytest
 from mpmath import mp
 
 import hockeystick as hs
-from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below
 from hockeystick.accountants.edgeworth import tail
-from hockeystick.accountants.guess import moment_seconds
-from hockeystick.accountants.lattice import MAX_POINTS, LatticeLaw, Window, compose, crossing
-from hockeystick.bounds import Bound
-from hockeystick.errors import NotApplicableError, UnsupportedError
+from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below
+from hockeystick.accountants.shared.gaussian_curve import log_delta_ends
+from hockeystick.accountants.shared.guess import moment_seconds
+from hockeystick.accountants.shared.lattice import MAX_POINTS, LatticeLaw, Window, compose, crossing
 from hockeystick.numerics.exponential_sum import moved_sum
 from hockeystick.numerics.summation import accurate_sum
 from hockeystick.pairs import BlackBoxPair, Composition, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.gaussian_curve import log_delta_ends
+from hockeystick.values.bounds import Bound
+from hockeystick.values.errors import NotApplicableError, UnsupportedError
 
 WEAK = hs.Round(hs.Gaussian(1.46), hs.Poisson(1e-3), count=5)
 SLIGHT = hs.Round(hs.RandomizedResponse(5e-7))

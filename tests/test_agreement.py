@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 import hockeystick as hs
-from hockeystick.errors import NotApplicableError
-from hockeystick.plan import Certified
+from hockeystick.plan.plan import Certified
+from hockeystick.values.errors import NotApplicableError
 
 ENGINES: tuple[Certified, ...] = ("contour", "grid", "auto")
 

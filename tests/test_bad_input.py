@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick import domains
-from hockeystick.planfile import MAX_BYTES, load_plan, parse_plan, plan_from_dict
+from hockeystick.plan.file import MAX_BYTES, load_plan, parse_plan, plan_from_dict
+from hockeystick.values import domains
 
 ROUND = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1.0\n'
 POISSON = ROUND + 'sampling = "poisson"\n'
@@ -232,8 +232,8 @@ def test_a_file_of_faults_is_refused_at_the_first_one(tmp_path: Path) -> None:
     code = f"""
 import resource, time
 from pathlib import Path
-from hockeystick.errors import InvalidInputError
-from hockeystick.planfile import parse_plan
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.plan.file import parse_plan
 parts = [time.process_time()]
 for number in range({len(HOSTILE)}):
     try:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hockeystick import filters
-from hockeystick.citations import CITED, KEY, bibliography, readable
-from hockeystick.errors import UnsupportedError
-from hockeystick.mechanisms import Claim, Status
 from hockeystick.papers import EXPERIMENTS
+from hockeystick.plan.mechanisms import Claim, Status
+from hockeystick.values.citations import CITED, KEY, bibliography, readable
+from hockeystick.values.errors import UnsupportedError
 
 ROOT = Path(__file__).parents[1]
 IDENTIFIER = re.compile(

@@ -16,8 +16,8 @@ from scipy.special import ndtr, ndtri
 import hockeystick as hs
 from command import runner
 from hockeystick import targets
-from hockeystick.calibration import TOLERANCE
 from hockeystick.cli import main
+from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.targets import Target
 
 SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)

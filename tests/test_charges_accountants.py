@@ -16,12 +16,12 @@ import pytest
 from mpmath import mp, mpf
 
 from decimals import exact
-from hockeystick.accountants.dots import Knots, knots_of, law_above, law_below
-from hockeystick.accountants.lattice import LatticeLaw
-from hockeystick.accountants.round_guarantee import RoundGuarantee, split
-from hockeystick.accountants.worst_case_law import WorstCase, binomial_law, rounded_law
+from hockeystick.accountants.shared.dots import Knots, knots_of, law_above, law_below
+from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.round_guarantee import RoundGuarantee, split
+from hockeystick.accountants.shared.worst_case_law import WorstCase, binomial_law, rounded_law
 from hockeystick.pairs import BlackBoxPair, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.curve import PrivacyCurve
 
 Number = Any
 

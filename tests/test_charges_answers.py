@@ -17,17 +17,17 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants import certified
-from hockeystick.accountants.curve import DirectionCurve
-from hockeystick.accountants.two_sided import delta_of
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import Bound
+from hockeystick.directions import certified
+from hockeystick.directions.curve import DirectionCurve
+from hockeystick.directions.two_sided import delta_of
 from hockeystick.engines.grid import engine as grid
 from hockeystick.engines.grid.query import EpsilonQuery, lower_end, upper_end
-from hockeystick.engines.interval import Ends, Interval
 from hockeystick.numerics import rounding
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Bound
+from hockeystick.values.interval import Ends, Interval
 
 Number = Any
 RANDOM_CASES = 40

@@ -24,8 +24,8 @@ from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.curve import ROUGH, TILT_RATIO, TILTS, _Chernoff
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, GaussianPair
-from hockeystick.pairs.mixture_jumps import Split
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.pairs.sampled.gaussian_jumps import Split
 
 Number = Any
 NOTHING = -1000.0  # log of a remainder that is of no account

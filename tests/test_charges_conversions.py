@@ -22,25 +22,25 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick import targets
-from hockeystick.accountants import one_sided
-from hockeystick.accountants.curve import DirectionCurve
-from hockeystick.accountants.one_sided import log_delta_of
-from hockeystick.accountants.two_sided import delta_of
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import Bound
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.conversions import LossDistribution, dominating_pair, loss_of_trade_off, subsampled, trade_off
-from hockeystick.engines.interval import Ends
-from hockeystick.epsilons import _searched
-from hockeystick.gdp import tight_mu
+from hockeystick.directions import one_sided
+from hockeystick.directions.curve import DirectionCurve
+from hockeystick.directions.epsilons import _searched
+from hockeystick.directions.gaussian_fit import tight_mu
+from hockeystick.directions.one_sided import log_delta_of
+from hockeystick.directions.tradeoff import Nodes, TradeOff
+from hockeystick.directions.two_sided import delta_of
 from hockeystick.pairs import (
     BlackBoxPair,
     Composition,
     GaussianPair,
 )
-from hockeystick.pairs.curve import PrivacyCurve
-from hockeystick.profile import Profile
+from hockeystick.plan.profile import Profile
 from hockeystick.targets import Target
-from hockeystick.tradeoff import Nodes, TradeOff
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Bound
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 Number = Any

@@ -22,7 +22,6 @@ import hockeystick as hs
 import oracle
 from decimals import exact
 from hockeystick.accountants import rdp, zcdp
-from hockeystick.adjacency import Direction
 from hockeystick.engines.direct import DirectEngine, _integral, _of_atoms, _panels
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
@@ -36,6 +35,7 @@ from hockeystick.pairs.renyi import (
     log_peak,
     renyi_epsilon,
 )
+from hockeystick.values.adjacency import Direction
 
 Number = Any
 Array = npt.NDArray[np.float64]

@@ -28,10 +28,10 @@ from hockeystick.engines.grid.layout import Level
 from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.stages import Tail, Window
 from hockeystick.engines.grid.sums import FADE, GridSum
-from hockeystick.engines.grid.work import Work
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.fourier import ConvolutionPower
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
+from hockeystick.numerics.work import Work
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.base import Atoms, SmoothPart
 from polygons import Number, Polygon, convolved

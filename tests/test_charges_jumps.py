@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from hockeystick.pairs import mixture_jumps
-from hockeystick.pairs.mixture_envelope import MixtureEnvelope
-from hockeystick.pairs.mixture_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
-from hockeystick.pairs.mixture_law import Kind, MixtureLaw
-from hockeystick.pairs.mixture_transform import MixtureTransform
+from hockeystick.pairs.sampled import gaussian_jumps
+from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
+from hockeystick.pairs.sampled.gaussian_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from test_transforms import exact
 
 Number = Any
@@ -56,8 +56,8 @@ def test_a_bound_on_the_core_charges_a_coarse_step(monkeypatch: pytest.MonkeyPat
     """On a long range; half way between its nodes the rule misses what it may miss."""
     true, step, lattice = mp.log(part(JUMPY, CUT, 0.5, -1).real), 1.0, on_lattice
     given = iter((step, -12.0 + shift * step))
-    monkeypatch.setattr(mixture_jumps, "on_lattice", lambda x: lattice(next(given)))
-    monkeypatch.setattr(mixture_jumps, "CORE_DEPTH", 4.0)
+    monkeypatch.setattr(gaussian_jumps, "on_lattice", lambda x: lattice(next(given)))
+    monkeypatch.setattr(gaussian_jumps, "CORE_DEPTH", 4.0)
     assert true <= log_core(JUMPY, CUT, 0.5, 1) < math.inf
 
 
@@ -68,14 +68,14 @@ def test_a_bound_on_the_core_charges_both_ends(monkeypatch: pytest.MonkeyPatch) 
     # the first of the two numbers that are put on the lattice is the step, the second the lower end
     for low, around in ((-0.5, 10.0), (-12.0, 0.3)):
         given = iter((1 / 64, low))
-        monkeypatch.setattr(mixture_jumps, "on_lattice", lambda x, given=given: lattice(next(given)))
-        monkeypatch.setattr(mixture_jumps, "AROUND", around)
+        monkeypatch.setattr(gaussian_jumps, "on_lattice", lambda x, given=given: lattice(next(given)))
+        monkeypatch.setattr(gaussian_jumps, "AROUND", around)
         assert true <= log_core(JUMPY, CUT, 0.5, 1) < math.inf
 
 
 @pytest.mark.parametrize("centre", [1.0, 2.0, 3.0, 4.0, 5.0])
 def test_a_bound_on_the_core_charges_its_roundings(monkeypatch: pytest.MonkeyPatch, centre: float) -> None:
-    monkeypatch.setattr(mixture_jumps, "CORE_DEPTH", 55.0)
+    monkeypatch.setattr(gaussian_jumps, "CORE_DEPTH", 55.0)
     for y in (0.1, 0.7, 20.0):
         split = Split(centre, 0.5)
         true = mp.log(part(JUMPY, split, y, -1).real)
@@ -92,16 +92,16 @@ def test_a_bound_on_the_jumps_by_wide_panels(monkeypatch: pytest.MonkeyPatch, s:
         (0.1, 0.05, 0.0, 16.0),
         (0.05, 0.02, 15.0, 5.5),
     ):
-        monkeypatch.setattr(mixture_jumps, "FINE", fine)
-        monkeypatch.setattr(mixture_jumps, "COARSE", wide)
-        monkeypatch.setattr(mixture_jumps, "BELOW", below)
+        monkeypatch.setattr(gaussian_jumps, "FINE", fine)
+        monkeypatch.setattr(gaussian_jumps, "COARSE", wide)
+        monkeypatch.setattr(gaussian_jumps, "BELOW", below)
         for shift in (1e-3, 0.1, 0.5):
             assert true <= log_jump_bound(JUMPY, CUT, 1.5, shift, high, np.array([s]))[0]
 
 
 def test_a_bound_on_the_jumps_takes_the_larger_density(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing else changes along a panel: to the left of 0 at its upper end, to the right at its lower one."""
-    monkeypatch.setattr(mixture_jumps, "COARSE", 0.3)
+    monkeypatch.setattr(gaussian_jumps, "COARSE", 0.3)
     law = MixtureLaw(0.3, 0.02, Kind.REMOVE)
     for centre in (-3.0, 0.5):
         split = Split(centre, 0.0625)
@@ -231,3 +231,10 @@ def test_the_bound_off_the_line_charges_its_roundings(s: float) -> None:
         below += weight
         above += weight * mp.exp(mpf(low) ** 2 / 2 + 2 * mp.log(abs(turned) / g) - s * mp.arg(turned))
     assert mp.log(above / below) <= bound_of(envelope, low, s, 1.5)
+
+
+def test_where_the_moment_itself_is_not_known_nothing_relative_to_it_is() -> None:
+    """At a rate next to 1 and a large tilt the care of the nodes is more than their weight."""
+    envelope = MixtureEnvelope(MixtureTransform(0.01, 1 - 2.0**-53, Kind.ADD), 326366.7, 2)
+    assert envelope._slip > 1
+    assert (envelope.log_bound(np.array([208.0, 300.0, 417.0])) == 0).all()

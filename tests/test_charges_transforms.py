@@ -18,9 +18,9 @@ from mpmath import mp, mpf
 from hockeystick.numerics import exponential_sum
 from hockeystick.numerics.exponential_sum import by_factors, by_transforms, term_by_term
 from hockeystick.pairs.laplace_transform import LaplaceTransform
-from hockeystick.pairs.mixture_law import Kind, MixtureLaw, Nodes, log_density
-from hockeystick.pairs.mixture_line import MixtureLine, log_moment_upper
-from hockeystick.pairs.mixture_transform import MixtureTransform
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
+from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, safe_log, safe_log_one_plus
 from test_transforms import exact, integrand, laplace_moment, moment, off_by
 
@@ -226,7 +226,7 @@ def test_an_upper_bound_by_a_coarse_step_or_a_short_range(
     true = mp.log(moment(law, t, 0.0).real)
     monkeypatch.setattr(Coarse, "place", 0.5 + (1 + t) * law.mu / COARSE * (t == 8.0))
     for line in (Coarse, Short):
-        monkeypatch.setattr("hockeystick.pairs.mixture_line.MixtureLine", line)
+        monkeypatch.setattr("hockeystick.pairs.sampled.gaussian_line.MixtureLine", line)
         assert true <= log_moment_upper.__wrapped__(law, t, 0.1) <= true + 1.5
     assert s >= 0
 

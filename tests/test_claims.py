@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import hockeystick as hs
-from hockeystick.mechanisms.base import Status
-from hockeystick.sampling import Sampling
+from hockeystick.plan.mechanisms.base import Status
+from hockeystick.plan.sampling import Sampling
 from toys import Concentrated, Counting, Dominated
 
 FIXED = hs.WithoutReplacement(10, 1000)
@@ -108,10 +108,10 @@ def test_the_upper_end_is_that_of_the_pair() -> None:
 
 def test_accountants_asked_by_themselves_have_no_lower_end_either() -> None:
     for name in ("auto", "contour", "grid", "fourier", "saddle-point"):
-        found = hs.ACCOUNTANTS[name].epsilon(DOMINATED, 1e-5, None)
+        found = hs.ACCOUNTANTS[name].epsilon(DOMINATED.directions, 1e-5, None)
         assert found.ends.get("lower", 0.0) == 0.0
     pytest.importorskip("flint")
-    assert hs.ACCOUNTANTS["auto"].delta(DOMINATED, 0.5, None).ends["lower"] == 0.0
+    assert hs.ACCOUNTANTS["auto"].delta(DOMINATED.directions, 0.5, None).ends["lower"] == 0.0
 
 
 def test_calibration_is_by_the_upper_end() -> None:

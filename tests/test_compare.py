@@ -14,11 +14,12 @@ from click.testing import Result
 
 import hockeystick as hs
 from command import runner
-from hockeystick import domains, report
+from hockeystick import report
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.accountants.base import Accountant
 from hockeystick.cli import main
-from hockeystick.plan import Plan
+from hockeystick.directions.directions import Directions
+from hockeystick.values import domains
 
 FLAGS = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "100"]
 DP_SGD = hs.dp_sgd(1.0, 0.01, 100)
@@ -34,10 +35,10 @@ class Guess(Accountant):
     name: ClassVar[str] = "guess"
     summary: ClassVar[str] = "estimate: a guess"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> hs.Estimate:
         return hs.Estimate(self.error, "guess")
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
         return hs.DeltaEstimate(self.error, "guess", log_delta=hs.Estimate(math.log(self.error), "guess"))
 
 
@@ -47,7 +48,7 @@ class Choosy(Guess):
 
     name: ClassVar[str] = "choosy"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> hs.Estimate:
         raise hs.NotApplicableError("only plans that nobody has; write another one")
 
 
@@ -57,10 +58,10 @@ class Faulty(Guess):
 
     name: ClassVar[str] = "faulty"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> hs.Estimate:
         raise OverflowError("math range\nerror")
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> hs.DeltaEstimate:
         raise MemoryError
 
 
@@ -150,7 +151,7 @@ def test_a_fault_of_one_accountant_takes_no_row_with_it(question: list[str], mon
 def test_a_wrong_question_is_refused_as_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong for every accountant is no row of one of them."""
 
-    def wrong(self: Accountant, plan: Plan, delta: float, gap: float | None) -> hs.Estimate:
+    def wrong(self: Accountant, directions: Directions, delta: float, gap: float | None) -> hs.Estimate:
         raise hs.InvalidInputError("delta must be something else")
 
     monkeypatch.setattr(Choosy, "epsilon", wrong)

@@ -13,7 +13,6 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 import oracle
-from hockeystick.adjacency import Direction
 from hockeystick.engines.contour import path as contour_path
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.jumps import Choice, JumpCut, Jumps, chosen
@@ -23,9 +22,10 @@ from hockeystick.engines.guide import Guide
 from hockeystick.numerics.balls import precision
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.pairs.mixture_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice, panels
-from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.pairs.sampled.gaussian_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice, panels
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
+from hockeystick.values.adjacency import Direction
 
 Number = Any
 

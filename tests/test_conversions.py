@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.conversions import (
     LossDistribution,
     TradeOff,
@@ -32,7 +33,6 @@ from hockeystick.pairs import (
     PoissonRemovePair,
     PoissonSubstitutionPair,
 )
-from hockeystick.pairs.curve import PrivacyCurve
 
 EPSILONS = np.linspace(-3.0, 3.0, 61)
 SMOOTH: list[DominatingPair] = [

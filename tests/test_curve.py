@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.pairs import (
     BlackBoxPair,
     DominatingPair,
@@ -14,7 +15,6 @@ from hockeystick.pairs import (
     PoissonRemovePair,
     PoissonSubstitutionPair,
 )
-from hockeystick.pairs.curve import PrivacyCurve
 
 PAIRS: list[DominatingPair] = [
     GaussianPair(1.0),

@@ -10,11 +10,11 @@ import pytest
 
 import oracle
 from hockeystick import Plan
-from hockeystick.adjacency import Direction
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition, GaussianPair
-from hockeystick.pairs.poisson import PoissonRemovePair
+from hockeystick.pairs.sampled.poisson import PoissonRemovePair
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 GAUSSIANS = [
     {"mechanism": "gaussian", "noise_multiplier": noise, "sampling": "poisson", "sample_rate": rate, "count": 1}

@@ -15,10 +15,10 @@ from demo import PLANS, Comparison
 
 import hockeystick as hs
 from hockeystick.cli import main
-from hockeystick.domains import domains_of
-from hockeystick.mechanisms import MECHANISMS
-from hockeystick.sampling import SAMPLINGS
-from hockeystick.schema import PUBLISHED, sampling_keys
+from hockeystick.plan.mechanisms import MECHANISMS
+from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.plan.schema import PUBLISHED, sampling_keys
+from hockeystick.values.domains import domains_of
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

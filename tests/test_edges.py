@@ -13,7 +13,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
-from hockeystick import profile as profiles
+from hockeystick.directions.tradeoff import Nodes
 from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
 from hockeystick.engines.contour.engine import ContourEngine
@@ -23,16 +23,16 @@ from hockeystick.engines.grid.cells import Mesh
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail
-from hockeystick.engines.grid.work import Work
-from hockeystick.engines.interval import Interval
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import Work
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.mixture_line import MixtureLine
-from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
 from hockeystick.pairs.renyi import renyi_log_delta
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
+from hockeystick.plan import profile as profiles
 from hockeystick.targets import Delta, Epsilon
-from hockeystick.tradeoff import Nodes
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 
 @pytest.fixture(autouse=True)
@@ -288,3 +288,9 @@ def test_an_epsilon_next_to_0_is_no_place_for_jumps() -> None:
     """Tilts of 1/epsilon are beyond the range of a double; warnings are errors here."""
     found = hs.dp_sgd(2.5, 1 - 2**-53, 95_400_000, adjacency="remove").delta(5e-324)
     assert found.lower <= found.upper == 1.0
+
+
+def test_places_of_a_grid_beyond_the_range_of_an_integer() -> None:
+    """Noise of a million millions: the window of the sum lies 1e23 places from the origin."""
+    found = hs.dp_sgd(1e12, 0.000194, 80_100).delta(0.5)
+    assert 0 <= found.lower <= found.upper < 1e-300

@@ -10,8 +10,8 @@ from scipy.special import gammaincc
 
 import hockeystick as hs
 from hockeystick.accountants.edgeworth import cumulants, tail
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.pairs import GaussianPair, LaplacePair, PoissonRemovePair
-from hockeystick.pairs.curve import PrivacyCurve
 
 
 def test_cumulants_of_known_laws() -> None:

@@ -180,7 +180,7 @@ def largest(errors: list[Ball]) -> float:
 
 
 def test_logaddexp_errs_by_a_few_units_of_its_larger_argument() -> None:
-    """The mixed loss far below 0 (pairs/poisson.py) takes ``logaddexp`` to err by a few roundings of its arguments."""
+    """The mixed loss far below 0 takes ``logaddexp`` to err by a few roundings of its arguments."""
     random = np.random.default_rng(3)
     a, b = random.uniform(-600.0, 600.0, POINTS), random.uniform(-600.0, 600.0, POINTS)
     b[::2] = a[::2] + random.uniform(-3.0, 3.0, len(a[::2]))

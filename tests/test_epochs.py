@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
-from hockeystick import parameters, targets
+from hockeystick import targets
+from hockeystick.questions import parameters
 from hockeystick.report.calibration import calibration_answer
 
 RECORDS = 60_000
@@ -153,3 +154,12 @@ def test_batches_of_a_fixed_size_can_be_changed() -> None:
     _, build = parameters.of_plan(plan, "batch-size")
     changed = build(250).rounds[0]
     assert (changed.sampling, changed.epochs, changed.count) == (hs.WithoutReplacement(250, 1000), 3, 12)
+
+
+def test_epochs_take_the_place_of_steps_that_were_said() -> None:
+    """22 steps are no whole number of epochs of three."""
+    rounds = [hs.Round(hs.Gaussian(5.66), hs.Poisson(batch_size=2, dataset_size=5), count=22)]
+    assert rounds[0].changed(epochs=7).count == 21
+    found = hs.calibrate(hs.Plan(rounds), "epochs", targets.Epsilon(9.9, 5e-5))
+    assert found.plan.steps == 3 * found.value
+    assert found.plan.rounds[0].epochs == found.value

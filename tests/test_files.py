@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
-from hockeystick import files
-from hockeystick.planfile import load_plan
+from hockeystick.plan.file import load_plan
+from hockeystick.values import files
 
 PLAN = hs.dp_sgd(1.0, 0.1, 7)
 OLD = b"old content, longer than a plan" * 100
@@ -178,7 +178,7 @@ def test_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from hockeystick import files
+from hockeystick.values import files
 os.fsync = lambda descriptor: os.kill(os.getpid(), signal.{name})
 files.write_text(Path(sys.argv[1]), "half")
 """

@@ -16,7 +16,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import filters
-from hockeystick.filters.approximate import Guarantees
+from hockeystick.questions.filters.approximate import Guarantees
 
 UNIT = 0.125
 KINDS = ((4, 0.0), (1, 0.0), (1, 0.02))  # epsilon in units, delta

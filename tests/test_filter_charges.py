@@ -17,13 +17,14 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import filters
-from hockeystick.adjacency import Direction
-from hockeystick.filters import conversion, guarantee
-from hockeystick.filters.decimals import decimal, rounded_down, rounded_up
-from hockeystick.filters.gdp import _log
-from hockeystick.mechanisms import Mechanism
-from hockeystick.mechanisms.base import Claim, Status
+from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import GaussianPair
+from hockeystick.plan.mechanisms import Mechanism
+from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.questions.filters import conversion, guarantee
+from hockeystick.questions.filters.decimals import rounded_down, rounded_up
+from hockeystick.questions.filters.gdp import _log
+from hockeystick.values.adjacency import Direction
 
 mpmath.mp.dps = 60
 DRAWS = 200  # of which about half decide where one rounding does

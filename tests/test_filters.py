@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick import filters
-from hockeystick.filters.base import Spending
+from hockeystick.questions.filters.base import Spending
 
 Reaching = type[filters.RdpFilter] | type[filters.ZcdpFilter] | type[filters.GdpFilter]
 

@@ -18,10 +18,11 @@ from fuzz.draws import DELTAS, LEAST, Draw
 from fuzz.laws import Held
 
 import hockeystick as hs
-from hockeystick import conversions, profile
-from hockeystick.bounds import Answer
+from hockeystick import conversions
 from hockeystick.cli import main
 from hockeystick.integrations import frames
+from hockeystick.plan import profile
+from hockeystick.values.bounds import Answer
 
 SEED = 20261122
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants import certified
-from hockeystick.accountants.base import compositions
-from hockeystick.adjacency import Direction
+from hockeystick.directions import certified
+from hockeystick.directions.directions import compositions
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, LaplacePair
 from hockeystick.pairs import gathered as module
 from hockeystick.pairs.gathered import gathered
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 DRAWN = np.random.default_rng(5).random(40_000).tolist()
 
@@ -171,7 +171,7 @@ def test_lower_and_upper_end_come_from_their_own_side() -> None:
 
 
 def test_few_kinds_are_left_as_they_are() -> None:
-    for _, composition in compositions(plan_of("laplace", 30)):
+    for _, composition in compositions(plan_of("laplace", 30).directions):
         sides = gathered(composition)
         assert sides.milder is sides.worse is composition
         assert sides.reason is None

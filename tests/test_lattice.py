@@ -11,11 +11,12 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.accountants.base import compositions
-from hockeystick.accountants.dots import knots_of, law_above, law_below
 from hockeystick.accountants.evolving import EvolvingAccountant
-from hockeystick.accountants.lattice import LatticeLaw, compose, tilt_for_epsilon, window_of
-from hockeystick.accountants.rounded import rounded
+from hockeystick.accountants.shared.dots import knots_of, law_above, law_below
+from hockeystick.accountants.shared.lattice import LatticeLaw, compose, tilt_for_epsilon, window_of
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.rounded import rounded
+from hockeystick.directions.directions import compositions
 from hockeystick.pairs import (
     BlackBoxPair,
     DominatingPair,
@@ -24,7 +25,6 @@ from hockeystick.pairs import (
     PoissonAddPair,
     PoissonRemovePair,
 )
-from hockeystick.pairs.curve import PrivacyCurve
 
 Array = npt.NDArray[np.float64]
 
@@ -165,7 +165,7 @@ def test_errors_that_leave_nothing_are_refused() -> None:
 def sizes(count: int, stages: int) -> list[int]:
     """Points of the lattices of ever more, ever weaker rounds: the law of the sum is the same."""
     plan = hs.Plan([hs.Round(hs.Laplace(math.sqrt(count)), count=count)], adjacency="remove")
-    return EvolvingAccountant(stages=stages).evolve(compositions(plan)[0][1], math.log(1e-8)).sizes
+    return EvolvingAccountant(stages=stages).evolve(compositions(plan.directions)[0][1], math.log(1e-8)).sizes
 
 
 def test_two_stages_grow_as_the_fourth_root_of_the_rounds() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.accountants.optimal import OptimalAccountant
-from hockeystick.accountants.worst_case_law import WorstCase, binomial_law, rounded_law, rounding_step
+from hockeystick.accountants.shared.worst_case_law import WorstCase, binomial_law, rounded_law, rounding_step
 
 
 def responses(*kinds: tuple[float, int]) -> hs.Plan:

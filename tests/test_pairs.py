@@ -29,7 +29,7 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
     SmoothPart,
 )
-from hockeystick.pairs.poisson import mixed_loss, unmixed_loss
+from hockeystick.pairs.sampled.poisson import mixed_loss, unmixed_loss
 
 Array = npt.NDArray[np.float64]
 Number = Any  # an mpmath number, real or complex

@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.mechanisms import MECHANISMS, Mechanism
-from hockeystick.planfile import json_schema, load_plan, parse_plan, plan_from_dict, plan_to_dict, save_plan
-from hockeystick.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.file import json_schema, load_plan, parse_plan, plan_from_dict, plan_to_dict, save_plan
+from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
+from hockeystick.plan.sampling import SAMPLINGS, Sampling
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "plans").glob("*.toml"))
 SCHEMA = json_schema()
@@ -288,7 +288,7 @@ def test_json_and_toml_are_told_apart_and_a_byte_order_mark_is_no_obstacle() -> 
 
 
 def test_the_schema_is_a_schema_and_its_keys_are_those_of_the_dataclasses() -> None:
-    from hockeystick.domains import domains_of
+    from hockeystick.values.domains import domains_of
 
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"

@@ -16,7 +16,6 @@ from command import runner
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.accountants.gdp import GdpAccountant
 from hockeystick.cli import main
-from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.plot import (
     Bracket,
     Line,
@@ -31,6 +30,7 @@ from hockeystick.plot import (
 )
 from hockeystick.plot.draw import plain
 from hockeystick.plot.style import STYLES
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 pytest.importorskip("matplotlib")
 

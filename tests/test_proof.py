@@ -31,6 +31,7 @@ from hockeystick import (
 )
 from hockeystick.cli import main
 from hockeystick.engines.proof.contour import BallContour
+from hockeystick.numerics.decimals import decimal
 from oracle.real import to_fraction
 
 GAP = Fraction(1, 10**6)  # the default
@@ -298,3 +299,22 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert refused.exit_code == 2
     assert refused.stderr.count("\n") == 1
     assert "where a proof is asked for" in refused.stderr
+
+
+def test_below_the_range_of_normal_doubles_the_double_is_meant_by_all() -> None:
+    """The least double prints as 5e-324, and is 1.2 % less: the bounds of the two were 0.006 apart."""
+    plan = dp_sgd(0.7998484298716836, 0.406, 294)
+    certified, proved = plan.epsilon(5e-324), plan.epsilon(5e-324, proof=True)
+    assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
+    assert decimal(5e-324) == Fraction(1, 2**1074)
+    assert decimal(2.3e-308) == Fraction(23, 10**309)
+
+
+def test_a_strip_next_to_nothing_is_passed_over() -> None:
+    """At some tilts the steps of the quadrature are below the range of a double; another one proves it."""
+    plan = dp_sgd(23.4, 0.0001676247378131263, 3320)
+    found = plan.epsilon(0.000493, proof=True)
+    back = plan.delta(found.upper, proof=True)
+    assert back.lower <= 0.000493
+    certified = plan.delta(found.upper)
+    assert max(back.lower, certified.lower) <= min(back.upper, certified.upper)

@@ -17,10 +17,10 @@ from hockeystick.engines.proof.envelope import EnvelopeBalls, Shift
 from hockeystick.engines.proof.laplace import LaplaceDecay
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds, LaplaceNoise, SampledGaussian
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics import ball_sums
 from hockeystick.numerics.ball_sums import gridded_sums, weighted_phases
 from hockeystick.numerics.balls import above, ball, phase_sums, precision
+from hockeystick.values.errors import NotApplicableError
 
 DIRECTIONS = list(Direction)
 MU, RATE, TILT, COUNT = Fraction(5, 4), Fraction(1, 20), 2.5, 400

@@ -120,7 +120,7 @@ def line(
 ) -> tuple[BallContour, ExactRounds]:
     composition = Composition(plan.pairs(direction))
     guide = Guide(composition, math.log(target) - 50.0)
-    rounds = ExactRounds.of(plan, direction)
+    rounds = ExactRounds.of(plan.directions.exact(direction), direction)
     return BallContour(
         rounds, guide, guide.saddle(epsilon), epsilon, math.log(target), changes.get("tolerance", 1e-8)
     ), rounds
@@ -218,7 +218,7 @@ def test_chernoff_bounds_delta(truth: Fraction) -> None:
 def test_moments_of_unsampled_laplace_rounds() -> None:
     """The closed form against the integral."""
     plan = Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 2.0}]})
-    (found,) = moments(ExactRounds.of(plan, Direction.ADD), 1.5, 1.0, 1, -20.0)
+    (found,) = moments(ExactRounds.of(plan.directions.exact(Direction.ADD), Direction.ADD), 1.5, 1.0, 1, -20.0)
     with mpmath.workdps(20):
 
         def weight(x: Number) -> Number:
@@ -233,7 +233,7 @@ def test_terms_left_out_widen_the_interval_and_no_more(log_floor: float) -> None
     """The mass left out pays for them."""
     entry = {"mechanism": "approximate-dp", "epsilon": 0.3, "delta": 1e-3, "count": 50}
     plan = {"adjacency": "add", "round": [{**entry, "sampling": "poisson", "sample_rate": 0.5}]}
-    rounds = ExactRounds.of(Plan.from_dict(plan), Direction.ADD)
+    rounds = ExactRounds.of(Plan.from_dict(plan).directions.exact(Direction.ADD), Direction.ADD)
     with precision(150):
         found = AtomSum(rounds, log_floor).delta(ball(Fraction(1, 5)))
         truth = ball(to_fraction(oracle.delta(plan, Fraction(1, 5), digits=30)))
@@ -292,5 +292,5 @@ def test_powers_do_not_blow_up() -> None:
 def test_dp_sgd_rates_given_as_a_quotient_stay_exact() -> None:
     """``batch_size / dataset_size`` is never rounded."""
     plan = dp_sgd(1.1, batch_size=1, dataset_size=3, steps=7, adjacency="remove")
-    (item,) = ExactRounds.of(plan, Direction.REMOVE).sampled
+    (item,) = ExactRounds.of(plan.directions.exact(Direction.REMOVE), Direction.REMOVE).sampled
     assert (item.rate, item.mu) == (Fraction(1, 3), Fraction(10, 11))

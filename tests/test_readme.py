@@ -9,10 +9,10 @@ import pytest
 import shown
 
 import hockeystick as hs
-from hockeystick.adjacency import Direction
-from hockeystick.mechanisms import MECHANISMS, Status
-from hockeystick.planfile import parse_plan
-from hockeystick.sampling import NoSampling, Poisson
+from hockeystick.plan.file import parse_plan
+from hockeystick.plan.mechanisms import MECHANISMS, Status
+from hockeystick.plan.sampling import NoSampling, Poisson
+from hockeystick.values.adjacency import Direction
 
 ROOT = Path(__file__).parents[1]
 PAGES = [page for page in (ROOT / "docs").rglob("*.md") if not {"generated", "_build"} & {*page.parts}]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from hockeystick import Bound, Plan
-from hockeystick.plan import Certified
+from hockeystick.plan.plan import Certified
 
 Record = dict[str, Any]
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.adjacency import Direction
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair, moment
-from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.renyi import log_moment, renyi_epsilon, renyi_log_delta
-from hockeystick.pairs.substitution import PoissonSubstitutionPair
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
+from hockeystick.values.adjacency import Direction
 
 Density = Callable[[mp.mpf], mp.mpf]
 TIMES = (0.01, 0.7, 3.0, 20.0)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick import report
-from hockeystick.adjacency import Direction
-from hockeystick.mechanisms import MECHANISMS
-from hockeystick.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms import MECHANISMS
+from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.values.adjacency import Direction
 
 finite = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 digits = st.integers(1, 8)
@@ -215,3 +215,9 @@ def test_nothing_is_cut_on_a_narrow_screen(capsys: pytest.CaptureFixture[str], m
     assert "…" not in shown
     assert "\x1b" not in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_exponents_of_many_digits_are_rounded_to_one_that_can_be_read() -> None:
+    assert report.exp_up(-1e43) == "1e-999999"
+    assert report.exp_down(-1e43) == "0"
+    assert report.exp_up(-2_302_582.0, 3) == "2.21e-999999"

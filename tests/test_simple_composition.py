@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.accountants.round_guarantee import RoundGuarantee, guarantees, split
+from hockeystick.accountants.shared.round_guarantee import RoundGuarantee, guarantees, split
 from hockeystick.pairs import (
     BlackBoxPair,
     DominatingPair,

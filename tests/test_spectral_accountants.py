@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import binom, norm
 
 import hockeystick as hs
-from hockeystick.accountants.base import compositions
 from hockeystick.accountants.fourier import FourierAccountant
-from hockeystick.accountants.loss_grid import LossGrid, rounded, sampled
-from hockeystick.accountants.normal_form import NormalForm
-from hockeystick.accountants.tilted import Cumulants, TiltedComposition, reach_of
-from hockeystick.accountants.tilted_moments import moments_of, representable
+from hockeystick.accountants.shared.loss_grid import LossGrid, rounded, sampled
+from hockeystick.accountants.shared.normal_form import NormalForm
+from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition, reach_of
+from hockeystick.accountants.shared.tilted_moments import moments_of, representable
+from hockeystick.directions.directions import compositions
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 
@@ -29,7 +29,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
 
 
 def the_pair(plan: hs.Plan, direction: int = 0) -> DominatingPair:
-    return compositions(plan)[direction][1].rounds[0][0]
+    return compositions(plan.directions)[direction][1].rounds[0][0]
 
 
 def cumulants_of(pair: DominatingPair, t: float) -> Cumulants:
@@ -89,7 +89,7 @@ def test_fourier_refuses_what_takes_too_long_and_what_drowns_in_rounding() -> No
 @pytest.mark.parametrize("direction", [0, 1])
 def test_rounding_to_the_grid_moves_every_distribution_function_one_way(direction: int) -> None:
     """P(L > s) of the law rounded up is at least the true one just above each grid point, and less below."""
-    from hockeystick.pairs.curve import PrivacyCurve
+    from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 
     pair, grid = the_pair(DP_SGD, direction), LossGrid(6.0, 4096)
     for up in (True, False):

@@ -12,10 +12,10 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.laplace_transform import LaplaceTransform
-from hockeystick.pairs.mixture_envelope import _turned
-from hockeystick.pairs.mixture_law import log_density, log_tail
-from hockeystick.pairs.mixture_line import MixtureLine
-from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+from hockeystick.pairs.sampled.gaussian_envelope import _turned
+from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, Transform
 
 Mpf = Any

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.numerics.differences import log_even_differences
 from hockeystick.pairs import (
     BlackBoxPair,
@@ -27,7 +28,7 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
     WithoutReplacementCurve,
 )
-from hockeystick.pairs.curve import PrivacyCurve
+from hockeystick.plan.mechanisms import Mechanism
 
 FIXED = hs.WithoutReplacement(batch_size=100, dataset_size=10_000)
 BASES: list[Any] = [GaussianPair(1.0), GaussianPair(0.05), LaplacePair(1.0, 2.0), BlackBoxPair(0.3)]
@@ -43,7 +44,7 @@ PEER = {
 }
 
 
-def plan(mechanism: hs.mechanisms.Mechanism, count: int = 100, sampling: hs.WithoutReplacement = FIXED) -> hs.Plan:
+def plan(mechanism: Mechanism, count: int = 100, sampling: hs.WithoutReplacement = FIXED) -> hs.Plan:
     return hs.Plan([hs.Round(mechanism, sampling, count)], adjacency="replace-one")
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick import Direction
-from hockeystick.domains import MAGNITUDE, ROUND_EPSILON, check_fields
-from hockeystick.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import sys
 from dataclasses import fields
 
 from hockeystick.accountants import ACCOUNTANTS, Accountant
-from hockeystick.domains import domains_of
 from hockeystick.report import exact
+from hockeystick.values.domains import domains_of
 
 KINDS = {
     "certified": ("Certified intervals", "Both ends are proven: the truth lies between them."),

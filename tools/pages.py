@@ -15,10 +15,10 @@ import click
 import methods
 from demo import PLANS, comparisons
 
-from hockeystick.citations import Source, bibliography
 from hockeystick.cli import main as command
-from hockeystick.planfile import json_schema
+from hockeystick.plan.file import json_schema
 from hockeystick.report import exact, supported_markdown
+from hockeystick.values.citations import Source, bibliography
 
 WIDTH = 84
 MEANINGS = {

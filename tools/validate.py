@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import hockeystick as hs
-from hockeystick.bounds import Answer
+from hockeystick.values.bounds import Answer
 
 KNOWN = {mechanism.name for mechanism in (hs.Gaussian, hs.Laplace, hs.RandomizedResponse, hs.ApproximateDP)}
 

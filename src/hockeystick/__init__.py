@@ -12,11 +12,19 @@ import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while 
 # isort: split
 from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.adjacency import Adjacency, Direction
-from hockeystick.band import Band
-from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
-from hockeystick.calibration import Calibration, calibrate
-from hockeystick.errors import (
+from hockeystick.plan.file import load_plan
+from hockeystick.plan.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
+from hockeystick.plan.plan import Plan, dp_sgd
+from hockeystick.plan.profile import Profile
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.questions.calibration import Calibration, calibrate
+from hockeystick.questions.parameters import Parameter
+from hockeystick.questions.stepper import Accountant
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+from hockeystick.values.errors import (
     BudgetError,
     HockeystickError,
     InvalidInputError,
@@ -24,14 +32,6 @@ from hockeystick.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
-from hockeystick.odometer import Accountant
-from hockeystick.parameters import Parameter
-from hockeystick.plan import Plan, dp_sgd
-from hockeystick.planfile import load_plan
-from hockeystick.profile import Profile
-from hockeystick.rounds import Round
-from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
 
 __version__ = "0.1.0"
 

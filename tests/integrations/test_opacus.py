@@ -27,10 +27,10 @@ from torch.utils.data import (
 )
 
 import hockeystick as hs
-from hockeystick.calibration import TOLERANCE
 from hockeystick.integrations.history import plan_from_history
 from hockeystick.integrations.noise import least_noise_multiplier
 from hockeystick.integrations.opacus import HockeystickAccountant, PrivacyEngine
+from hockeystick.questions.calibration import TOLERANCE
 
 BATCHES = 75
 DELTA = 1e-5

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import hockeystick as hs
-from hockeystick.bounds import Answer
-from hockeystick.errors import HockeystickError, InvalidInputError
+from hockeystick.values.bounds import Answer
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 T = TypeVar("T")
 

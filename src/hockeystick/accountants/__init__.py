@@ -22,8 +22,8 @@ from hockeystick.accountants.rdp import RdpAccountant
 from hockeystick.accountants.saddle_point import SaddlePointAccountant
 from hockeystick.accountants.tcdp import TcdpAccountant
 from hockeystick.accountants.zcdp import ZcdpAccountant
-from hockeystick.domains import choice
-from hockeystick.errors import InvalidInputError
+from hockeystick.values.domains import choice
+from hockeystick.values.errors import InvalidInputError
 
 ACCOUNTANTS: dict[str, Accountant] = {
     accountant.name: accountant

@@ -35,10 +35,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import domains
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
-from hockeystick.accountants.round_guarantee import (
+from hockeystick.accountants.shared.round_guarantee import (
     LEAST,
     REFINEMENTS,
     Kinds,
@@ -49,9 +47,11 @@ from hockeystick.accountants.round_guarantee import (
     split,
     why_infinite,
 )
-from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 Array = npt.NDArray[np.float64]
 
@@ -72,17 +72,17 @@ class AdvancedAccountant(Accountant):
     name: ClassVar[str] = "advanced"
     summary: ClassVar[str] = "upper bound: advanced composition of per-round (epsilon, delta)"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
         """The bound at the best split of delta."""
         self.refuse_gap(gap)
-        subjects = mutual_guarantees(plan)
+        subjects = mutual_guarantees(directions)
         direction, found = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
         return epsilon_bound(self.name, direction, found, why_infinite(subjects, delta) if math.isinf(found) else None)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""
         self.refuse_gap(gap)
-        direction, found = worst(mutual_guarantees(plan), lambda kinds: self._log_delta(kinds, epsilon))
+        direction, found = worst(mutual_guarantees(directions), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, found)
 
     def _epsilon(self, kinds: Kinds, delta: float) -> float:

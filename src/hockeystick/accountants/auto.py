@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hockeystick.accountants.certified import CertifiedAccountant, EngineFactory
+from hockeystick.accountants.by_engine import CertifiedAccountant
+from hockeystick.directions.certified import EngineFactory
 from hockeystick.engines.auto import AutoEngine
 
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Self, TypeVar
 
-from hockeystick import domains
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import ONLY_DOMINATED, Answer, Bound, DeltaAnswer, DeltaBound
-from hockeystick.errors import InvalidInputError
-from hockeystick.pairs import Composition, RenyiComposition
-from hockeystick.plan import Plan
+from hockeystick.directions.directions import Directions
+from hockeystick.values import domains
+from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
+from hockeystick.values.errors import InvalidInputError
 
 T = TypeVar("T")
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
 ASKED = ("epsilon", "delta")
-
-NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
 
 
 @dataclass(frozen=True)
@@ -39,11 +34,11 @@ class Accountant(ABC):
         domains.check_fields(self)
 
     @abstractmethod
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Answer:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
         """Epsilon at delta in [0, 1); see :meth:`hockeystick.Plan.epsilon`."""
 
     @abstractmethod
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
         """Delta at epsilon >= 0; see :meth:`hockeystick.Plan.delta`."""
 
     def with_options(self, options: Mapping[str, float]) -> Self:
@@ -74,46 +69,3 @@ class Accountant(ABC):
                 "leave it out",
                 "gap",
             )
-
-
-def without_lower(plan: Plan, found: Interval) -> Interval:
-    """The interval as it is where every pair of the plan is tight; else from the least value there is.
-
-    A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
-    the lower end of an interval around it says nothing of the truth.
-    """
-    if plan.known_from_below:
-        return found
-    if isinstance(found, DeltaBound):
-        log = found.log_delta
-        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or ONLY_DOMINATED)
-        return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED, log_delta=log)
-    return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED)
-
-
-def compositions(plan: Plan) -> list[tuple[Direction, Composition]]:
-    """The directions to compose; one stands for both where they are mirror images.
-
-    Raises:
-        UnsupportedError: a round for which no dominating pair is proven.
-    """
-    return distinct(plan, lambda direction: Composition(plan.pairs(direction)))
-
-
-def renyi_compositions(plan: Plan) -> list[tuple[Direction, RenyiComposition]]:
-    """The same for accountants that ask for nothing but moments, where a round need have no pair.
-
-    Raises:
-        UnsupportedError: a round for which nothing is proven.
-    """
-    return distinct(plan, lambda direction: RenyiComposition(plan.curves(direction)))
-
-
-def distinct(plan: Plan, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
-    """What is composed in each direction; one stands for both where they are equal."""
-    out: list[tuple[Direction, T]] = []
-    for direction in plan.adjacency.directions:
-        composition = composed(direction)
-        if all(composition != other for _, other in out):
-            out.append((direction, composition))
-    return out

@@ -16,14 +16,14 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
-from hockeystick.accountants.round_guarantee import Kinds, epsilons, guarantees, split, why_infinite
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.round_guarantee import Kinds, epsilons, guarantees, split, why_infinite
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_delta_of, worst
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import Composition
-from hockeystick.plan import Plan
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 
 class BasicAccountant(Accountant):
@@ -32,18 +32,18 @@ class BasicAccountant(Accountant):
     name: ClassVar[str] = "basic"
     summary: ClassVar[str] = "upper bound: epsilons and deltas of the rounds add up (simple composition)"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
         """The sum of per-round epsilons at a split of delta."""
         self.refuse_gap(gap)
-        subjects = _subjects(plan)
+        subjects = _subjects(directions)
         direction, found = worst(subjects, lambda subject: subject.epsilon(delta))
         kinds = [(side, subject.kinds) for side, subject in subjects]
         return epsilon_bound(self.name, direction, found, why_infinite(kinds, delta) if math.isinf(found) else None)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The least delta whose bound on epsilon is good."""
         self.refuse_gap(gap)
-        direction, found = worst(_subjects(plan), lambda subject: log_delta_of(subject.epsilon, epsilon))
+        direction, found = worst(_subjects(directions), lambda subject: log_delta_of(subject.epsilon, epsilon))
         return delta_bound(self.name, direction, found)
 
 
@@ -67,9 +67,9 @@ class _Subject:
         return min(best, next_up(total, 4) if total > 0 else 0.0)
 
 
-def _subjects(plan: Plan) -> list[tuple[Direction, _Subject]]:
+def _subjects(directions: Directions) -> list[tuple[Direction, _Subject]]:
     """Each direction's rounds, Gaussians not folded: that would be another theorem."""
     return [
-        (direction, _Subject(guarantees(plan.pairs(direction), mutual=False), composition))
-        for direction, composition in compositions(plan)
+        (direction, _Subject(guarantees(directions.pairs(direction), mutual=False), composition))
+        for direction, composition in compositions(directions)
     ]

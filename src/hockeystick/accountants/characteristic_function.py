@@ -28,16 +28,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.directions import estimated_delta, estimated_epsilon
-from hockeystick.accountants.tilted import reach_of
-from hockeystick.bounds import DeltaEstimate, Estimate
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.tilted import reach_of
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.finite import estimated_delta, estimated_epsilon
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.pairs.curve import PrivacyCurve
-from hockeystick.plan import Plan
+from hockeystick.values.bounds import DeltaEstimate, Estimate
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -66,15 +66,15 @@ class CharacteristicFunctionAccountant(Accountant):
     name: ClassVar[str] = "characteristic-function"
     summary: ClassVar[str] = "estimate: distribution functions from characteristic functions by quadrature"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
         """The epsilon at which the difference of the distribution functions is delta."""
         self.refuse_gap(gap)
-        return estimated_epsilon(plan, delta, self.name, _epsilon)
+        return estimated_epsilon(directions, delta, self.name, _epsilon)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
         """The difference of the distribution functions."""
         self.refuse_gap(gap)
-        return estimated_delta(plan, epsilon, self.name, _log_delta)
+        return estimated_delta(directions, epsilon, self.name, _log_delta)
 
 
 class Tails(NamedTuple):

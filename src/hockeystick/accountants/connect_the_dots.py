@@ -3,7 +3,8 @@
 Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 [DGK+22], Section 4: between the points ``(e^eps_i,
 delta(eps_i))`` the curve is replaced by its chords; that is the curve of the tightest law with losses at the eps_i that
 dominates the round. The optimistic law is the polygon of tangents taken in the middle of the cells, its convex hull
-(``accountants/dots.py``, with proofs). Both are composed as they are: a round that dominates, composed, dominates.
+(``accountants/shared/dots.py``, with proofs). Both are composed as they are: a round that dominates, composed,
+dominates.
 
 With gap h and k rounds the chords add ``k h^2 / 6`` to the variance of the sum of losses and the tangents take ``k h^2
 / 12`` away, so that epsilon is bracketed to about ``k h^2 (1 + t) / 8`` at the saddle point t; the estimate lies a
@@ -21,11 +22,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from hockeystick import domains
-from hockeystick.accountants.bracket import BracketAccountant, Ends
-from hockeystick.accountants.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
-from hockeystick.accountants.guess import guessed_epsilon, guessed_log_delta
-from hockeystick.accountants.lattice import (
+from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
+from hockeystick.accountants.shared.dots import commensurable_gap, knots_of, law_above, law_below, loss_range
+from hockeystick.accountants.shared.guess import guessed_epsilon, guessed_log_delta
+from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
     LatticeSum,
     Laws,
@@ -38,8 +38,9 @@ from hockeystick.accountants.lattice import (
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
+from hockeystick.values import domains
+from hockeystick.values.errors import NotApplicableError
 
 DEFAULT_INTERVAL = 1e-4
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for

@@ -30,14 +30,14 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import domains
-from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import DeltaEstimate, Estimate
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.directions.directions import Directions, compositions
 from hockeystick.pairs import Composition
-from hockeystick.pairs.curve import PrivacyCurve
-from hockeystick.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import DeltaEstimate, Estimate
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
@@ -66,21 +66,23 @@ class EdgeworthAccountant(Accountant):
     name: ClassVar[str] = "edgeworth"
     summary: ClassVar[str] = "estimate: the central limit with corrections by cumulants"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Estimate:
         """Where the estimate of delta first comes down to delta."""
         self.refuse_gap(gap)
-        sums = self._sums(plan)
+        sums = self._sums(directions)
         direction, at, value = max(((d, s, s.epsilon(delta)) for d, s in sums), key=lambda item: item[2])
         return Estimate(value, self.name, direction.value, at.doubt(value))
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaEstimate:
         """The difference of the two tails.
 
         Raises:
             NotApplicableError: it is negative, or more than 1.
         """
         self.refuse_gap(gap)
-        direction, at, value = max(((d, s, s.delta(epsilon)) for d, s in self._sums(plan)), key=lambda item: item[2])
+        direction, at, value = max(
+            ((d, s, s.delta(epsilon)) for d, s in self._sums(directions)), key=lambda item: item[2]
+        )
         if value < 0 or value > 1 + ABOVE_ONE:
             kind = "negative" if value < 0 else "more than 1"
             raise NotApplicableError(
@@ -92,8 +94,8 @@ class EdgeworthAccountant(Accountant):
         log = Estimate(math.log(value) if value > 0 else -math.inf, self.name, direction.value, reason)
         return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
 
-    def _sums(self, plan: Plan) -> list[tuple[Direction, _Sum]]:
-        return [(direction, _Sum(composition, self.order)) for direction, composition in compositions(plan)]
+    def _sums(self, directions: Directions) -> list[tuple[Direction, _Sum]]:
+        return [(direction, _Sum(composition, self.order)) for direction, composition in compositions(directions)]
 
 
 class _Sum:

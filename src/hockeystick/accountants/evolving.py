@@ -1,9 +1,10 @@
 """``evolving``: few rounds on a fine lattice with a small domain, many of their sums on a coarse wide one. Two-sided.
 
 Ghazi, Kamath, Kumar, Manurangsi 2022, "Faster Privacy Accounting via Evolving Discretization" [GKKM22]: the
-rounds, rounded with their mean kept (``accountants/rounded.py``), are composed in groups; each group's sum is rounded
-again, to a wider lattice, with its mean kept; and so on, over two stages (TwoStageSelfComposePRV, TwoStageComposePRV)
-or as many as there are halvings of the number of rounds (RecursiveSelfComposePRV, RecursiveComposePRV).
+rounds, rounded with their mean kept (``accountants/shared/rounded.py``), are composed in groups; each group's sum is
+rounded again, to a wider lattice, with its mean kept; and so on, over two stages (TwoStageSelfComposePRV,
+TwoStageComposePRV) or as many as there are halvings of the number of rounds (RecursiveSelfComposePRV,
+RecursiveComposePRV).
 
 With N_i roundings at stage i, to gap h_i, of sums that leave their domain with probability p_i, the union bound over
 the stages and Hoeffding's inequality within each give
@@ -31,11 +32,11 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import domains
-from hockeystick.accountants.bracket import BracketAccountant, Ends
-from hockeystick.accountants.dots import loss_range
-from hockeystick.accountants.guess import guessed_log_delta
-from hockeystick.accountants.lattice import (
+from hockeystick.accountants.prv import HOEFFDING, NO_SHARE, SHARE, USED, log_less, log_plus
+from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
+from hockeystick.accountants.shared.dots import loss_range
+from hockeystick.accountants.shared.guess import guessed_log_delta
+from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
     LatticeLaw,
     LatticeSum,
@@ -47,11 +48,11 @@ from hockeystick.accountants.lattice import (
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.accountants.prv import HOEFFDING, NO_SHARE, SHARE, USED, log_less, log_plus
-from hockeystick.accountants.rounded import deviation, rounded
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.shared.rounded import deviation, rounded
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
+from hockeystick.values import domains
+from hockeystick.values.errors import NotApplicableError
 
 Group = tuple[tuple[int, int], ...]
 """(index of a law, how often it is in the group)."""
@@ -258,6 +259,8 @@ def _coarsened(
     at = np.rint(losses / gap).astype(np.intp)
     start = int(at[0])
     total = float(most.sum())
+    if not total > 0:
+        raise NotApplicableError("a group of rounds has no finite mass: its losses are infinite, or out of reach")
     shift = float((most * (losses - gap * at)).sum()) / total
     doubt = float((most - least).sum()) / max(float(least.sum()), 1e-300)
     scale = float(np.abs(losses[[0, -1]]).max()) + gap

@@ -28,17 +28,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import domains
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.directions import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
-from hockeystick.accountants.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
-from hockeystick.accountants.tilted import LADDER, log_sum, reach_of
-from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.shared.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
+from hockeystick.accountants.shared.tilted import LADDER, log_sum, reach_of
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.finite import Ends, bounded_delta, bounded_epsilon, estimated_delta, estimated_epsilon
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
@@ -70,22 +70,25 @@ class FourierAccountant(Accountant):
     name: ClassVar[str] = "fourier"
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound | Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
         """The epsilons at which the two sums meet delta."""
         self.refuse_gap(gap)
         if self.rounding:
-            return bounded_epsilon(plan, delta, self.name, self._epsilon_ends)
+            return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
         return estimated_epsilon(
-            plan, delta, self.name, lambda composition, at: newton(self.estimate(composition, SHARE * at), at)
+            directions, delta, self.name, lambda composition, at: newton(self.estimate(composition, SHARE * at), at)
         )
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
         """The two sums at epsilon."""
         self.refuse_gap(gap)
         if self.rounding:
-            return bounded_delta(plan, epsilon, self.name, self._delta_ends)
+            return bounded_delta(directions, epsilon, self.name, self._delta_ends)
         return estimated_delta(
-            plan, epsilon, self.name, lambda composition, at: _log(self.estimate(composition, WRAPPED, at).delta(at)[0])
+            directions,
+            epsilon,
+            self.name,
+            lambda composition, at: _log(self.estimate(composition, WRAPPED, at).delta(at)[0]),
         )
 
     def estimate(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> Composed:

@@ -1,7 +1,8 @@
 """``gdp``: Gaussian differential privacy. Certified where all rounds are Gaussian; otherwise a central-limit estimate.
 
 Dong, Roth, Su 2022 [DRS22]: rounds of Gaussian noise are together one Gaussian experiment, N(mu, 1) against
-N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature (``pairs/gaussian_curve.py``).
+N(0, 1) with ``mu^2 = sum mu_i^2`` (Corollary 3.3). Its curve is enclosed by quadrature
+(``accountants/shared/gaussian_curve.py``).
 
 Other rounds tend to one as their number grows. Poisson-sampled ones by the central limit theorem of Bu, Dong, Long, Su
 2020 [BDLS20]: ``mu = q sqrt(T chi^2)``, for Gaussian noise ``chi^2 = e^(1/s^2) - 1``, in both directions.
@@ -20,15 +21,16 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hockeystick.accountants.base import NO_EPSILON, Accountant, compositions, without_lower
-from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import NO_EPSILON
+from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.pairs.curve import PrivacyCurve
-from hockeystick.pairs.gaussian_curve import epsilon_ends, log_delta_ends
-from hockeystick.plan import Plan
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
+from hockeystick.values.errors import NotApplicableError
 
 BEYOND = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
@@ -51,32 +53,32 @@ class GdpAccountant(Accountant):
     name: ClassVar[str] = "gdp"
     summary: ClassVar[str] = "certified for Gaussian rounds without sampling, else an estimate: the central limit"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Answer:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
         """The dual of the curve."""
         self.refuse_gap(gap)
-        found = compositions(plan)
+        found = compositions(directions)
         exact = _exact(found)
         if exact is not None:
             direction, mu = exact
             if delta == 0 and mu > 0:
                 reason = "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
-                return without_lower(plan, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
+                return without_lower(directions, epsilon_interval(self.name, direction, (math.inf, math.inf), reason))
             ends = epsilon_ends((math.log(delta), math.log(delta)), mu) if mu > 0 else (0.0, 0.0)
-            return without_lower(plan, epsilon_interval(self.name, direction, ends))
+            return without_lower(directions, epsilon_interval(self.name, direction, ends))
         asked = [(_epsilon(composition, delta), direction, composition) for direction, composition in found]
         value, direction, composition = max(asked, key=lambda item: item[0])
         doubt = _doubt(composition, delta) or (NO_EPSILON if math.isinf(value) else None)
         return Estimate(value, self.name, direction.value, doubt)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve."""
         self.refuse_gap(gap)
-        found = compositions(plan)
+        found = compositions(directions)
         exact = _exact(found)
         if exact is not None:
             direction, mu = exact
             log_ends = log_delta_ends(epsilon, mu) if mu > 0 else (-math.inf, -math.inf)
-            return without_lower(plan, delta_interval(self.name, direction, log_ends))
+            return without_lower(directions, delta_interval(self.name, direction, log_ends))
         asked = [(_log_delta(composition, epsilon), direction, composition) for direction, composition in found]
         log_value, direction, composition = max(asked, key=lambda item: item[0])
         value = math.exp(log_value)

@@ -2,7 +2,7 @@
 
 Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.3: mechanisms that are (epsilon_i, delta_i) are at worst as bad
 as a failure with probability delta_i, and else randomised response. With ``delta'`` that of the composed randomised
-responses at epsilon (binomials, ``worst_case_law.py``), the composition satisfies exactly
+responses at epsilon (binomials, ``shared/worst_case_law.py``), the composition satisfies exactly
 
     delta(epsilon) = 1 - (1 - delta'(epsilon)) prod (1 - delta_i).
 
@@ -30,10 +30,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from hockeystick import domains
-from hockeystick.accountants.base import Accountant, compositions, without_lower
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
-from hockeystick.accountants.round_guarantee import (
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.round_guarantee import (
     REFINEMENTS,
     Kinds,
     epsilons,
@@ -43,8 +41,7 @@ from hockeystick.accountants.round_guarantee import (
     split,
     why_infinite,
 )
-from hockeystick.accountants.two_sided import delta_interval, epsilon_interval
-from hockeystick.accountants.worst_case_law import (
+from hockeystick.accountants.shared.worst_case_law import (
     FLOOR,
     WorstCase,
     binomial_law,
@@ -53,11 +50,14 @@ from hockeystick.accountants.worst_case_law import (
     rounding_step,
     rounding_work,
 )
-from hockeystick.bounds import Answer, DeltaAnswer
-from hockeystick.errors import NotApplicableError
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.bounds import Answer, DeltaAnswer
+from hockeystick.values.errors import NotApplicableError
 
 CARE = 64 * UNIT_ROUNDOFF
 MAX_EXACT, MAX_WORK = 1_000_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
@@ -82,33 +82,33 @@ class OptimalAccountant(Accountant):
     name: ClassVar[str] = "optimal"
     summary: ClassVar[str] = "certified for black boxes, else an upper bound: optimal composition of (epsilon, delta)"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Answer:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Answer:
         """The dual of the curve, or the bound at the best split of delta."""
         self.refuse_gap(gap)
-        found = compositions(plan)
+        found = compositions(directions)
         if all(_boxes(composition) is not None for _, composition in found):
             direction, composition = found[0]  # black boxes are the same in every direction
             ends = self._exact_epsilon(composition, delta)
             reason = "delta is not above the probability with which the black boxes fail"
             answer = epsilon_interval(self.name, direction, ends, reason if math.isinf(ends[1]) else None)
-            return without_lower(plan, answer)
-        subjects = mutual_guarantees(plan)
+            return without_lower(directions, answer)
+        subjects = mutual_guarantees(directions)
         direction, upper = worst(subjects, lambda kinds: self._epsilon(kinds, delta))
         if math.isinf(upper):
             return epsilon_bound(self.name, direction, upper, why_infinite(subjects, delta))
         searched = all(_searchable(kinds) for _, kinds in subjects)
         return epsilon_bound(self.name, direction, upper, None if searched else NOT_SEARCHED)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaAnswer:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaAnswer:
         """The curve, or the least delta whose bound on epsilon is good."""
         self.refuse_gap(gap)
-        found = compositions(plan)
+        found = compositions(directions)
         if all(_boxes(composition) is not None for _, composition in found):
             direction, composition = found[0]
             return without_lower(
-                plan, delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
+                directions, delta_interval(self.name, direction, self._exact_log_delta(composition, epsilon))
             )
-        direction, upper = worst(mutual_guarantees(plan), lambda kinds: self._log_delta(kinds, epsilon))
+        direction, upper = worst(mutual_guarantees(directions), lambda kinds: self._log_delta(kinds, epsilon))
         return delta_bound(self.name, direction, upper)
 
     def _exact_epsilon(self, composition: Composition, delta: float) -> tuple[float, float]:

@@ -27,17 +27,17 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick import domains
-from hockeystick.accountants.bracket import BracketAccountant, Ends
-from hockeystick.accountants.dots import loss_range
-from hockeystick.accountants.guess import guessed_log_delta
-from hockeystick.accountants.lattice import crossing
-from hockeystick.accountants.rounded import cell_masses
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
+from hockeystick.accountants.shared.dots import loss_range
+from hockeystick.accountants.shared.guess import guessed_log_delta
+from hockeystick.accountants.shared.lattice import crossing
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.rounded import cell_masses
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.pairs.curve import PrivacyCurve
+from hockeystick.values import domains
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 

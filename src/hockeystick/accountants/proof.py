@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 PROVABLE = ("auto", "contour")
 MISSING = (

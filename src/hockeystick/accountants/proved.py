@@ -1,4 +1,4 @@
-"""From a plan to a proved bound: as ``certified.py``, with exact numbers and balls in place of doubles.
+"""From a plan to a proved bound: as ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
 of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.
@@ -15,18 +15,20 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb
 
-from hockeystick.accountants.base import Accountant, distinct, without_lower
-from hockeystick.accountants.certified import checked_gap, worst_direction
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import Bound, DeltaBound
-from hockeystick.engines.interval import Interval
+from hockeystick.accountants.base import Accountant
+from hockeystick.directions.certified import checked_gap, worst_direction
+from hockeystick.directions.directions import Directions, distinct
+from hockeystick.directions.two_sided import without_lower
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
-from hockeystick.errors import NotApplicableError, UnsupportedError
-from hockeystick.numerics.balls import Ball, above, ball, below, precision, written
+from hockeystick.numerics.balls import Ball, above, ball, below, precision
+from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import Composition
-from hockeystick.plan import Plan
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Bound, DeltaBound
+from hockeystick.values.errors import NotApplicableError, UnsupportedError
+from hockeystick.values.interval import Interval
 
 UNTOLD = "delta cannot be told from the black boxes' failure probability"
 BITS = (256, 4096, 65536)  # tried in turn where two numbers have to be told apart
@@ -45,25 +47,25 @@ class ProvedAccountant(Accountant):
     name: ClassVar[str] = "proof"
     summary: ClassVar[str] = "proved: ball arithmetic throughout"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """The worst direction's interval; UnsupportedError where there is no proof."""
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, found = worst_direction(
-                _directions(plan),
-                lambda direct: _epsilon(direct, written(delta), partial(_sharp_epsilon, gap=gap)),
-                lambda direct, _: _epsilon(direct, written(delta), _quick_epsilon),
+                _directions(directions),
+                lambda direct: _epsilon(direct, decimal(delta), partial(_sharp_epsilon, gap=gap)),
+                lambda direct, _: _epsilon(direct, decimal(delta), _quick_epsilon),
             )
-        return without_lower(plan, _bound(found, worst))
+        return without_lower(directions, _bound(found, worst))
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """The worst direction's interval, with its logarithm; UnsupportedError where there is no proof."""
         gap = None if gap is None else checked_gap(gap)
         with _refusals():
             worst, log = worst_direction(
-                _directions(plan),
-                lambda direct: _log_delta(direct, written(epsilon), partial(_sharp_delta, gap=gap)),
-                lambda direct, _: _log_delta(direct, written(epsilon), _quick_delta),
+                _directions(directions),
+                lambda direct: _log_delta(direct, decimal(epsilon), partial(_sharp_delta, gap=gap)),
+                lambda direct, _: _log_delta(direct, decimal(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
             lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)
@@ -77,7 +79,7 @@ class ProvedAccountant(Accountant):
             reason=log.limited,
             log_delta=_bound(log, worst),
         )
-        return without_lower(plan, bound)
+        return without_lower(directions, bound)
 
 
 @contextmanager
@@ -103,9 +105,14 @@ def _bound(found: Interval, worst: Direction) -> Bound:
     )
 
 
-def _directions(plan: Plan) -> list[tuple[Direction, Direct]]:
+def _directions(directions: Directions) -> list[tuple[Direction, Direct]]:
     """The directions to compose; one stands for both where they are mirror images."""
-    return distinct(plan, lambda direction: Direct(ExactRounds.of(plan, direction), Composition(plan.pairs(direction))))
+    return distinct(
+        directions,
+        lambda direction: Direct(
+            ExactRounds.of(directions.exact(direction), direction), Composition(directions.pairs(direction))
+        ),
+    )
 
 
 def _sharp_epsilon(direct: Direct, target: Enclosure, gap: float | None) -> Interval:

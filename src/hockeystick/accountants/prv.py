@@ -5,15 +5,15 @@ the gap
 
     h = eps_error / sqrt((k / 2) log(12 / delta_error))
 
-with its mean kept (``accountants/rounded.py``). Then the sums of the true and of the rounded losses differ by more than
-``eps_error`` with probability at most ``delta_error``, so that with delta~ that of the rounded losses
+with its mean kept (``accountants/shared/rounded.py``). Then the sums of the true and of the rounded losses differ by
+more than ``eps_error`` with probability at most ``delta_error``, so that with delta~ that of the rounded losses
 
     delta~(eps + eps_error) - delta_error <= delta(eps) <= delta~(eps - eps_error) + delta_error,
 
 and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(delta - delta_error) + eps_error``. Of
 ``delta_error`` a sixth pays for Hoeffding's inequality and the rest for what the domain leaves out of the rounds;
 mass that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged
-to delta~ (``accountants/lattice.py``), the uncertainty of the means to eps_error.
+to delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
 
 Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
 Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap
@@ -26,12 +26,10 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
-from hockeystick import domains
-from hockeystick.accountants.bracket import BracketAccountant, Ends
-from hockeystick.accountants.directions import NOTHING_BELOW
-from hockeystick.accountants.dots import loss_range
-from hockeystick.accountants.guess import guessed_log_delta
-from hockeystick.accountants.lattice import (
+from hockeystick.accountants.shared.bracket import BracketAccountant, Ends
+from hockeystick.accountants.shared.dots import loss_range
+from hockeystick.accountants.shared.guess import guessed_log_delta
+from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
     LatticeSum,
     Laws,
@@ -42,9 +40,11 @@ from hockeystick.accountants.lattice import (
     tilt_for_epsilon,
     window_of,
 )
-from hockeystick.accountants.rounded import deviation, rounded
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.shared.rounded import deviation, rounded
+from hockeystick.directions.finite import NOTHING_BELOW
 from hockeystick.pairs import Composition
+from hockeystick.values import domains
+from hockeystick.values.errors import NotApplicableError
 
 SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six

@@ -16,17 +16,16 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant, renyi_compositions
-from hockeystick.accountants.guess import moment_seconds
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_left
-from hockeystick.adjacency import Direction
-from hockeystick.bounds import DeltaUpperBound, UpperBound
-from hockeystick.errors import NotApplicableError
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.guess import moment_seconds
+from hockeystick.directions.directions import Directions, renyi_compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left
 from hockeystick.pairs import RenyiComposition
 from hockeystick.pairs.renyi import RenyiBound, renyi_epsilon, renyi_log_delta
-from hockeystick.plan import Plan
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+from hockeystick.values.errors import NotApplicableError
 
-PATIENCE = 10.0  # seconds
 LITTLE_NOISE = 2.5  # seconds of moments that so little noise may take, in one direction
 PURE = math.inf  # the order at which the Renyi divergence is the largest loss
 
@@ -37,33 +36,27 @@ class RdpAccountant(Accountant):
     name: ClassVar[str] = "rdp"
     summary: ClassVar[str] = "upper bound: Renyi moments at the best real order (the moments accountant)"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
         """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
-        direction, found = _worst(plan, lambda composition: _epsilon(composition, delta))
+        direction, found = _worst(directions, lambda composition: _epsilon(composition, delta))
         return epsilon_bound(self.name, direction, found.value, order=found.order)
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
-        direction, found = _worst(plan, lambda composition: _log_delta(composition, epsilon))
+        direction, found = _worst(directions, lambda composition: _log_delta(composition, epsilon))
         return delta_bound(self.name, direction, found.value, order=found.order)
 
 
-def _worst(plan: Plan, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
+def _worst(directions: Directions, ask: Callable[[RenyiComposition], RenyiBound]) -> tuple[Direction, RenyiBound]:
     found = []
-    for direction, composition in renyi_compositions(plan):
+    for direction, composition in renyi_compositions(directions):
         seconds = moment_seconds(composition)
         if seconds > LITTLE_NOISE:
             raise NotApplicableError(
                 f"moments of so little noise would take about {seconds:.0f} s; give more noise, or fewer kinds of "
                 "rounds, or use accountant 'contour'"
-            )
-        seconds = sum(curve.seconds for curve, _ in composition.rounds)
-        if seconds > PATIENCE:
-            raise NotApplicableError(
-                f"the moments of {len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; "
-                "give fewer kinds, for one by rounding the noise down to fewer values"
             )
         found.append((direction, ask(composition)))
     return max(found, key=lambda item: item[1].value)

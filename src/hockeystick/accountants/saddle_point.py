@@ -14,9 +14,9 @@ t taken at the saddle point F'(t) = 0:
 
       |delta - e^(K(t) - t eps) E f(Z - eps)| <= e^(K(t) - t eps) 2 d t^t / (1 + t)^(1 + t),
 
-  d by the theorem of Berry and Esseen (``accountants/normal_form.py``). K, mean, variance and third absolute
-  moment are themselves bounded (``accountants/tilted_moments.py``). The bound of one moment, ``f <= t^t / (1 + t)^(1 +
-  t)``, takes over where it is the better one.
+  d by the theorem of Berry and Esseen (``accountants/shared/normal_form.py``). K, mean, variance and third absolute
+  moment are themselves bounded (``accountants/shared/tilted_moments.py``). The bound of one moment, ``f <= t^t / (1 +
+  t)^(1 + t)``, takes over where it is the better one.
 
 Cost: some dozens of sums over the nodes of one round, whatever the number of rounds. Known failure: where rare large
 losses make up delta (small rates with little noise) the estimate is off by a factor, and the certified half-width at
@@ -30,21 +30,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from hockeystick import domains
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.directions import (
+from hockeystick.accountants.shared.normal_form import NormalForm
+from hockeystick.accountants.shared.tilted import Cumulants, TiltedComposition
+from hockeystick.directions.directions import Directions
+from hockeystick.directions.finite import (
     Ends,
     bounded_delta,
     bounded_epsilon,
     estimated_delta,
     estimated_epsilon,
 )
-from hockeystick.accountants.normal_form import NormalForm
-from hockeystick.accountants.tilted import Cumulants, TiltedComposition
-from hockeystick.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs import Composition
-from hockeystick.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+from hockeystick.values.errors import NotApplicableError
 
 LOG_T_RANGE = (-40.0, 40.0)
 STRIDE = math.log(3.0)
@@ -64,21 +64,21 @@ class SaddlePointAccountant(Accountant):
         "estimate: steepest descent at the saddle point (order=0: certified, normal law and its error)"
     )
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> Bound | Estimate:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
         """The epsilon whose saddle point gives delta."""
         self.refuse_gap(gap)
         if self.order == 0:
-            return bounded_epsilon(plan, delta, self.name, normal_epsilon)
+            return bounded_epsilon(directions, delta, self.name, normal_epsilon)
         return estimated_epsilon(
-            plan, delta, self.name, lambda composition, at: self._epsilon(composition, math.log(at))
+            directions, delta, self.name, lambda composition, at: self._epsilon(composition, math.log(at))
         )
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
         """The expansion at the saddle point of epsilon."""
         self.refuse_gap(gap)
         if self.order == 0:
-            return bounded_delta(plan, epsilon, self.name, normal_delta)
-        return estimated_delta(plan, epsilon, self.name, self._log_delta)
+            return bounded_delta(directions, epsilon, self.name, normal_delta)
+        return estimated_delta(directions, epsilon, self.name, self._log_delta)
 
     def _log_delta(self, composition: Composition, epsilon: float) -> float:
         tilted = TiltedComposition(composition)

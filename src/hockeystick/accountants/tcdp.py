@@ -30,12 +30,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.zcdp import CARE, epsilon_at, log_delta_at, quadratic, rho, unamplified
-from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.plan import Plan
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 MOST = 0.1  # of rho and of the rate, for anything to be proposed
 LOSS = 13.0  # times s^2 rho: the rho that is proposed
@@ -72,25 +72,25 @@ class TcdpAccountant(Accountant):
     name: ClassVar[str] = "tcdp"
     summary: ClassVar[str] = "upper bound: truncated concentrated privacy, amplified by sampling where noise is large"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
         """The lesser of the bounds with and without amplification."""
         self.refuse_gap(gap)
 
         def bound(rounds: Composition) -> float:
             return min(epsilon_at(rounds, law.moment, delta, law.start) for law in _laws(rounds))
 
-        direction, found = worst(compositions(plan), bound)
-        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(plan))
+        direction, found = worst(compositions(directions), bound)
+        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """The lesser of the bounds with and without amplification."""
         self.refuse_gap(gap)
 
         def bound(rounds: Composition) -> float:
             return min(log_delta_at(rounds, law.moment, epsilon, law.start) for law in _laws(rounds))
 
-        direction, found = worst(compositions(plan), bound)
-        return delta_bound(self.name, direction, found, _looseness(plan))
+        direction, found = worst(compositions(directions), bound)
+        return delta_bound(self.name, direction, found, _looseness(directions))
 
 
 def amplified(pair: DominatingPair) -> Truncated | str:
@@ -136,9 +136,9 @@ def _laws(composition: Composition) -> list[Truncated]:
     return [plain] if total.omega == math.inf else [total, plain]
 
 
-def _looseness(plan: Plan) -> str | None:
+def _looseness(directions: Directions) -> str | None:
     """Why some sampled round was not amplified, if one was not."""
-    for _, composition in compositions(plan):
+    for _, composition in compositions(directions):
         for pair, _ in composition.rounds:
             found = amplified(pair) if unamplified(pair) else None
             if isinstance(found, str):

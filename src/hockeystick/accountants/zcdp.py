@@ -19,13 +19,13 @@ import math
 from collections.abc import Callable
 from typing import ClassVar
 
-from hockeystick.accountants.base import Accountant, compositions
-from hockeystick.accountants.one_sided import delta_bound, epsilon_bound, log_left, worst
-from hockeystick.bounds import DeltaUpperBound, UpperBound
+from hockeystick.accountants.base import Accountant
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, log_left, worst
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import epsilon_from, log_delta_by
-from hockeystick.plan import Plan
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
 
 CARE = 16 * UNIT_ROUNDOFF
 UNAMPLIFIED = "concentrated privacy is not amplified by sampling: every round counts as one that sees all records"
@@ -37,19 +37,21 @@ class ZcdpAccountant(Accountant):
     name: ClassVar[str] = "zcdp"
     summary: ClassVar[str] = "upper bound: zero-concentrated privacy, rho adds up; sampling does not help"
 
-    def epsilon(self, plan: Plan, delta: float, gap: float | None) -> UpperBound:
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
         """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
         self.refuse_gap(gap)
-        direction, found = worst(compositions(plan), lambda rounds: epsilon_at(rounds, quadratic(rho(rounds)), delta))
-        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else looseness(plan))
+        direction, found = worst(
+            compositions(directions, many=True), lambda rounds: epsilon_at(rounds, quadratic(rho(rounds)), delta)
+        )
+        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else looseness(directions))
 
-    def delta(self, plan: Plan, epsilon: float, gap: float | None) -> DeltaUpperBound:
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
         """``delta_finite`` plus the mass at infinite loss."""
         self.refuse_gap(gap)
         direction, found = worst(
-            compositions(plan), lambda rounds: log_delta_at(rounds, quadratic(rho(rounds)), epsilon)
+            compositions(directions, many=True), lambda rounds: log_delta_at(rounds, quadratic(rho(rounds)), epsilon)
         )
-        return delta_bound(self.name, direction, found, looseness(plan))
+        return delta_bound(self.name, direction, found, looseness(directions))
 
 
 def rho(composition: Composition) -> float:
@@ -62,10 +64,10 @@ def quadratic(rho: float) -> Callable[[float], float]:
     return lambda t: t * (1 + t) * rho * (1 + CARE) if rho else 0.0
 
 
-def looseness(plan: Plan) -> str | None:
+def looseness(directions: Directions) -> str | None:
     """That sampling was ignored, where there was any."""
-    directions = compositions(plan)
-    ignored = any(unamplified(pair) for _, composition in directions for pair, _ in composition.rounds)
+    composed = compositions(directions, many=True)
+    ignored = any(unamplified(pair) for _, composition in composed for pair, _ in composition.rounds)
     return UNAMPLIFIED if ignored else None
 
 

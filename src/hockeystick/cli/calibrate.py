@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.cli.plans import FLAGS, chosen_plan
-from hockeystick.errors import InvalidInputError
-from hockeystick.parameters import Parameter, named
-from hockeystick.plan import Plan
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.parameters import Parameter, named
+from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from hockeystick.targets import Target
+    from hockeystick.questions.targets import Target
 
 TARGET_FLAGS = {
     "epsilon": "Target epsilon, with --delta.",
@@ -47,7 +47,7 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
     Raises:
         InvalidInputError: none, several, or an option that does not go with the target.
     """
-    from hockeystick import targets
+    from hockeystick.questions import targets
 
     present = {key: value for key, value in given.items() if value is not None}
     kinds: dict[str, tuple[type[targets.Target], tuple[str, ...]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hockeystick import __version__, domains
+from hockeystick import __version__
 from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.group import FAILURE, OneLineGroup
@@ -16,9 +16,10 @@ from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
-from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan
+from hockeystick.plan.plan import Plan
 from hockeystick.start import PROGRAM
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
@@ -209,8 +210,8 @@ def calibrate(
     PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
     steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
-    from hockeystick.calibration import TOLERANCE
-    from hockeystick.calibration import calibrate as calibrated
+    from hockeystick.questions.calibration import TOLERANCE
+    from hockeystick.questions.calibration import calibrate as calibrated
     from hockeystick.report import calibration_answer, calibration_json, print_answer
 
     free = free_parameter(parameter)
@@ -252,7 +253,7 @@ def supported(as_json: bool) -> None:
 @main.command()
 def schema() -> None:
     """The JSON Schema of plan files."""
-    from hockeystick.planfile import json_schema
+    from hockeystick.plan.file import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
 

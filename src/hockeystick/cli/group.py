@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from hockeystick import start
-from hockeystick.domains import choice, cut, nearest, one_line, shown
-from hockeystick.errors import HockeystickError
 from hockeystick.start import INTERRUPTED, PROGRAM
+from hockeystick.values.domains import choice, cut, nearest, one_line, shown
+from hockeystick.values.errors import HockeystickError
 
 BAD_INPUT, FAILURE = 2, 1
 

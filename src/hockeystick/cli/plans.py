@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import click
 
-from hockeystick.adjacency import Adjacency
-from hockeystick.domains import shown
-from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, dp_sgd
+from hockeystick.plan.plan import Plan, dp_sgd
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import InvalidInputError
 
 STANDARD_INPUT = "-"
 
@@ -84,7 +84,7 @@ def flag_names() -> Iterator[None]:
 
 
 def _read(plan: str) -> Plan:
-    from hockeystick.planfile import MAX_BYTES, load_plan, parse_plan
+    from hockeystick.plan.file import MAX_BYTES, load_plan, parse_plan
 
     if plan == STANDARD_INPUT:
         if sys.stdin is None:

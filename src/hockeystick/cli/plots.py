@@ -11,8 +11,8 @@ from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
-from hockeystick.domains import one_line
-from hockeystick.plan import Plan
+from hockeystick.plan.plan import Plan
+from hockeystick.values.domains import one_line
 
 if TYPE_CHECKING:
     from hockeystick.plot import Panel

@@ -7,9 +7,9 @@ import time
 
 import click
 
-from hockeystick.citations import readable
 from hockeystick.cli.progress import progress
-from hockeystick.errors import InvalidInputError
+from hockeystick.values.citations import readable
+from hockeystick.values.errors import InvalidInputError
 
 
 @click.command()

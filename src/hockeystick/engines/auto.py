@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.interval import Engine, Interval
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
 
+HALF = 0.5  # of the work that is left, which the contour may take
 NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve
 
@@ -47,7 +50,8 @@ class AutoEngine:
         reasons = []
         for engine in ENGINES:
             try:
-                found = ask(engine(self._composition))
+                with part(HALF if engine is ContourEngine else 1.0):  # the grid may be what answers
+                    found = ask(engine(self._composition))
             except NotApplicableError as error:
                 reasons.append(str(error))
                 continue

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.engines.grid.work import LIMIT, Work, WorkLimitError
-from hockeystick.engines.interval import Ends, Engine
-from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, spent
 from hockeystick.pairs import Composition
-from hockeystick.pairs.renyi import log_delta_from, renyi_log_delta
+from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 
@@ -39,9 +40,10 @@ TILTS = (-12, 24)  # of the rough bound, as powers
 TILT_RATIO = 1.5
 ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # its rounding, relative
+ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
-GRIDS = LIMIT  # of work on all grids of one curve: no more than one question may take, and the last one over
-LOOKS = 4 * LIMIT  # of work on what is read off them: a regret looks at thousands of epsilons
+GRIDS = QUESTION  # of work on all grids of one curve: no more than one question may take, and the last one over
+LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thousands of epsilons
 
 
 class Section(Protocol):
@@ -93,6 +95,8 @@ class _Sections:
             try:
                 section = self._lay(float(epsilon[at]))
             except NotApplicableError:
+                if spent():  # which says nothing of the next call
+                    break
                 self._failures += 1
                 continue
             self._laid.append(section)
@@ -128,16 +132,23 @@ def _roughly(composition: Composition, epsilon: Array) -> Ends:
     """The Renyi bound at increasing epsilons: at a few by the best order, in between by those orders.
 
     A search asks for dozens of moments, and any order is sound at any epsilon: the bound of one order is a line in
-    epsilon, and log delta is nearly convex between the lines of neighbours.
+    epsilon, and log delta is nearly convex between the lines of neighbours. The middle one is searched first; another
+    one only where the call has as much work left as the search before it took.
     """
     few = np.unique(np.linspace(0, len(epsilon) - 1, min(len(epsilon), MOST_ROUGH)).round().astype(np.intp))
-    found = [renyi_log_delta(composition, at) for at in epsilon[few].tolist()]
+    found: dict[int, RenyiBound] = {}
+    for place in sorted(few.tolist(), key=lambda place: abs(place - len(epsilon) / 2)):
+        before = left()
+        found[place] = renyi_log_delta(composition, float(epsilon[place]), precision=ROUGH_ORDER)
+        if before - left() > left():
+            break
     upper = np.zeros(len(epsilon))
-    tilts = sorted({each.order - 1 for each in found if 1 < each.order < math.inf})
-    if len(few) < len(epsilon):
-        for t in tilts:  # each with the slack of its own tilt
+    if len(found) < len(epsilon):
+        for t in sorted({each.order - 1 for each in found.values() if 1 < each.order < math.inf}):
+            # each with the slack of its own tilt
             upper = np.minimum(upper, _Chernoff(composition, np.array([t]), 0.0).log_delta(epsilon).upper)
-    upper[few] = np.minimum(upper[few], [each.value for each in found])
+    for place, each in found.items():
+        upper[place] = min(upper[place], each.value)
     return Ends(np.full(len(epsilon), -math.inf), upper, upper)
 
 
@@ -178,7 +189,8 @@ class Curve:
         best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
-            best = _put(best, rough, best[rough].shared(_roughly(self._composition, at[rough])))
+            by_moments = self._chernoff.log_delta if spent() else partial(_roughly, self._composition)
+            best = _put(best, rough, best[rough].shared(by_moments(at[rough])))
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
@@ -197,6 +209,7 @@ class Curve:
         return _Chernoff(self._composition, TILT_RATIO ** np.arange(*TILTS, dtype=np.float64), ROUGH)
 
     def _contour(self, epsilon: float) -> Section:
+        check_left()
         return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
 
     def _grid(self, epsilon: float) -> Section:
@@ -204,11 +217,12 @@ class Curve:
         if self._grids <= 0:
             raise WorkLimitError("the grids of this curve have taken as long as they may")
         work = Work()
+        given = work.left
         try:
             sharp = GRID_SHARPER * max(self._gap, GRID_NARROW)
             return GridEngine(self._composition).at(epsilon, sharp, work, self._looking)
         finally:
-            self._grids -= LIMIT - work.left
+            self._grids -= given - work.left
 
 
 def _put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:

@@ -18,11 +18,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 Array = npt.NDArray[np.float64]
 

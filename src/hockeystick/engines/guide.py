@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.work import spend
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 
@@ -33,6 +34,7 @@ MANY_PAIRS = 12
 MANY_NODES = 2000
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 CHUNK = 1 << 18  # evaluations at once
+WEIGHT = 20.0  # units of work of one evaluation
 NODES_PER_PANEL = 4
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 FINE = 1e-3  # log of a tilt
@@ -104,6 +106,7 @@ class Guide:
     @quiet
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
         """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
+        spend(WEIGHT * len(tilts) * len(self._loss))
         exponent = self._log_mass + tilts[:, None] * self._loss
         if len(self._starts) == 1:
             top = exponent.max(axis=1, keepdims=True)

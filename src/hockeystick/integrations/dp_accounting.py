@@ -12,8 +12,6 @@ from typing import Any
 
 from dp_accounting import PrivacyAccountant
 
-from hockeystick import domains
-from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.integrations.dp_events import (
     DEFAULT_RELATION,
     Item,
@@ -24,9 +22,11 @@ from hockeystick.integrations.dp_events import (
     to_plan,
 )
 from hockeystick.integrations.dp_plans import to_event
-from hockeystick.odometer import Accountant
-from hockeystick.plan import Plan
-from hockeystick.rounds import Round
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.questions.stepper import Accountant
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
 

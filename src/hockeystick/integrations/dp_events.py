@@ -19,14 +19,15 @@ import dp_accounting
 from dp_accounting import NeighboringRelation
 from dp_accounting import dp_event as events
 
-from hockeystick.adjacency import Adjacency
-from hockeystick.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
-from hockeystick.errors import HockeystickError, InvalidInputError, UnsupportedError
-from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.plan import Plan
-from hockeystick.rounds import NO_SAMPLING, Round
-from hockeystick.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.plan.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import NO_SAMPLING, Round
+from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 
@@ -394,7 +395,7 @@ UNSUPPORTED: Mapping[type, str] = {
 
 def _exact(number: float) -> Fraction:
     """The decimal that a double is written as."""
-    return Fraction(repr(float(number)))
+    return decimal(number)
 
 
 def _rounded_up(exact: Fraction) -> float:

@@ -9,13 +9,13 @@ from typing import Any
 import dp_accounting
 from dp_accounting import dp_event as events
 
-from hockeystick.adjacency import Adjacency
-from hockeystick.errors import UnsupportedError
-from hockeystick.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.numerics.rounding import next_down
-from hockeystick.plan import Plan
-from hockeystick.rounds import Round
-from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
+from hockeystick.plan.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import UnsupportedError
 
 
 def to_event(plan: Plan) -> Any:

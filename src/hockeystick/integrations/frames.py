@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hockeystick.bounds import Answer
-from hockeystick.domains import listed, shown
-from hockeystick.errors import HockeystickError, InvalidInputError
 from hockeystick.integrations.history import plan_from_history
-from hockeystick.plan import dp_sgd
+from hockeystick.plan.plan import dp_sgd
+from hockeystick.values.bounds import Answer
+from hockeystick.values.domains import listed, shown
+from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 __all__ = ["epsilon", "plan_from_history"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from hockeystick import domains
-from hockeystick.adjacency import Adjacency
-from hockeystick.errors import InvalidInputError
-from hockeystick.mechanisms import Gaussian
-from hockeystick.plan import Plan
-from hockeystick.rounds import NO_SAMPLING, Round
-from hockeystick.sampling import Poisson
+from hockeystick.plan.mechanisms import Gaussian
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import NO_SAMPLING, Round
+from hockeystick.plan.sampling import Poisson
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError
 
 Entry = tuple[float, float, int]
 """Noise multiplier, 0 or greater; sample rate, in (0, 1]; number of steps."""

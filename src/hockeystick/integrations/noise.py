@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hockeystick import domains
-from hockeystick.calibration import calibrate
-from hockeystick.errors import InvalidInputError
 from hockeystick.integrations.history import RATE, training_round
-from hockeystick.plan import Plan, target_delta
-from hockeystick.targets import Epsilon
+from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.targets import Epsilon
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
 
 
 def least_noise_multiplier(

@@ -19,17 +19,17 @@ from typing import Any
 from opacus import PrivacyEngine as OpacusPrivacyEngine
 from opacus.accountants import IAccountant, register_accountant
 
-from hockeystick import domains
-from hockeystick.adjacency import Adjacency
-from hockeystick.bounds import Bound, UpperBound
-from hockeystick.caveats import told
-from hockeystick.errors import InvalidInputError, UnsupportedError
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.noise import least_noise_multiplier
 from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number
-from hockeystick.plan import Plan
-from hockeystick.rounds import NO_SAMPLING
-from hockeystick.sampling import Poisson
+from hockeystick.plan.caveats import told
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import NO_SAMPLING
+from hockeystick.plan.sampling import Poisson
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.bounds import Bound, UpperBound
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 MECHANISM = "hockeystick"
 """The name under which Opacus knows the accountant."""

@@ -21,9 +21,9 @@ from typing import Any, Protocol
 import torch
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler
 
-from hockeystick.domains import shown
-from hockeystick.errors import UnsupportedError
 from hockeystick.integrations.history import NOISE
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import UnsupportedError
 
 NO_AMPLIFICATION = (
     "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "

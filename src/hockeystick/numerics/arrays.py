@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 

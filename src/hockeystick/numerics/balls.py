@@ -37,11 +37,6 @@ def ball(value: Fraction | int) -> Ball:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def written(value: float) -> Fraction:
-    """A parameter as the decimal it prints as: 0.1 is one tenth."""
-    return Fraction(repr(float(value)))
-
-
 def above(x: Ball) -> float:
     """A double that no point of the ball exceeds; the least one, up to a step.
 

@@ -7,9 +7,12 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.work import spend
+
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
+BEYOND = 35.0  # units of work of one exponential without its first two terms
 COEFFICIENTS = tuple(1 / math.factorial(n) for n in range(16, 1, -1))  # the next is below 2^-59 of the sum
 
 
@@ -29,6 +32,7 @@ def exp_beyond_first(x: Array) -> Array:
 
     Infinite beyond the range of a double.
     """
+    spend(BEYOND * x.size)
     near = np.minimum(np.maximum(x, -0.5), 0.5)
     series = np.full_like(near, COEFFICIENTS[0])
     for coefficient in COEFFICIENTS[1:]:

@@ -14,7 +14,7 @@ UNIT_ROUNDOFF = 2.0**-53
 ULPS = 4
 """Stated accuracy, in units in the last place, of exp, expm1, log, log1p, sin, cos and hypot as NumPy ships them.
 Measured: below 1 for the first four. SciPy's log_ndtr is off by up to 2,000 where it is next to 0; in remainders it has
-a slack of 1e-11, in values (``pairs/mixture_jumps.py``) 64 units of 1 and 8 of its argument's square."""
+a slack of 1e-11, in values (``pairs/sampled/gaussian_jumps.py``) 64 units of 1 and 8 of its argument's square."""
 
 TINY = 5e-324
 """The smallest positive double: what a positive truth below the range is rounded up to."""

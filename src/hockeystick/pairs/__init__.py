@@ -11,9 +11,9 @@ from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
-from hockeystick.pairs.poisson import PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.substitution import PoissonSubstitutionPair
-from hockeystick.pairs.without_replacement import WithoutReplacementCurve
+from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 
 __all__ = [
     "Atoms",

@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Atoms, DominatingPair
@@ -50,7 +51,7 @@ class BlackBoxPair(DominatingPair):
     @property
     def exact_supremum(self) -> Fraction:
         """epsilon, as written."""
-        return Fraction(repr(self.epsilon))
+        return decimal(self.epsilon)
 
     @property
     def worst_of(self) -> tuple[float, float]:

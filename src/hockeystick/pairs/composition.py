@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from functools import cached_property
 
+from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
 
@@ -100,9 +101,9 @@ class RenyiComposition:
             return None
         low, high = self.supremum
         below, above = float(low), float(high)
-        if Fraction(repr(below)) > low:
+        if decimal(below) > low:
             below = next_down(below)
-        if Fraction(repr(above)) < high:
+        if decimal(above) < high:
             above = next_up(above)
         return max(below, 0.0), max(above, 0.0)
 

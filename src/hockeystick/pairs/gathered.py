@@ -28,14 +28,14 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
-from hockeystick.pairs.poisson import BasePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.substitution import PoissonSubstitutionPair
+from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.transform import QuadraticTransform
 
 if TYPE_CHECKING:
-    from hockeystick.pairs.mixture_transform import MixtureTransform
-
-HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+    from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ class GaussianPair(DominatingPair):
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
         """By the trapezoid rule."""
-        from hockeystick.pairs.mixture_transform import Kind, MixtureTransform
+        from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 

@@ -18,11 +18,12 @@ from fractions import Fraction
 
 import numpy as np
 
+from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
-from hockeystick.pairs.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 
 LOG_HALF = math.log(0.5)
 MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
@@ -113,7 +114,7 @@ class LaplacePair(DominatingPair):
     @property
     def exact_supremum(self) -> Fraction:
         """``distance / scale``, both as written."""
-        return Fraction(repr(self.distance)) / Fraction(repr(self.scale))
+        return decimal(self.distance) / decimal(self.scale)
 
     @property
     def transform(self) -> LaplaceTransform:

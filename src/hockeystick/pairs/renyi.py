@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs.base import RenyiCurve
 from hockeystick.pairs.composition import RenyiComposition
 
@@ -26,6 +27,8 @@ STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
 LOG_T_RANGE = (-90.0, 90.0)
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF
+MOMENT = 2e3
+"""Units of work of one moment of one kind of round, besides what sampled ones charge themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ def log_peak(t: float) -> float:
 
 def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> float:
     """A certified upper bound on K(t) of the composition; quicker where it may lie ``slack`` above."""
+    spend(MOMENT * len(composition.rounds))
     if slack:
         share = slack / (1 << composition.count.bit_length())  # the same for counts nearby: bounds are kept
         parts = [count * _quick(pair, t, share) for pair, count in composition.rounds]
@@ -53,21 +57,28 @@ def log_moment(composition: RenyiComposition, t: float, slack: float = 0.0) -> f
     return math.fsum(parts) + SLACK * math.fsum(map(abs, parts))
 
 
-def renyi_epsilon(composition: RenyiComposition, log_delta: float, start: float = 1.0) -> RenyiBound:
+def renyi_epsilon(
+    composition: RenyiComposition, log_delta: float, start: float = 1.0, precision: float = PRECISION
+) -> RenyiBound:
     """An epsilon >= 0 at which the composition has at most that log delta, finite losses only; ``inf`` if none."""
-    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start)
+    return epsilon_from(lambda t: log_moment(composition, t), log_delta, start, precision)
 
 
-def epsilon_from(moment: Callable[[float], float], log_delta: float, start: float = 1.0) -> RenyiBound:
-    """The same from any upper bound on K."""
-
-    def bound(t: float) -> float:
-        k = moment(t)
-        value = (k - log_delta + log_peak(t)) / t
-        return value + SLACK * (abs(k) + abs(log_delta) + 2) / t
-
-    found = _least(bound, start)
+def epsilon_from(
+    moment: Callable[[float], float], log_delta: float, start: float = 1.0, precision: float = PRECISION
+) -> RenyiBound:
+    """An epsilon >= 0 at which log delta is at most a value, from any upper bound on K; ``inf`` if there is none."""
+    found = _least(lambda t: _epsilon_at(moment(t), t, log_delta), start, precision)
     return RenyiBound(max(found.value, 0.0), found.order)
+
+
+def epsilon_at(composition: RenyiComposition, t: float, log_delta: float) -> float:
+    """An epsilon >= 0 at which the composition has at most that log delta, from one order, ``1 + t``."""
+    return max(_epsilon_at(log_moment(composition, t), t, log_delta), 0.0)
+
+
+def _epsilon_at(k: float, t: float, log_delta: float) -> float:
+    return (k - log_delta + log_peak(t)) / t + SLACK * (abs(k) + abs(log_delta) + 2) / t
 
 
 def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
@@ -84,19 +95,27 @@ def _log_delta_at(k: float, t: float, epsilon: float) -> float:
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
-def renyi_log_delta(composition: RenyiComposition, epsilon: float, start: float = 1.0) -> RenyiBound:
+def renyi_log_delta(
+    composition: RenyiComposition, epsilon: float, start: float = 1.0, precision: float = PRECISION
+) -> RenyiBound:
     """An upper bound on log delta of the finite losses at an epsilon."""
-    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start)
+    return log_delta_by(lambda t: log_moment(composition, t), epsilon, start, precision)
 
 
-def log_delta_by(moment: Callable[[float], float], epsilon: float, start: float = 1.0) -> RenyiBound:
-    """The same from any upper bound on K."""
-    found = _least(lambda t: _log_delta_at(moment(t), t, epsilon), start)
+def log_delta_by(
+    moment: Callable[[float], float], epsilon: float, start: float = 1.0, precision: float = PRECISION
+) -> RenyiBound:
+    """An upper bound on log delta at an epsilon, from any upper bound on K."""
+    found = _least(lambda t: _log_delta_at(moment(t), t, epsilon), start, precision)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 
-def _least(bound: Callable[[float], float], start: float) -> RenyiBound:
-    """The least value of a function of t with one minimum, from a bracket in log t around it."""
+def _least(bound: Callable[[float], float], start: float, precision: float) -> RenyiBound:
+    """The least value of a function of t with one minimum, from a bracket in log t around it.
+
+    The minimum is found to a precision of log t, of which the value errs by about the square; where the work that the
+    call may take is used up, the least value of the bracket is taken.
+    """
     from scipy.optimize import minimize_scalar
 
     known: dict[float, float] = {}
@@ -114,7 +133,10 @@ def _least(bound: Callable[[float], float], start: float) -> RenyiBound:
     step = STRIDE if at(middle + STRIDE) < at(middle) else -STRIDE
     while LOG_T_RANGE[0] <= middle + step <= LOG_T_RANGE[1] and at(middle + step) < at(middle):
         middle += step
-    with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound: it takes a section then
-        minimize_scalar(at, bounds=(middle - STRIDE, middle + STRIDE), method="bounded", options={"xatol": PRECISION})
+    if not spent():  # else the best of these orders will do
+        with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound takes a section then
+            minimize_scalar(
+                at, bounds=(middle - STRIDE, middle + STRIDE), method="bounded", options={"xatol": precision}
+            )
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hockeystick.domains import choice, place
-from hockeystick.errors import InvalidInputError
-from hockeystick.files import cause, write_text
 from hockeystick.papers import dots, gopi, koskela, saddle
 from hockeystick.papers.experiment import Experiment
 from hockeystick.papers.table import Table
 from hockeystick.plot import drawn, need_matplotlib, save
+from hockeystick.values.domains import choice, place
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.files import cause, write_text
 
 EXPERIMENTS: dict[str, Experiment] = {
     item.name: item for item in (*gopi.EXPERIMENTS, *koskela.EXPERIMENTS, *dots.EXPERIMENTS, *saddle.EXPERIMENTS)

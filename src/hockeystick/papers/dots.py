@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hockeystick.accountants.base import compositions
 from hockeystick.accountants.fourier import FourierAccountant
+from hockeystick.directions.directions import compositions
 from hockeystick.papers.experiment import (
     Experiment,
     Method,
@@ -64,7 +64,7 @@ def compute(full: bool, say: Say) -> Table:
 
 def buckets(setting: Setting) -> float:
     """Epsilon of losses rounded up to a grid, nothing charged for the rounding of the transform."""
-    ((_, composition),) = compositions(setting.plan())
+    ((_, composition),) = compositions(setting.plan().directions)
     _, up = FourierAccountant(LENGTH, round(2 * LENGTH / GRID)).ends(composition, 0.0)
     low, high = 0.0, LENGTH
     while high - low > 1e-9:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hockeystick.papers.table import Cell, Table
-from hockeystick.plan import Plan, dp_sgd
+from hockeystick.plan.plan import Plan, dp_sgd
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 

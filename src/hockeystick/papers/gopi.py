@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hockeystick.accountants.base import compositions
 from hockeystick.accountants.fourier import FourierAccountant
+from hockeystick.directions.directions import compositions
 from hockeystick.papers.experiment import (
     CERTIFIED,
     COLUMNS,
@@ -123,7 +123,7 @@ def figure_floats(full: bool, say: Say) -> Table:
     places = [0.25 * at for at in range(0, 33, 1 if full else 4)]
     prv = Method("prv", options=lambda setting: {"eps_error": EPS_ERROR})
     table = answers([prv], [setting], [("delta", at) for at in places], say)
-    ((_, composition),) = compositions(setting.plan())
+    ((_, composition),) = compositions(setting.plan().directions)
     say(PLAIN)
     composed = FourierAccountant(RAW_LENGTH, RAW_POINTS, 0).estimate(composition, 0.0)
     for at in places:

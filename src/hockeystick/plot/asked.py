@@ -7,11 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hockeystick.bounds import Answer, DeltaAnswer
-from hockeystick.errors import HockeystickError, UnsupportedError
-from hockeystick.plan import Plan
+from hockeystick.plan.plan import Plan
 from hockeystick.plot.panel import Bracket, Line
 from hockeystick.report import failure_of
+from hockeystick.values.bounds import Answer, DeltaAnswer
+from hockeystick.values.errors import HockeystickError, UnsupportedError
 
 
 @dataclass(frozen=True)

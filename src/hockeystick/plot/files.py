@@ -7,10 +7,10 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hockeystick.domains import place, shown
-from hockeystick.errors import HockeystickError, InvalidInputError
-from hockeystick.files import write_bytes
 from hockeystick.plot.style import SETTINGS
+from hockeystick.values.domains import place, shown
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from hockeystick import domains
-from hockeystick.errors import InvalidInputError
-from hockeystick.plan import Plan, target_delta
+from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plot.asked import ask, ask_beside_others, bracket_of, line_of
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
 
 Say = Callable[[str], None]
 

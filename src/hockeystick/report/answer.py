@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick.bounds import Answer as Said
-from hockeystick.bounds import DeltaAnswer
-from hockeystick.caveats import assumptions_of, warnings_of
-from hockeystick.domains import one_line
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
-from hockeystick.plan import Plan
+from hockeystick.plan.caveats import assumptions_of, warnings_of
+from hockeystick.plan.plan import Plan
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
+from hockeystick.values.bounds import Answer as Said
+from hockeystick.values.bounds import DeltaAnswer
+from hockeystick.values.domains import one_line
 
 _LABELS = {
     "certified": "certified interval",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hockeystick.bounds import Bound
-from hockeystick.calibration import Calibration
-from hockeystick.parameters import named, of_plan
+from hockeystick.questions.calibration import Calibration
+from hockeystick.questions.parameters import named, of_plan
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.values.bounds import Bound
 
 QUOTED = 7
 

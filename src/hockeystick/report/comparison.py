@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.accountants import Accountant
-from hockeystick.bounds import Answer, DeltaAnswer
-from hockeystick.domains import one_line
-from hockeystick.errors import HockeystickError, UnsupportedError
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
-from hockeystick.plan import Plan
+from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
+from hockeystick.values.bounds import Answer, DeltaAnswer
+from hockeystick.values.domains import one_line
+from hockeystick.values.errors import HockeystickError, UnsupportedError
 
 ESTIMATED = "~"
 """What stands before a number that is on no known side of the truth."""
@@ -63,14 +63,14 @@ class Entry:
 
 def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
     """What an accountant says of epsilon at delta."""
-    return _timed(accountant.name, lambda: (accountant.epsilon(plan, delta, None), None))
+    return _timed(accountant.name, lambda: (accountant.epsilon(plan.directions, delta, None), None))
 
 
 def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
     """What an accountant says of delta at epsilon."""
 
     def ask() -> tuple[DeltaAnswer, Answer]:
-        found = accountant.delta(plan, epsilon, None)
+        found = accountant.delta(plan.directions, epsilon, None)
         return found, found.log_delta
 
     return _timed(accountant.name, ask)

@@ -14,6 +14,9 @@ SHOWN_DIGITS = 6
 PLAIN = (-3, 7)
 """Decimal exponents (of the leading digit) between which numbers are written without a power of ten."""
 
+FARTHEST = 999_999
+"""Decimal exponent below 0 that is still written: what is smaller is at most that, and at least 0."""
+
 _GUARD = 50  # digits kept beyond those of the integer part when a logarithm is turned into a number
 
 
@@ -80,6 +83,8 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
     context = Context(prec=max(log.adjusted(), 0) + _GUARD + digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
     power = context.divide(log, context.ln(Decimal(10)))
     whole = math.floor(power)
+    if whole < -FARTHEST:  # an exponent of forty digits says no more, and is not to be read
+        return f"1e-{FARTHEST}" if rounding == ROUND_CEILING else "0"
     mantissa = context.power(Decimal(10), context.subtract(power, Decimal(whole)))
     # Every operation above is right to about the last digit; the guard digits leave room for a slack far beyond that.
     slack = Decimal((0, (1,), -_GUARD + 5))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hockeystick.adjacency import Direction
-from hockeystick.mechanisms import MECHANISMS, Claim
-from hockeystick.sampling import SAMPLINGS
+from hockeystick.plan.mechanisms import MECHANISMS, Claim
+from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.values.adjacency import Direction
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick import domains
+from hockeystick.values import domains
 
 OPTIONS = {
     "interval": (1e-12, 1e3), "order": (0, 4), "error": (1e-9, 1e3), "eps_error": (1e-9, 1e3),

@@ -12,7 +12,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.planfile import parse_plan
+from hockeystick.plan.file import parse_plan
 
 TOKENS = (
     b"[[round]]", b"[round]", b"= ", b"=", b"\n", b'"', b"'''", b"{", b"}", b"[", b"]", b",", b":", b"nan", b"inf",

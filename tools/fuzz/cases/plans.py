@@ -15,8 +15,8 @@ import hockeystick as hs
 from fuzz.draws import Draw, weaker
 from fuzz.laws import Held
 from fuzz.registry import case
-from hockeystick.bounds import Answer
-from hockeystick.errors import NotApplicableError
+from hockeystick.values.bounds import Answer
+from hockeystick.values.errors import NotApplicableError
 
 ENGINES = ("grid", "contour")
 SEARCHED = 1e-9
@@ -192,9 +192,9 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
             held.meet(f"contradiction in {quantity}", found, other)
 
 
-@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.pairs", "Plan.curves", "Plan.kinds", "Plan.samplings",
-      "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve", "Round.claim",
-      "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
+@case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.pairs", "Plan.curves", "Plan.kinds",
+      "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
+      "Round.exact", "Round.claim", "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
     """Sums, multiples and copies of plans are plans of the same rounds, whatever the order; pairs go with rounds."""
     one, two = draw.plan(), draw.plan(1)
@@ -225,6 +225,7 @@ def arithmetic(draw: Draw, held: Held) -> None:
         if pairs is not None:
             held.law([n for _, n in pairs] == [count for _, count in one.kinds], "counts of the pairs")
             held.ask("round.pair", lambda direction=direction: one.rounds[0].pair(direction))  # type: ignore[misc]
+            held.ask("round.exact", lambda direction=direction: one.rounds[0].exact(direction))  # type: ignore[misc]
             held.ask("round.curve", lambda direction=direction: one.rounds[0].curve(direction))  # type: ignore[misc]
 
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Path
 from hockeystick.engines.contour.sweep import log_expm1
-from hockeystick.engines.interval import Interval
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.interval import Interval
 
 Array = npt.NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.errors import NotApplicableError
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 

@@ -30,11 +30,12 @@ from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Aim, BlindError, Path, upper
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
+from hockeystick.numerics.work import check_left
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-6
 COARSE = 0.05  # gap from which on any upper bound may be of use
@@ -73,6 +74,7 @@ class ContourEngine:
         """
         gap = gap or DEFAULT_GAP
         try:
+            check_left()
             return self.at(epsilon, gap)[0]
         except NotApplicableError as error:
             tilt = Guide.reaching(self.composition, epsilon)[1]
@@ -129,6 +131,7 @@ class ContourEngine:
         """
         gap = gap or DEFAULT_GAP
         try:
+            check_left()
             return self._epsilon(log_delta, gap)
         except NotApplicableError as error:
             tilt = _placed_at(log_delta[0])(Guide(self.composition, log_delta[0] - 50.0))

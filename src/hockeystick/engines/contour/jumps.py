@@ -1,7 +1,7 @@
 """A contour without the core of the law: short where rare jumps decide and the narrow core would need a long one.
 
-For one kind of round, a record being removed, ``m = C + J`` (``pairs/mixture_jumps.py``). Of the k-fold law the core's
-k-fold law is a part, and what remains is positive too, with the transform ``m^k - C^k``. So
+For one kind of round, a record being removed, ``m = C + J`` (``pairs/sampled/gaussian_jumps.py``). Of the k-fold law
+the core's k-fold law is a part, and what remains is positive too, with the transform ``m^k - C^k``. So
 
     delta = delta_C + delta_R ,    0 <= delta_C(eps) <= C(y)^k e^(-y eps) peak(y)  for every y > 0,
 
@@ -27,9 +27,9 @@ import numpy.typing as npt
 from hockeystick.engines.contour.cut import SPARE, Cut, log_tails
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.mixture_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
-from hockeystick.pairs.mixture_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.pairs.sampled.gaussian_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.transform import Transform
 
 Array = npt.NDArray[np.float64]

@@ -18,10 +18,11 @@ from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.jumps import Jumps
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -31,6 +32,7 @@ EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 
 ROUNDINGS = 500.0  # of about which the cumulants suffer
 SUM_ROUNDINGS = 60.0  # and of which the sum does
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
+EVALUATION = 20.0  # units of work of one of an elementary function
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13
@@ -125,6 +127,8 @@ class Path:
         evaluations = sum(line.cost(count) for line in lines)
         if evaluations > MAX_EVALUATIONS:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
+        check_left()
+        spend(EVALUATION * evaluations)
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
             parts = [line.cumulants(step, count) for line in lines]
         self.values = np.array([values for values, _ in parts])
@@ -195,7 +199,12 @@ class Path:
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
-    """Certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none."""
+    """Certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none.
+
+    Raises:
+        WorkLimitError: the work that the call may take is used up.
+    """
+    check_left()
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):
         found = np.array([transform.upper(t, slack) for transform, _ in transforms])

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.interval import Ends
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.interval import Ends
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]

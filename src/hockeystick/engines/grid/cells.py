@@ -26,11 +26,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.grid.work import KNOT, NODE, PLACE, Work, check_range
-from hockeystick.errors import NotApplicableError
+from hockeystick.engines.grid.work import KNOT, NODE, PLACE, check_range
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import Work
 from hockeystick.pairs import DominatingPair, SmoothPart
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

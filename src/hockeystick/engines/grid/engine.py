@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, KeepingQuery, Query
 from hockeystick.engines.grid.run import Run, Target
-from hockeystick.engines.grid.work import WORK, Work
+from hockeystick.engines.grid.work import WORK
 from hockeystick.engines.guide import Guide
-from hockeystick.engines.interval import Interval
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import next_up
+from hockeystick.numerics.work import Work
 from hockeystick.pairs import Composition
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3
 ATTEMPTS = 10

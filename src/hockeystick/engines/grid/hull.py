@@ -14,7 +14,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.grid.work import REPAIR, SETTLED
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
 
 Array = npt.NDArray[np.float64]
 
@@ -22,6 +24,7 @@ MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 2_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
+PAID = 50  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
@@ -43,35 +46,39 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     negative = [int(i) for i in np.flatnonzero(mass < 0)]
     if not negative:
         return mass
-    mass = mass.copy()
     lowest, highest = int(held[0]), int(held[-1])
-    before, after = np.arange(-1, len(mass) - 1), np.arange(1, len(mass) + 1)
-    for _ in range(MAX_REPAIRS):
-        if mass[highest] < 0:
-            highest = _settle_top(mass, highest, lowest, at, t)
-        elif mass[lowest] < 0:
-            lowest = _settle_bottom(mass, lowest, highest, at, t)
+    # knots are looked at one by one, for which a list is several times faster than an array
+    masses, losses = mass.tolist(), at.tolist()
+    before, after = list(range(-1, len(masses) - 1)), list(range(1, len(masses) + 1))
+    spend(SETTLED * len(masses))
+    for repairs in range(MAX_REPAIRS):
+        if repairs % PAID == 0:
+            spend(REPAIR * PAID)
+        if masses[highest] < 0:
+            highest = _settle_top(masses, highest, lowest, losses, t)
+        elif masses[lowest] < 0:
+            lowest = _settle_bottom(masses, lowest, highest, losses, t)
         elif negative:
             i = negative.pop()
-            if mass[i] >= 0 or not lowest < i < highest:
+            if masses[i] >= 0 or not lowest < i < highest:
                 continue
-            low, high = int(before[i]), int(after[i])
-            if (at[high] - at[low]) * (t + 1) > MAX_REACH:
+            low, high = before[i], after[i]
+            if (losses[high] - losses[low]) * (t + 1) > MAX_REACH:
                 return None
-            _share(mass, i, low, high, at, t)
-            mass[i] = 0.0
+            _share(masses, i, low, high, losses, t)
+            masses[i] = 0.0
             after[low], before[high] = high, low
-            negative += [j for j in (low, high) if mass[j] < 0]
-        elif (mass >= 0).all():
-            return mass
+            negative += [j for j in (low, high) if masses[j] < 0]
         else:
-            negative = [int(i) for i in np.flatnonzero(mass < 0)]
+            negative = [i for i, each in enumerate(masses) if each < 0]
+            if not negative:
+                return np.array(masses)
         if lowest < 0 or highest < 0:
             return None
     return None
 
 
-def _share(mass: Array, i: int, low: int, high: int, at: Array, t: float) -> None:
+def _share(mass: list[float], i: int, low: int, high: int, at: list[float], t: float) -> None:
     """Spread the (negative) mass at knot i over knots low and high with Q-mass and P-mass kept."""
     below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
     to_high = math.expm1(below) / math.expm1(whole)
@@ -80,7 +87,7 @@ def _share(mass: Array, i: int, low: int, high: int, at: Array, t: float) -> Non
     mass[high] += mass[i] * to_high * math.exp(-above * t)
 
 
-def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
+def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: float) -> int:
     """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
 
     The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies
@@ -97,7 +104,7 @@ def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
         q = (q + mass[m + 1]) * math.exp(-gap * (t + 1)) + CARE * passed
         if p > 0 and p >= q:
-            mass[m + 1 : top + 1] = 0.0
+            mass[m + 1 : top + 1] = [0.0] * (top - m)
             if m > bottom:
                 gap = at[m] - at[m - 1]
                 rise = (p - q) / _expm1(gap)
@@ -109,7 +116,7 @@ def _settle_top(mass: Array, top: int, bottom: int, at: Array, t: float) -> int:
     return -1
 
 
-def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> int:
+def _settle_bottom(mass: list[float], bottom: int, top: int, at: list[float], t: float) -> int:
     """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
 
     It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
@@ -127,13 +134,13 @@ def _settle_bottom(mass: Array, bottom: int, top: int, at: Array, t: float) -> i
         q = q * _exp(gap * (t + 1)) + mass[m] + CARE * passed
         if m == top:
             if p > 0 and p >= q:
-                mass[bottom:m] = 0.0
+                mass[bottom:m] = [0.0] * (m - bottom)
                 mass[m] = p * SAFE
                 return m
             break
         gap = at[m + 1] - at[m]
         if p > 0 and q <= p < q * _exp(gap):
-            mass[bottom : m + 1] = 0.0
+            mass[bottom : m + 1] = [0.0] * (m + 1 - bottom)
             if m + 2 <= top:
                 wide = at[m + 2] - at[m + 1]
                 fall = (q * _exp(gap) - p) * _exp(gap * t) / -math.expm1(-wide)  # in units of knot m + 1

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh
 from hockeystick.engines.grid.hull import lower_hull
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]

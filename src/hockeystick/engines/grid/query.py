@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.grid.sums import GridSum
-from hockeystick.engines.grid.work import SEEN, Work
-from hockeystick.engines.interval import Ends, Interval
+from hockeystick.engines.grid.work import SEEN
+from hockeystick.numerics.work import Work
+from hockeystick.values.interval import Ends, Interval
 
 FARTHEST = 1e18  # epsilon up to which is searched
 FEWEST = 2  # epsilons of a question that are looked at in any case: its ends

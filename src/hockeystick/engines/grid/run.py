@@ -27,15 +27,14 @@ from hockeystick.engines.grid.work import (
     POINT,
     SEEN,
     WORK,
-    Work,
-    WorkLimitError,
     check_range,
 )
 from hockeystick.engines.guide import Guide, quiet
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import Work, WorkLimitError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.errors import NotApplicableError
 
 LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak

@@ -91,7 +91,8 @@ class GridSum:
         below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
         first = min(max(first, 0), n)
         last = min(n, first + math.ceil(self._reach / h) + 1)
-        x = self._origin + (self.start + np.arange(first, last)) * h - epsilon
+        # in doubles: the places of a law whose grid is far finer than its losses are beyond the range of an integer
+        x = self._origin + (self.start + np.arange(first, last, dtype=np.float64)) * h - epsilon
         x = np.maximum(x, 0.0)
         f = np.exp(-t * x) * -np.expm1(-x)
         total = float((self._values[first:last] * f).sum())

@@ -21,8 +21,8 @@ from flint import arb
 
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.rounds import ExactRounds
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, precision
+from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000
 GUARD_BITS = 96

@@ -8,8 +8,8 @@ Phi is the standard normal distribution, q the rate, x0 the outcome at which the
   Phi(-x0)]``;
 - add: ``psi(l0) = -eps`` at ``e^l0 = (e^-eps - 1 + q) / q``, none where that is not positive: ``q e^eps [e^l0 Phi(x0) -
   Phi(x0 - mu)]``;
-- replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/substitution.py``): ``(1 - q) (1 -
-  e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``;
+- replace-one: ``mu x0 = eps/2 + asinh((1 - q) e^(mu^2/2) sinh(eps/2) / q)`` (``pairs/sampled/replaced_gaussian.py``):
+  ``(1 - q) (1 - e^eps) Phi(-x0) + q [Phi(mu - x0) - e^eps Phi(-mu - x0)]``;
 - equal unsampled Laplace rounds: ``laplace_sum.py``.
 """
 
@@ -19,12 +19,12 @@ from collections.abc import Callable
 
 from flint import arb
 
-from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.laplace_sum import MOST_ROUNDS, LaplaceSum
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 LEAST_BITS = 128
 MOST_BITS = 1 << 20

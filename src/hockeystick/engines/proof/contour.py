@@ -28,9 +28,9 @@ from hockeystick.engines.proof.jumps import Apart
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.errors import NotApplicableError
 
 TILTS = (1.0, 0.92, 0.85, 0.78, 0.7, 0.62, 0.55, 0.47, 0.4)  # of the saddle point
 EXTRA_TILTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # of the tilt, for the right alias

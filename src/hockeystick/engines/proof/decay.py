@@ -20,8 +20,8 @@ from hockeystick.engines.proof.laplace import LaplaceDecay
 from hockeystick.engines.proof.mixture import MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceDecay
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, precision, upper
+from hockeystick.values.errors import NotApplicableError
 
 BITS = 64  # and twice those of the number of rounds
 START = 0.7  # of where a normal law would end

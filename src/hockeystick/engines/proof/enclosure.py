@@ -8,8 +8,8 @@ from typing import Protocol
 
 from flint import arb
 
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball
+from hockeystick.values.errors import NotApplicableError
 
 MAX_STEPS = 60
 

@@ -17,9 +17,9 @@ from hockeystick.engines.proof.closed import ClosedForm
 from hockeystick.engines.proof.contour import BallContour, chernoff, log_moment
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
 from hockeystick.engines.proof.rounds import ExactRounds
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball
 from hockeystick.pairs import Composition
+from hockeystick.values.errors import NotApplicableError
 
 DEFAULT_GAP = 1e-6
 LEAST_TOLERANCE = 1e-30

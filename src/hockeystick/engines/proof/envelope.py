@@ -1,7 +1,7 @@
 """Upper bounds on ``|m(t + is)| / m(t)`` of one sampled round that hold for all larger s too: the integral is moved.
 
-The inequality, its proof and that of the remainders are those of ``pairs/mixture_envelope.py``, here in balls. With x
-moved to ``x + i y(x)``, ``y = Y R^p``, and the slope of the loss ``mu R``,
+The inequality, its proof and that of the remainders are those of ``pairs/sampled/gaussian_envelope.py``, here in balls.
+With x moved to ``x + i y(x)``, ``y = Y R^p``, and the slope of the loss ``mu R``,
 
     |m(t + is)| <= B(s) = int w e^psi dx ,   w = phi e^A ,
 
@@ -31,8 +31,8 @@ import numpy.typing as npt
 from flint import arb
 
 from hockeystick.engines.proof.mixture import MixtureBalls
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.balls import Ball, ball, upper
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 

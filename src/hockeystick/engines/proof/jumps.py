@@ -34,11 +34,11 @@ import numpy as np
 import numpy.typing as npt
 from flint import arb
 
-from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.mixture import Core, MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, precision, upper
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.adjacency import Direction
 
 Array = npt.NDArray[np.float64]
 

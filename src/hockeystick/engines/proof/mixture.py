@@ -1,7 +1,7 @@
 """The characteristic function of a Poisson-sampled Gaussian in balls, with the remainders of its quadrature.
 
-Symbols as in ``pairs/mixture_transform.py``: ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v = log
-g(-x)``, phi the standard normal density, and ``m(z) = int phi e^(a u + b v)`` with (a, b) = (1 + z, 0) for remove,
+Symbols as in ``pairs/sampled/gaussian_transform.py``: ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, ``u = log g(x)``, ``v =
+log g(-x)``, phi the standard normal density, and ``m(z) = int phi e^(a u + b v)`` with (a, b) = (1 + z, 0) for remove,
 (-z, 0) for add, (1 + z, -z) for replace-one. By Jensen m(t) >= 1 for t >= 0.
 
 Trapezoid rule of step dx on the nodes of [low, high]; with t >= 0, |s| the imaginary part, 0 < h < pi/mu:
@@ -29,12 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb
 
-from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.rounds import SampledGaussian
 from hockeystick.engines.proof.strip import AddedStrip, Grid
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 MAX_NODES = 400_000  # of a line
 MANY_NODES = 300  # above which better nodes are looked for

@@ -1,27 +1,19 @@
-"""One direction of a plan in exact numbers: every parameter is the decimal it prints as, every quotient a fraction.
-
-The pairs are those of ``pairs/``, with the same theorems; here they are kept as rationals until a precision is chosen.
-"""
+"""The rounds of one direction in exact numbers (``pairs/exact.py``), kept as rationals until a precision is chosen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from flint import acb, arb
 
-from hockeystick.adjacency import Direction
-from hockeystick.errors import UnsupportedError
-from hockeystick.mechanisms import ApproximateDP, Gaussian, Laplace, Mechanism, RandomizedResponse
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, written
-from hockeystick.plan import Plan
-from hockeystick.rounds import Round
-from hockeystick.sampling import NoSampling, Poisson, Sampling, WithoutReplacement
+from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers
+from hockeystick.pairs.exact import ONE, ExactBlackBox, ExactGaussian, ExactLaplace, ExactRound
+from hockeystick.values.adjacency import Direction
 
-ONE = Fraction(1)
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
 
@@ -44,7 +36,7 @@ class BlackBox:
     direction: Direction | None
 
     def atoms(self) -> list[tuple[Ball, Ball, Ball]]:
-        """Finite losses that P can show, with their masses under P and Q (see ``pairs/poisson.py``)."""
+        """Finite losses that P can show, with their masses under P and Q (see ``pairs/sampled/poisson.py``)."""
         odds = (-ball(self.epsilon)).exp()
         high = (1 - ball(self.delta)) / (1 + odds)
         with_, without = [high, high * odds], [high * odds, high]  # at +epsilon, at -epsilon
@@ -129,26 +121,25 @@ class ExactRounds:
     sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, direction: Direction) -> ExactRounds:
-        """Those of a plan.
-
-        Raises:
-            UnsupportedError: a round that has no dominating pair, or whose pair is not written down here.
-        """
+    def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
+        """Those of rounds and how often each is run, in one direction."""
         out = cls()
-        for item, count in plan.kinds:
-            if count:
-                item.pair(direction)  # refuses what has no dominating pair
-                out._take(item, count, direction)
+        for item, count in kinds:
+            out._take(item, count, direction)
         return out
 
-    def _take(self, item: Round, count: int, direction: Direction) -> None:
-        rate_of, reader = _RATES.get(type(item.sampling)), _READERS.get(type(item.mechanism))
-        if rate_of is None or reader is None:
-            raise UnsupportedError(
-                f"no proof is implemented for mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r}"
-            )
-        reader(self, item.mechanism, rate_of(item.sampling), direction, count)
+    def _take(self, item: ExactRound, count: int, direction: Direction) -> None:
+        match item:
+            case ExactGaussian(mu, rate) if rate == 1:
+                self.mu_squared += count * mu**2
+            case ExactGaussian(mu, rate):
+                _add(self.sampled, SampledGaussian(mu, rate, direction), count)
+            case ExactLaplace(theta, rate) if rate == 1:
+                _add(self.laplace, LaplaceNoise(theta), count)
+            case ExactLaplace(theta, rate):
+                _add(self.sampled_laplace, SampledLaplace(theta, rate, direction), count)
+            case ExactBlackBox(epsilon, delta, rate):
+                _add(self.boxes, BlackBox(epsilon, delta, rate, None if rate == 1 else direction), count)
 
     @property
     def empty(self) -> bool:
@@ -216,70 +207,5 @@ class ExactRounds:
         return out
 
 
-Reader = Callable[[ExactRounds, Any, Fraction, Direction, int], None]
-
-
-def _gaussian(rounds: ExactRounds, mechanism: Gaussian, rate: Fraction, direction: Direction, count: int) -> None:
-    noise = written(mechanism.noise_multiplier)
-    if rate == 1:
-        distance = written(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
-        rounds.mu_squared += count * (distance / noise) ** 2
-        return
-    _add(rounds.sampled, SampledGaussian(1 / noise, rate, direction), count)
-
-
-def _laplace(rounds: ExactRounds, mechanism: Laplace, rate: Fraction, direction: Direction, count: int) -> None:
-    if rate != 1:
-        theta = 1 / written(mechanism.scale)
-        _add(rounds.sampled_laplace, SampledLaplace(theta, rate, direction), count)
-        return
-    distance = written(mechanism.replace_one_distance) if direction is Direction.REPLACE_ONE else ONE
-    _add(rounds.laplace, LaplaceNoise(distance / written(mechanism.scale)), count)
-
-
-def _response(
-    rounds: ExactRounds, mechanism: RandomizedResponse, rate: Fraction, direction: Direction, count: int
-) -> None:
-    _box(rounds, written(mechanism.epsilon), Fraction(0), rate, direction, count)
-
-
-def _black_box(rounds: ExactRounds, mechanism: ApproximateDP, rate: Fraction, direction: Direction, count: int) -> None:
-    _box(rounds, written(mechanism.epsilon), written(mechanism.delta), rate, direction, count)
-
-
-def _box(
-    rounds: ExactRounds, epsilon: Fraction, delta: Fraction, rate: Fraction, direction: Direction, count: int
-) -> None:
-    _add(rounds.boxes, BlackBox(epsilon, delta, rate, None if rate == 1 else direction), count)
-
-
 def _add(table: dict[Any, int], key: Any, count: int) -> None:
     table[key] = table.get(key, 0) + count
-
-
-def _every_record(sampling: NoSampling) -> Fraction:
-    return ONE
-
-
-def _poisson(sampling: Poisson) -> Fraction:
-    if sampling.batch_size is not None and sampling.dataset_size is not None:
-        return Fraction(sampling.batch_size, sampling.dataset_size)
-    assert sampling.sample_rate is not None
-    return written(sampling.sample_rate)
-
-
-def _whole_batch(sampling: WithoutReplacement) -> Fraction:
-    return Fraction(sampling.batch_size, sampling.dataset_size)
-
-
-_READERS: Mapping[type[Mechanism], Reader] = {
-    Gaussian: _gaussian,
-    Laplace: _laplace,
-    RandomizedResponse: _response,
-    ApproximateDP: _black_box,
-}
-_RATES: Mapping[type[Sampling], Callable[[Any], Fraction]] = {
-    NoSampling: _every_record,
-    Poisson: _poisson,
-    WithoutReplacement: _whole_batch,  # at any other rate the round has no pair, and was refused before
-}

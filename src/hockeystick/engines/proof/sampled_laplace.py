@@ -35,12 +35,12 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb
 
-from hockeystick.adjacency import Direction
 from hockeystick.engines.proof.rounds import SampledLaplace
-from hockeystick.errors import NotApplicableError
 from hockeystick.numerics.ball_gauss import gauss_error, gauss_rule
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, spread, upper
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 WIDEST = 2.0  # panels of the rule
 MAX_NODES = 100_000

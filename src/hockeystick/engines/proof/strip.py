@@ -39,6 +39,7 @@ HEIGHTS = 24  # half-widths that are tried
 PANEL = 0.0625  # width
 FARTHEST = 60.0  # outcomes that are looked at
 LOG_ROOT = 0.5 * math.log(2 * math.pi)
+ENDLESS = 1 << 62  # nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +58,9 @@ class Grid:
 
     @property
     def count(self) -> int:
-        """Number of nodes."""
-        return math.ceil((self.high - self.low) / self.dx) + 1
+        """Number of nodes; :data:`ENDLESS` where the step is next to nothing, and no sum is that long."""
+        panels = (self.high - self.low) / self.dx if self.dx > 0 else math.inf
+        return math.ceil(panels) + 1 if panels < ENDLESS else ENDLESS
 
 
 class AddedStrip:

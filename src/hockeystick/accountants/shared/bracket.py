@@ -1,0 +1,85 @@
+"""Published methods that end in an interval: directions apart, mass at infinity, bounded losses, the maximum last."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from hockeystick.accountants.base import Accountant
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.finite import known_epsilon
+from hockeystick.directions.two_sided import delta_of, without_lower
+from hockeystick.pairs import Composition
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Bound, DeltaBound
+
+
+class Ends(NamedTuple):
+    """``lower <= truth <= upper``, and why an end is as far off as it is."""
+
+    lower: float
+    upper: float
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class BracketAccountant(Accountant):
+    """An accountant that brackets one direction at a time.
+
+    Attributes:
+        lean: where between its ends (0 lower, 1 upper) the estimate is taken.
+    """
+
+    lean: ClassVar[float] = 0.5
+
+    @abstractmethod
+    def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
+        """Epsilon of one direction at a delta above its mass at infinite loss; there is at least one round."""
+
+    @abstractmethod
+    def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
+        """log delta of one direction, mass at infinite loss included; epsilon is below the largest loss."""
+
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
+        """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
+        self.refuse_gap(gap)
+        found = [(direction, self._epsilon(composition, delta)) for direction, composition in compositions(directions)]
+        return without_lower(directions, self._bound(found))
+
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
+        """As for epsilon, in logarithms."""
+        self.refuse_gap(gap)
+        found = [
+            (direction, self._log_delta(composition, epsilon)) for direction, composition in compositions(directions)
+        ]
+        return without_lower(directions, delta_of(self._bound(found)))
+
+    def _bound(self, found: list[tuple[Direction, Ends]]) -> Bound:
+        direction, worst = max(found, key=lambda item: item[1].upper)
+        lower = max(ends.lower for _, ends in found)
+        if math.isfinite(lower) and math.isfinite(worst.upper):
+            estimate = min(max(lower + self.lean * (worst.upper - lower), lower), worst.upper)
+        else:
+            estimate = lower if math.isinf(worst.upper) and worst.upper > 0 else worst.upper
+        return Bound(lower, estimate, worst.upper, accountant=self.name, direction=direction.value, reason=worst.reason)
+
+    def _epsilon(self, composition: Composition, delta: float) -> Ends:
+        known = known_epsilon(composition, delta)
+        if known is not None:
+            return Ends(known.lower, known.upper, known.reason)
+        largest = composition.largest_loss
+        found = self.epsilon_ends(composition, delta)
+        if largest is not None and found.upper > largest[1]:  # there delta is down to the mass at infinity
+            return Ends(min(found.lower, largest[1]), largest[1])
+        return found
+
+    def _log_delta(self, composition: Composition, epsilon: float) -> Ends:
+        if not composition.rounds:
+            return Ends(-math.inf, -math.inf)
+        largest = composition.largest_loss
+        if largest is not None and epsilon >= largest[1]:
+            low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
+            return Ends(low, high)
+        return self.log_delta_ends(composition, epsilon)

@@ -1,0 +1,266 @@
+"""What one round satisfies, as a black box: (epsilon, delta) pairs on its privacy curve, rounded up.
+
+A round is (epsilon, delta) in the direction of its pair (P, Q) where ``delta_(P||Q)(epsilon) <= delta``; *mutually*
+where that also holds of (Q, P), ``delta_(Q||P)(epsilon) = Q(L < -epsilon) - e^epsilon P(L < -epsilon)``. Theorems that
+take losses to lie in [-epsilon, epsilon] (advanced and optimal composition) need the mutual guarantee: with only one
+side bounded, P may have loss epsilon for certain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.pairs import DominatingPair
+from hockeystick.pairs.base import rounding_of
+from hockeystick.pairs.composition import RELATIVE
+from hockeystick.values.adjacency import Direction
+
+Array = npt.NDArray[np.float64]
+
+FLAT = 1e-8  # so near the largest loss, relative, thresholds are hard to tell from epsilon
+LEAST = 1e-300  # counts for what underflows
+REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
+TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
+LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
+LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
+SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
+LARGEST = 700.0  # exponent that a double can hold
+LEAST_TABLED = 1e-18
+SCALING = 1e-13  # so that what is scaled down to a sum is certainly below it
+DEEPER = 1e-12  # the share of delta below which no kind of round goes, unless to its largest loss
+
+
+@dataclass(frozen=True)
+class RoundGuarantee:
+    """The curve of one round, from above.
+
+    >>> from hockeystick.pairs import GaussianPair
+    >>> round(RoundGuarantee(GaussianPair(1.0), mutual=True).epsilon(1e-5), 4)
+    4.3772
+    """
+
+    pair: DominatingPair
+    mutual: bool
+
+    @cached_property
+    def edge(self) -> float:
+        """From here on no finite loss counts: a double not below the largest one (in absolute value if mutual)."""
+        low, high = self.pair.loss_range
+        exact = self.pair.exact_supremum
+        if exact is None:
+            top = high + self.pair.supremum_error if high < math.inf else math.inf
+        else:
+            top = float(exact)
+            top = next_up(top) if decimal(top) < exact else top
+        if not self.mutual:
+            return max(top, 0.0)
+        mirrored = top if low == -high else -low + rounding_of(low) if self._bounded_below else math.inf
+        return max(top, mirrored, 0.0)
+
+    @cached_property
+    def least_delta(self) -> float:
+        """The mass at infinite loss, which no epsilon makes smaller."""
+        mass = self.pair.infinite_mass
+        if self.mutual:
+            mass = max(mass, self._lost_mass)
+        return mass * (1 + RELATIVE) + 4 * TINY if mass else 0.0
+
+    def delta(self, epsilon: Array) -> Array:
+        """An upper bound on delta at each epsilon >= 0; losses and epsilons may be off by some roundings."""
+        slack = 16 * UNIT_ROUNDOFF * epsilon + (self.pair.supremum_error if self.pair.loss_range[1] < math.inf else 0.0)
+        at = epsilon - slack
+        curve = PrivacyCurve(self.pair)
+        delta = _rounded_up(curve.above(at), at, self._outcome(at), self.pair.infinite_mass)
+        if self.mutual:
+            p, q = curve.below(-at)
+            delta = np.maximum(delta, _rounded_up((q, p), at, self._outcome(-at), 0.0))
+        if self.edge < math.inf:  # where the loss is all but constant its threshold may lie anywhere
+            delta = delta + (epsilon > self.edge * (1 - FLAT)) * (64 * UNIT_ROUNDOFF * self.edge)
+        inside: Array = np.minimum(delta + RELATIVE * self.least_delta + LEAST, 1.0)
+        return np.where(epsilon >= self.edge, self.least_delta, inside)
+
+    def epsilon(self, delta: float, refinements: int = REFINEMENTS) -> float:
+        """An epsilon at which delta is not exceeded, close to the least one; ``inf`` if there is none.
+
+        It may be too large by ``64^-refinements`` of itself or so.
+        """
+        if self.edge == 0.0 or float(self.delta(np.zeros(1))[0]) <= delta:
+            return 0.0 if self.least_delta <= delta else math.inf
+        high = self._reach(delta)
+        if math.isinf(high):
+            return high
+        low = 0.0
+        for _ in range(refinements):
+            grid = np.linspace(low, high, POINTS)
+            good = self.delta(grid) <= delta
+            good[-1] = True
+            first = int(np.argmax(good))
+            low, high = float(grid[max(first - 1, 0)]), float(grid[first])
+        return high
+
+    def _reach(self, delta: float) -> float:
+        """An epsilon good for delta, at most about twice too large, or the edge."""
+        if delta < self.least_delta:
+            return math.inf
+        if delta <= LEAST + (1 + RELATIVE) * self.least_delta:  # before the edge the curve comes no lower
+            return self.edge
+        epsilon = min(1.0, self.edge)
+        while epsilon < self.edge and float(self.delta(np.array([epsilon]))[0]) > delta:
+            epsilon *= 2
+        return min(epsilon, self.edge)
+
+    def table(self, delta: float) -> tuple[Array, Array]:
+        """Epsilons from 0 to where delta is well below the one given, and the deltas there."""
+        epsilon = np.linspace(0.0, self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta)), TABLE)
+        return epsilon, self.delta(epsilon)
+
+    @property
+    def _lost_mass(self) -> float:
+        """``Q(L = -inf)``."""
+        atoms = self.pair.atoms
+        return float(np.exp(atoms.log_q[np.isneginf(atoms.loss)]).sum())
+
+    @property
+    def _bounded_below(self) -> bool:
+        return self.pair.loss_range[0] > -math.inf
+
+    def _outcome(self, loss: Array) -> Array:
+        smooth = self.pair.smooth
+        return np.zeros_like(loss) if smooth is None else smooth.outcome(loss)
+
+
+def _rounded_up(masses: tuple[Array, Array], epsilon: Array, x: Array, infinite: float) -> Array:
+    """``p - e^epsilon q`` and what its roundings may have taken, from the masses above a loss (``privacy_curve.py``).
+
+    Where that loss is a little off epsilon the difference falls short by its square, as the integrand vanishes there.
+    """
+    p, q = masses
+    with np.errstate(divide="ignore", over="ignore"):
+        lifted = np.exp(np.log(q) + epsilon)
+    roundings = (32 + np.square(np.minimum(np.abs(x), 40.0)) + np.abs(epsilon)) * UNIT_ROUNDOFF
+    difference: Array = np.maximum(p + infinite - lifted, 0.0) + roundings * (p + infinite + lifted)
+    return difference
+
+
+Kinds = Sequence[tuple[RoundGuarantee, int]]
+TOO_LITTLE = (
+    f"what delta leaves to each round is below {LEAST:.0e}, down to which privacy curves are known; ask for a larger "
+    "delta, or use accountant 'rdp'"
+)
+
+
+def why_infinite(subjects: Sequence[tuple[Direction, Kinds]], delta: float) -> str | None:
+    """Why a bound on epsilon is infinite although delta is more than all rounds lose; ``None`` if it is not."""
+    lost = max((math.fsum(count * kind.least_delta for kind, count in kinds) for _, kinds in subjects), default=0.0)
+    return TOO_LITTLE if delta > lost else None
+
+
+def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> list[tuple[RoundGuarantee, int]]:
+    """The guarantees of the rounds with their counts."""
+    return [(RoundGuarantee(pair, mutual), count) for pair, count in rounds if count]
+
+
+def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
+    """Each direction's rounds with mutual guarantees, Gaussians not folded."""
+    return [
+        (direction, guarantees(directions.pairs(direction), mutual=True)) for direction, _ in compositions(directions)
+    ]
+
+
+def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:
+    """One delta for each kind of round, ``sum count * delta <= budget``; ``None`` where there is none.
+
+    Any split gives a bound. This one makes ``sum count * cost(epsilon)`` small: for each price of delta every kind
+    takes the epsilon of its table at which cost and price together are least, and the price is the lowest at which the
+    budget holds. What is left is shared out in proportion.
+    """
+    total = sum(count for _, count in kinds)
+    spent = math.fsum(count * kind.least_delta for kind, count in kinds)
+    if not spent <= budget * (1 - 4 * UNIT_ROUNDOFF) or budget <= 0:
+        return [kind.least_delta for kind, _ in kinds] if spent == 0 and budget == 0 else None
+    if len(kinds) == 1:
+        return [next_down(budget / total, 4)]
+    tables = [(count, cost(epsilon), delta) for (epsilon, delta), count in _tables(kinds, budget)]
+
+    def taken(log_price: float) -> list[float]:
+        price = math.exp(min(log_price, LARGEST))
+        return [float(delta[np.argmin(costs + price * delta)]) for _, costs, delta in tables]
+
+    low, high = LOG_PRICES
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        used = math.fsum(count * delta for (_, count), delta in zip(kinds, taken(middle), strict=True))
+        low, high = (low, middle) if used <= budget else (middle, high)
+    deltas = taken(high)
+    used = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
+    if not used <= budget:
+        deltas, used = [kind.least_delta for kind, _ in kinds], spent
+    factor = next_down(budget / used, 8) if used > 0 else 1.0
+    return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
+
+
+def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], list[float]], float]) -> float:
+    """The least ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared (see :func:`split`).
+
+    Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
+    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``.
+    """
+    tables = [(epsilon, delta) for (epsilon, delta), _ in _tables(kinds, LEAST_TABLED)]
+    known: dict[tuple[int, ...], float] = {}
+
+    def at(log_price: float) -> float:
+        chosen = tuple(int(np.argmin(epsilon**2 + math.exp(log_price) * delta)) for epsilon, delta in tables)
+        if chosen not in known:
+            points = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
+            known[chosen] = value([epsilon for epsilon, _ in points], [delta for _, delta in points])
+        return known[chosen]
+
+    prices = np.linspace(-10.0, 90.0, 51)
+    for _ in range(3):
+        best = int(np.argmin([at(float(price)) for price in prices]))
+        prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
+    edges = [kind.edge for kind, _ in kinds]
+    found = [*known.values(), value(edges, [kind.least_delta for kind, _ in kinds])]
+    chosen = min(known, key=lambda places: known[places])
+    for each in (edges, [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]):
+        size = math.fsum(count * epsilon for epsilon, (_, count) in zip(each, kinds, strict=True))
+        if total < size < math.inf:
+            scaled = [epsilon * (total / size) * (1 - SCALING) for epsilon in each]
+            deltas = [float(kind.delta(np.array([e]))[0]) for e, (kind, _) in zip(scaled, kinds, strict=True)]
+            found.append(value(scaled, deltas))
+    return min(found)
+
+
+def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> float:
+    """The least ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
+    from scipy.optimize import minimize_scalar
+
+    def slack(log_odds: float) -> float:
+        return budget / (1 + math.exp(-float(log_odds)))
+
+    found = minimize_scalar(
+        lambda log_odds: min(bound(slack(log_odds), ROUGH), 1e300),
+        bounds=(-LOG_ODDS, LOG_ODDS),
+        method="bounded",
+        options={"xatol": SLACK_PRECISION},
+    )
+    return bound(slack(found.x), REFINEMENTS)
+
+
+def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:
+    return [(kind.table(budget / count), count) for kind, count in kinds]
+
+
+def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
+    """The epsilon of each kind of round at its delta."""
+    return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]

@@ -1,0 +1,119 @@
+"""Rounding a privacy loss to a lattice with its mean kept, and by how much a sum of such errors may be off.
+
+Gopi, Lee, Wutschitz 2021 [GLW21], Algorithm 2, DiscretizePRV: every loss is rounded to the nearest of the
+points ``j h``, and the lattice is shifted by mu so that the mean is that of the loss. The error of one round has mean
+0 and lies in an interval of width h; by Hoeffding's inequality (Lemma 5.3 there) the sum of k independent ones stays
+within ``h sqrt((k / 2) log(2 / eta))`` with probability ``1 - eta``.
+
+The mean is known between two ends, cell by cell: of an outcome set with masses p and q, whose losses lie in [l, r], the
+mean of L under P is at least ``log(p / q)`` (Jensen: ``-log`` is convex in ``e^-L``) and at most the chord of ``-log``
+between ``e^-r`` and ``e^-l`` at ``q / p``. Cells of width c leave ``c^2 / 8`` between them.
+
+Masses are returned twice, rounded up and rounded down: delta is monotone in every mass.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.dots import LOST, loss_range
+from hockeystick.accountants.shared.lattice import LatticeLaw
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.summation import accurate_sum
+from hockeystick.pairs import DominatingPair
+
+Array = npt.NDArray[np.float64]
+
+CELLS = 1 << 16  # over which the mean is bracketed
+ROUNDINGS = 64  # of a distribution function, and the square of the outcome, at most 1600 more
+
+
+class Rounded(NamedTuple):
+    """One round on a lattice.
+
+    Attributes:
+        above: the law with masses rounded up.
+        below: the law with masses rounded down.
+        bias: bound on the distance of its mean from that of the loss.
+        lost: mass of the losses that were left out.
+    """
+
+    above: LatticeLaw
+    below: LatticeLaw
+    bias: float
+    lost: float
+
+
+def deviation(gap: float, count: float, log_eta: float) -> float:
+    """What the sum of ``count`` independent errors of mean 0, each in an interval of width ``gap``, exceeds with
+    probability at most eta (Hoeffding, either side)."""
+    return gap * math.sqrt(0.5 * count * (math.log(2) - log_eta))
+
+
+def rounded(pair: DominatingPair, gap: float, log_lost: float) -> Rounded:
+    """The finite losses rounded to a lattice, all but about ``2 e^log_lost`` of their mass."""
+    low, high = loss_range(pair, log_lost)
+    first, last = math.floor(low / gap + 0.5), math.ceil(high / gap - 0.5)
+    edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
+    curve = PrivacyCurve(pair)
+    mass, error = cell_masses(curve, edges)[:2]
+    lost = float(curve.above(edges[-1:])[0][0] + curve.below(edges[:1])[0][0])
+    points = gap * np.arange(first, last + 1, dtype=np.float64)
+    lower, upper = _mean(curve, edges)
+    zero = int(np.searchsorted(points, 0.0))
+    mean = accurate_sum((mass * points)[zero:]) - accurate_sum(-(mass * points)[:zero])
+    shift = 0.5 * (lower + upper) - mean
+    # conditional on not being left out: the finite losses have mass 1 - p_inf, and neither mean is off by more
+    scale = float(max(abs(edges[0]), abs(edges[-1]))) + 1
+    bias = 0.5 * (upper - lower) + float((error * np.abs(points)).sum()) + 4 * scale * lost
+    finite = 1 - pair.infinite_mass
+    shift, bias = shift / finite, bias / finite + 16 * UNIT_ROUNDOFF * scale
+    infinite = pair.infinite_mass
+    slip = 8 * UNIT_ROUNDOFF * scale
+    start = float(points[0] + shift)
+    return Rounded(
+        LatticeLaw(start, gap, mass + error, infinite * (1 + 4 * UNIT_ROUNDOFF), slip),
+        LatticeLaw(start, gap, np.maximum(mass - error, 0.0), infinite * (1 - 4 * UNIT_ROUNDOFF), slip),
+        bias,
+        lost * (1 + 1e-9),
+    )
+
+
+def cell_masses(curve: PrivacyCurve, edges: Array) -> tuple[Array, Array, Array, Array]:
+    """P-mass of every cell and the bound on its error, and the same of Q; each difference from its smaller side."""
+    (p_above, q_above), (p_below, q_below) = curve.above(edges), curve.below(edges)
+    smooth = curve.pair.smooth
+    x = np.zeros_like(edges) if smooth is None else smooth.outcome(edges)
+    care = (ROUNDINGS + np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
+    care = np.maximum(care[1:], care[:-1])
+    out: list[Array] = []
+    for above, below in ((p_above, p_below), (q_above, q_below)):
+        right = above[:-1] < below[1:]
+        out.append(np.maximum(np.where(right, above[:-1] - above[1:], below[1:] - below[:-1]), 0.0))
+        out.append(care * np.where(right, above[:-1], below[1:]))
+    return out[0], out[1], out[2], out[3]
+
+
+def _mean(curve: PrivacyCurve, edges: Array) -> tuple[float, float]:
+    """Bounds on ``E_P[L; first edge < L <= last edge]``."""
+    fine = -(-CELLS // (len(edges) - 1))
+    steps = np.linspace(0.0, 1.0, fine, endpoint=False)
+    cuts = np.append((edges[:-1, None] + np.diff(edges)[:, None] * steps).ravel(), edges[-1])
+    p, p_error, q, q_error = cell_masses(curve, cuts)
+    low, high = cuts[:-1], cuts[1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # the ratio q / p between its ends; where p is within its error anything in the cell is possible
+        most = np.where(p > p_error, (q + q_error + LOST) / (p - p_error), np.inf)
+        least = np.maximum(q - q_error, 0.0) / (p + p_error)
+        jensen = np.where(p > p_error, np.clip(-np.log(most), low, high), low)
+        width = high - low
+        share = (1 - least * np.exp(np.minimum(low, 700.0))) / -np.expm1(-width)  # of the way from l to r
+        chord = np.where(p > 0, low + width * np.clip(share, 0.0, 1.0), high)
+    error = float((p_error * np.maximum(np.abs(low), np.abs(high))).sum())
+    error += 16 * UNIT_ROUNDOFF * float((p * (1 + np.maximum(np.abs(low), np.abs(high)))).sum())
+    return float((p * jensen).sum()) - error, float((p * np.maximum(chord, jensen)).sum()) + error

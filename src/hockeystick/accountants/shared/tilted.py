@@ -1,0 +1,126 @@
+"""Cumulants of the privacy loss under exponential tilting, by quadrature.
+
+``K(t) = log E_P [e^(tL); L < inf]`` and the cumulants of the law with density ``e^(tL - K(t))``, added up over the
+rounds: what estimates at a saddle point start from. Accurate to about 1e-13, without a certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.values.errors import NotApplicableError
+
+Array = npt.NDArray[np.float64]
+
+LADDER = np.geomspace(1e-4, 1e4, 161)  # of tilts
+LIGHT = -300.0  # log of the weight of a node that does not count for the reach of a law
+AT_THE_END = 1e-10  # tilted mass near the last node from which on the nodes do not reach far enough
+
+
+class Cumulants(NamedTuple):
+    """K and its first four derivatives."""
+
+    log: float
+    mean: float
+    variance: float
+    third: float
+    fourth: float
+
+
+@dataclass(frozen=True)
+class TiltedComposition:
+    """The cumulants of a composition at any tilt.
+
+    >>> from hockeystick.pairs import Composition
+    >>> from hockeystick.pairs.gaussian import GaussianPair
+    >>> found = TiltedComposition(Composition([(GaussianPair(0.5), 4)])).at(2.0)
+    >>> round(found.log, 12), round(found.mean, 12), round(found.variance, 12)  # t (1 + t) / 2, t + 1/2, 1
+    (3.0, 2.5, 1.0)
+    """
+
+    composition: Composition
+
+    @cached_property
+    def _rounds(self) -> list[tuple[Array, Array, float]]:
+        return [(*_ordered(pair), pair.infinite_mass) for pair, _ in self.composition.rounds]
+
+    def at(self, t: float) -> Cumulants:
+        """The cumulants at t.
+
+        Raises:
+            NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
+        """
+        parts = list(zip((count for _, count in self.composition.rounds), self.rounds_at(t), strict=True))
+        return Cumulants(*(math.fsum(count * part[i] for count, part in parts) for i in range(5)))
+
+    def rounds_at(self, t: float) -> list[Cumulants]:
+        """The cumulants of one round of each kind at t.
+
+        Raises:
+            NotApplicableError: the tilted law lies beyond the nodes of the quadrature.
+        """
+        return [_cumulants(losses, weights, infinite, t) for losses, weights, infinite in self._rounds]
+
+
+def _ordered(pair: DominatingPair) -> tuple[Array, Array]:
+    losses, log_weight = PrivacyCurve(pair).nodes
+    order = np.argsort(losses, kind="stable")
+    return losses[order], log_weight[order]
+
+
+def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> Cumulants:
+    exponent = log_weight + t * losses
+    top = float(exponent.max())
+    scaled = np.exp(exponent - top)
+    total = float(scaled.sum())
+    if (
+        losses[-1] > losses[0]
+        and len(losses) > 64
+        and scaled[-16:].sum() > AT_THE_END * total > 0
+        and log_weight[-1] < -700
+    ):
+        raise NotApplicableError(
+            f"at the tilt {t:.3g} the law of the loss lies beyond the reach of the quadrature; "
+            "raise delta, or use accountant 'contour' or 'rdp'"
+        )
+    log = top + math.log(total)
+    if abs(log) < 1:  # the masses add up to 1 - infinite exactly: take that out on paper
+        near = np.abs(t * losses) < 1
+        weight = np.exp(log_weight)
+        excess = np.where(near, weight * np.expm1(np.where(near, t * losses, 0.0)), np.exp(exponent) - weight)
+        log = math.log1p(float(excess.sum()) - infinite)
+    tilted = scaled / total
+    mean = float((tilted * losses).sum())
+    away = losses - mean
+    second, third, fourth = (float((tilted * away**power).sum()) for power in (2, 3, 4))
+    return Cumulants(log, mean, second, third, fourth - 3 * second * second)
+
+
+def reach_of(composition: Composition, log_inverse: float) -> float:
+    """A half-width outside which the sum has about the mass ``exp(-log_inverse)``: Chernoff's bound by quadrature."""
+    scale = np.concatenate([-LADDER, LADDER])
+    total = np.zeros_like(scale)
+    most = 0.0
+    for pair, count in composition.rounds:
+        losses, log_weight = PrivacyCurve(pair).nodes
+        keep = log_weight > LIGHT
+        losses, log_weight = losses[keep], log_weight[keep]
+        total += count * np.array([log_sum(log_weight + t * losses) for t in scale])
+        most += count * float(np.abs(losses).max())
+    reach = (total + log_inverse) / np.abs(scale)
+    half = len(LADDER)
+    return min(max(float(reach[:half].min()), float(reach[half:].min())), most) * (1 + 1e-6)
+
+
+def log_sum(exponent: Array) -> float:
+    """``log sum e^exponent``."""
+    top = float(exponent.max())
+    return top + math.log(float(np.exp(exponent - top).sum()))

@@ -1,0 +1,165 @@
+"""Certified cumulants of tilted privacy losses, from two-sided values of K on the real line.
+
+Let X = L - c under the law tilted by t, ``psi(u) = E e^(uX) = e^(K(t + u) - K(t) - cu)``, ``M_j = E X^j``. From K at t,
+``t +- h`` and ``t +- 2h``, each with its error (``pairs/transform.py``):
+
+- ``A(h) = (psi(h) + psi(-h) - 2) / h^2 = sum_j 2 h^(2j - 2) M_2j / (2j)!``, all terms positive, hence
+  ``(4 A(h) - A(2h)) / 3 <= M_2 <= A(h)``.
+- ``B(h) = (psi(h) - psi(-h)) / (2h)``. With ``sinh(z)/z - 1 <= (cosh(z) - 1)/3`` and Cauchy-Schwarz
+  ``|B(h) - M_1| <= (h/3) sqrt(A(h) (A(2h) - A(h)))``, as ``E (cosh(hX) - 1)^2 = h^2 (A(2h) - A(h))``.
+
+The third absolute moment is bounded over cells of the outcome: mass, in closed form, times the largest
+``|y|^3 e^(ty)`` on the cell; the tails by ``|y|^3 <= (3 / (e eta))^3 e^(eta y)`` and a moment of higher order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.tilted import Cumulants
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair
+from hockeystick.pairs.transform import Transform
+from hockeystick.values.errors import NotApplicableError
+
+Array = npt.NDArray[np.float64]
+
+STEP = 0.02  # h, in the scale sqrt(M_4 / M_2) of the tilted loss
+TOLERANCE = 1e-18  # of the analytic remainders of K
+CELLS = 8192
+LOG_TAIL = -800.0
+ORDERS = (1.0, 2.0, 4.0, 8.0)  # above t, for the tail
+UNDERFLOW = 5e-308  # of a mass: what is smaller may come out as 0
+LARGEST = 700.0  # exponent that a double can hold
+FAR = "K is out of reach at the tilt that delta needs; raise delta, or use accountant 'rdp'"
+CARE = 1e-12  # relative: some dozens of roundings
+
+
+class Interval(NamedTuple):
+    """Certified ends."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """Halfway."""
+        return 0.5 * (self.low + self.high)
+
+
+class TiltedMoments(NamedTuple):
+    """Of one round: K(t), mean, variance, and an upper bound on ``E |L - E L|^3``."""
+
+    log: Interval
+    mean: Interval
+    variance: Interval
+    third: float
+
+
+def representable(t: float) -> float:
+    """t to 24 bits, so that t + h and t + 2h are exact for powers of two h down to 2^-28 t."""
+    return float(np.float32(t))
+
+
+def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoments:
+    """The bounds at a representable t; ``about``, the cumulants by quadrature, only chooses c and h.
+
+    Raises:
+        NotApplicableError: K of the pair is not known from both sides.
+    """
+    transform = pair.transform
+    if transform is None:
+        raise NotApplicableError(
+            "no certified moments are known of a round (sampled Laplace noise); set order to 1 or 2, or use 'grid'"
+        )
+    c = about.mean
+    fourth = about.fourth + 3 * about.variance**2
+    h = min(STEP * math.sqrt(about.variance / fourth), t / 4) if fourth > 0 else t / 4
+    h = 2.0 ** math.floor(math.log2(max(h, t * 2.0**-27)))
+    centre = _value(transform, t)
+    up, down, up2, down2 = (_psi_minus_one(transform, t, centre, c, u) for u in (h, -h, 2 * h, -2 * h))
+    once = Interval((up.low + down.low) / h**2, (up.high + down.high) / h**2)
+    twice = Interval((up2.low + down2.low) / (4 * h**2), (up2.high + down2.high) / (4 * h**2))
+    second = Interval((4 * once.low - twice.high) / 3 * (1 - CARE), once.high * (1 + CARE))
+    remainder = h / 3 * math.sqrt(max(once.high, 0.0) * max(twice.high - once.low, 0.0)) * (1 + CARE)
+    first = Interval((up.low - down.high) / (2 * h) - remainder, (up.high - down.low) / (2 * h) + remainder)
+    off = max(abs(first.low), abs(first.high))
+    slack = 8 * UNIT_ROUNDOFF * (abs(c) + off)
+    third = _third_about(pair, t, c, centre.low) * (1 + CARE)
+    return TiltedMoments(
+        centre,
+        Interval(c + first.low - slack, c + first.high + slack),
+        Interval(second.low - off * off * (1 + CARE), second.high),
+        _cubed(third ** (1 / 3) + off) * (1 + CARE),
+    )
+
+
+def _cubed(x: float) -> float:
+    return x * x * x  # infinite beyond the range of a double
+
+
+def _value(transform: Transform, t: float) -> Interval:
+    values, errors = transform.line(t, 0.0, TOLERANCE).cumulants(1.0, 1)
+    value, error = float(values[0].real), float(errors[0])
+    if not math.isfinite(value + error):
+        raise NotApplicableError(FAR)
+    error = error * (1 + CARE) + UNIT_ROUNDOFF * abs(value)
+    return Interval(value - error, value + error)
+
+
+def _psi_minus_one(transform: Transform, t: float, centre: Interval, c: float, u: float) -> Interval:
+    found = _value(transform, t + u)
+    care = 8 * UNIT_ROUNDOFF * (abs(found.high) + abs(centre.high) + abs(c * u))
+    low, high = found.low - centre.high - c * u - care, found.high - centre.low - c * u + care
+    if high > LARGEST:
+        raise NotApplicableError(FAR)
+    return Interval(
+        math.expm1(low) - 8 * UNIT_ROUNDOFF * abs(math.expm1(low)),
+        math.expm1(high) + 8 * UNIT_ROUNDOFF * abs(math.expm1(high)),
+    )
+
+
+def _third_about(pair: DominatingPair, t: float, c: float, log: float) -> float:
+    """An upper bound on ``E_P [|L - c|^3 e^(tL - log); L < inf]``; ``inf`` beyond the range of a double."""
+    atoms = pair.atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    total = float((np.exp(atoms.log_p[seen] + t * atoms.loss[seen] - log) * np.abs(atoms.loss[seen] - c) ** 3).sum())
+    smooth = pair.smooth
+    if smooth is None:
+        return total * (1 + CARE)
+    x = np.linspace(*smooth.support(LOG_TAIL), CELLS + 1)
+    masses = smooth.masses(x)
+    doubt = (64 + 4 * np.square(np.minimum(np.abs(x), 40.0))) * UNIT_ROUNDOFF
+    below = np.diff(masses.p_below) + (masses.p_below * doubt)[1:] + (masses.p_below * doubt)[:-1]
+    above = -np.diff(masses.p_above) + (masses.p_above * doubt)[1:] + (masses.p_above * doubt)[:-1]
+    mass = np.minimum(np.maximum(below, 0.0), np.maximum(above, 0.0)) + UNDERFLOW
+    y = smooth.loss(x) - c
+    slip = (smooth.loss_error(x) + 4 * (np.abs(y) + abs(c))) * UNIT_ROUNDOFF
+    log_f = 3 * np.log(np.maximum(np.abs(y) + slip, 1e-300)) + t * (y + slip)
+    largest = np.maximum(log_f[:-1], log_f[1:])  # on a cell, but for the peak at y = -3/t
+    peak = 3 * math.log(3 / t) - 3
+    at_peak = (y[:-1] <= -3 / t + slip[:-1]) & (y[1:] >= -3 / t - slip[1:])
+    largest = np.where(at_peak, np.maximum(largest, peak), largest)
+    with np.errstate(over="ignore"):
+        total += float(np.exp(np.log(mass) + largest + t * c - log).sum())
+    total += math.exp(min(LOG_TAIL + 50 + peak + t * c - log, 700.0))  # to the left
+    return (total + _right_tail(pair, t, c, float(smooth.loss(x[-1:])[0]), log)) * (1 + CARE)
+
+
+def _right_tail(pair: DominatingPair, t: float, c: float, edge: float, log: float) -> float:
+    """``E [|L - c|^3 e^(tL); L > edge] <= (3/(e eta))^3 e^(-eta c - tau edge) e^(K(t + eta + tau))``, times
+    ``e^-log``; edge >= c."""
+    logs = []
+    for order in ORDERS:
+        eta = tau = 0.5 * order
+        moment = pair.log_moment(t + eta + tau)
+        logs.append(3 * (math.log(3 / eta) - 1) - eta * c - tau * edge + moment)
+    if pair.loss_range[1] < math.inf:
+        top = pair.loss_range[1]
+        logs.append(LOG_TAIL + t * top + 3 * math.log(abs(top - c) + 1e-300))
+    best = min(logs) - log
+    return math.exp(best) if best < 700 else math.inf

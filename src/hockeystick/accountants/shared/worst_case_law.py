@@ -1,0 +1,210 @@
+"""The summed loss of the worst mechanisms with given per-round epsilons: a law on finitely many points, and its delta.
+
+A round with losses in [-epsilon_i, epsilon_i] is worst at binary randomised response (Kairouz, Oh, Viswanath 2015
+[KOV15], Theorem 3.4), loss epsilon_i with probability ``1/(1 + e^-epsilon_i)``, else -epsilon_i. Equal rounds
+make a binomial law, different ones a lattice of the products of binomials. With the last kind of round summed in order
+of its loss, S(x) its P-mass and T(x) its Q-mass above x,
+
+    delta(epsilon) = sum of p (S(epsilon - l) - e^(epsilon - l) T(epsilon - l)) over the lattice of the others,
+
+l their loss and p its P-mass. Where that lattice is too large epsilons are rounded to the grid of Murtagh, Vadhan 2016
+[MV16], Theorem 1.7 and its proof: up for an upper end, down for a lower one.
+
+Masses come from ratios of neighbours, started at the mode and made to sum to 1, so that each errs by a few roundings a
+step; terms below a floor are left out, and counted for the upper end. Losses err by roundings of the sum of epsilons,
+charged by moving epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.errors import NotApplicableError
+
+Array = npt.NDArray[np.float64]
+
+MAX_STEPS = 4_000_000  # of a binomial law to either side of its mode
+FLOOR = -690.0  # log of the least mass relative to the mode's
+ROOT_GAP = 1e-14
+LEAST_EXPONENT = -700.0  # of a Q-mass within the range of a double, with all its digits
+APART = 1500.0  # losses so far apart that no Q-mass of the farther one, however small P's nearer one, counts
+
+
+Kinds = Sequence[tuple[float, int]]  # epsilon > 0 and count
+
+
+class Law(NamedTuple):
+    """Losses in ascending order, P-masses, bounds on their relative error and on the mass left out."""
+
+    loss: Array
+    p: Array
+    error: float
+    missing: float
+
+
+def binomial_law(epsilon: float, count: int, floor: float = FLOOR) -> Law:
+    """The loss of ``count`` rounds of randomised response; masses below ``e^floor`` of the largest are left out."""
+    odds = math.exp(-epsilon)
+    mode = min(int((count + 1) * odds / (1 + odds)), count)  # of the number of rounds with loss -epsilon
+    up, up_rest = _ratios(mode, count, odds, floor)
+    down, down_rest = _ratios(count - mode, count, math.exp(min(epsilon, 700.0)), floor)
+    weights = np.concatenate([down[::-1], [1.0], up])
+    total = float(weights.sum())
+    lows = np.arange(mode - len(down), mode + len(up) + 1, dtype=np.float64)
+    steps = max(len(up), len(down)) + 1
+    error = UNIT_ROUNDOFF * (64 + (16 + epsilon) * 2 * steps)
+    missing = (up_rest + down_rest) / total * (1 + 1e-6)
+    return Law((epsilon * (count - 2 * lows))[::-1], (weights / total)[::-1], error + 2 * missing, missing)
+
+
+def _ratios(start: int, count: int, odds: float, floor: float) -> tuple[Array, float]:
+    """Masses of ``start + 1, start + 2, ...`` relative to the mode's, and a bound on the sum of those left out."""
+    least, wanted = math.exp(floor), 64
+    while True:
+        steps = min(wanted, count - start)
+        j = start + np.arange(steps, dtype=np.float64)
+        ratio = (count - j) / (j + 1) * odds
+        masses: Array = np.cumprod(ratio, dtype=np.float64)
+        if steps == count - start and (not steps or masses[-1] >= least):
+            return masses, 0.0
+        if masses[-1] < least:
+            kept = int(np.argmax(masses < least))
+            after = float(ratio[kept])
+            return masses[:kept], float(masses[kept]) / (1 - after) * (1 + 1e-6) + 1e-300
+        wanted *= 2
+        if wanted > 2 * MAX_STEPS:
+            raise NotApplicableError("too many rounds for their exact law; they would need millions of points")
+
+
+def exact_points(kinds: Kinds) -> int:
+    """How many points the lattice of all kinds but the largest has."""
+    return math.prod(count + 1 for _, count in sorted(kinds, key=lambda kind: kind[1])[:-1])
+
+
+def rounding_step(kinds: Kinds, error: float) -> float:
+    """The grid of Murtagh, Vadhan 2016 [MV16] on which epsilon is found to the additive error asked."""
+    rounds = sum(count for _, count in kinds)
+    return math.log1p(error / (rounds + math.fsum(epsilon * count for epsilon, count in kinds) + 1))
+
+
+def rounding_work(kinds: Kinds, step: float) -> float:
+    """How many terms :func:`rounded_law` adds up."""
+    rounds = sum(count for _, count in kinds)
+    return rounds * (2 * math.fsum(count * (epsilon / step + 1) for epsilon, count in kinds) + 1)
+
+
+def rounded_law(kinds: Kinds, step: float, up: bool) -> Law:
+    """The loss where every epsilon is rounded up to the grid, or down: round after round, all terms positive."""
+    places = [
+        math.ceil(epsilon / step * (1 + 1e-12)) if up else math.floor(epsilon / step * (1 - 1e-12))
+        for epsilon, _ in kinds
+    ]
+    reach = sum(place * count for place, (_, count) in zip(places, kinds, strict=True))
+    p = np.zeros(2 * reach + 1)
+    p[reach] = 1.0
+    far = 0  # how far from the middle there is mass
+    for place, (_, count) in zip(places, kinds, strict=True):
+        high = 1 / (1 + math.exp(-place * step))
+        for _ in range(count if place else 0):
+            old = p[reach - far : reach + far + 1].copy()
+            p[reach - far : reach + far + 1] = 0.0
+            p[reach - far + place : reach + far + place + 1] += high * old
+            p[reach - far - place : reach + far - place + 1] += math.exp(-place * step) * high * old
+            far += place
+    seen = p > math.exp(FLOOR)
+    rounds = sum(count for _, count in kinds)
+    loss = step * np.arange(-reach, reach + 1, dtype=np.float64)
+    return Law(loss[seen], p[seen], 32 * UNIT_ROUNDOFF * rounds, 2 * len(p) * math.exp(FLOOR))
+
+
+def _log_sums_above(log_q: Array, law: Law) -> Array:
+    """log of the Q-mass of each loss and all above it.
+
+    Where Q-masses leave the range of a double (a loss of some hundreds: without them delta would be P's whole tail, on
+    the wrong side of a lower end) they are added up relative to the loss from which on: the sums of 2k terms from those
+    of k, ``S_2k(i) = S_k(i) + e^(l_i - l_(i+k)) S_k(i + k)``, all positive, a few roundings for each doubling of k.
+    """
+    if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
+        plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
+        return plain
+    total, k = law.p.copy(), 1
+    while k < len(total):
+        apart = law.loss[k:] - law.loss[:-k]
+        if float(apart.min()) > APART:
+            break
+        total[:-k] = total[:-k] + total[k:] * np.exp(-apart)
+        k *= 2
+    scaled: Array = np.log(total) - law.loss
+    return scaled
+
+
+class WorstCase:
+    """The sum of independent losses.
+
+    Args:
+        laws: of each kind of round.
+        size: at least the largest sum of losses.
+    """
+
+    def __init__(self, laws: Sequence[Law], size: float) -> None:
+        *others, last = sorted(laws, key=lambda law: len(law.loss))
+        loss, p = np.zeros(1), np.ones(1)
+        for law in others:
+            loss = (loss[:, None] + law.loss).ravel()
+            p = (p[:, None] * law.p).ravel()
+        self._loss, self._p = loss, p
+        self._last = last.loss
+        self._p_above = np.append(np.cumsum(last.p[::-1])[::-1], 0.0)
+        self._log_q_above = np.append(_log_sums_above(np.log(last.p) - last.loss, last), -math.inf)
+        self._missing = math.fsum(law.missing for law in laws) + 1e-300 * len(p)
+        # the exponents are logarithms of masses, down to the floor, and losses; sums err by a rounding a term
+        exponents = 4 * abs(FLOOR) + 16 * size
+        self._error = math.fsum(law.error for law in laws) + UNIT_ROUNDOFF * (64 + 2 * len(last.loss) + exponents)
+        self._size = size
+        self._slip = 16 * UNIT_ROUNDOFF * size
+
+    def delta(self, epsilon: float) -> tuple[float, float]:
+        """Certified ends of delta at epsilon >= 0."""
+        return self.below(epsilon), self.above(epsilon)
+
+    def below(self, epsilon: float) -> float:
+        """The lower end of delta."""
+        value, size = self._value(epsilon + self._slip + 8 * UNIT_ROUNDOFF * epsilon)
+        return max(value - self._error * size, 0.0)
+
+    def above(self, epsilon: float) -> float:
+        """The upper end of delta."""
+        value, size = self._value(epsilon - self._slip - 8 * UNIT_ROUNDOFF * epsilon)
+        return min(max(value, 0.0) + self._error * size + self._missing, 1.0)
+
+    def epsilon(self, least: float, most: float) -> tuple[float, float]:
+        """Certified ends of the epsilon at which delta lies between two positive numbers."""
+        from scipy.optimize import brentq
+
+        if self.above(0.0) <= least:
+            return 0.0, 0.0
+        high = self._size + 4 * self._slip
+        if self.above(high) > least:
+            return 0.0, high * (1 + 1e-15)
+        upper = float(brentq(lambda at: self.above(at) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
+        step = math.ulp(upper)
+        while self.above(upper) > least:
+            upper, step = min(upper + step, high), 2 * step
+        lower, step = upper, 4 * math.ulp(upper)
+        while lower > 0 and self.below(lower) <= most:
+            lower, step = max(lower - step, 0.0), 2 * step
+        return lower, upper
+
+    def _value(self, epsilon: float) -> tuple[float, float]:
+        """The difference of the two sums, and the sum of both."""
+        at = epsilon - self._loss
+        index = np.searchsorted(self._last, at, side="right")
+        first = self._p * self._p_above[index]
+        second = self._p * np.exp(at + self._log_q_above[index])
+        return float((first - second).sum()), float((first + second).sum())

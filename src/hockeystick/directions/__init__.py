@@ -1,0 +1,1 @@
+"""From dominating pairs in each direction to numbers: directions apart, mass at infinity apart, the maximum last."""

@@ -1,0 +1,334 @@
+"""From a plan to a certified bound by an engine: directions apart, mass at infinity apart, the maximum last.
+
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``, where ``delta_finite`` is over
+the finite losses only (their masses are not renormalised). A bounded loss has ``delta_finite = 0`` exactly from its
+supremum on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Protocol, TypeVar
+
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.two_sided import delta_of, without_lower
+from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.base import Engine
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.work import left, part
+from hockeystick.pairs import Composition
+from hockeystick.pairs.gathered import Gathered, gathered
+from hockeystick.pairs.renyi import log_delta_from
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Bound, DeltaBound
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
+
+T = TypeVar("T")
+
+SPARE = 1e-12  # relative: pays for the roundings of a short sum
+SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
+ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
+ROUGH_ORDER = 0.1  # precision of the logarithm of an order
+GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
+FIRST = 0.65  # of the work of a call, which the direction that is asked first may take
+COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
+TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
+
+
+class EngineFactory(Protocol):
+    """An engine's class."""
+
+    def __call__(self, composition: Composition) -> Engine:
+        """The engine for one direction."""
+        ...
+
+
+def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
+    """Epsilon at delta: the worst direction's interval."""
+    gap = None if gap is None else checked_gap(gap)
+    worst, interval = worst_direction(
+        _directions(directions),
+        lambda rounds: _epsilon(rounds, delta, gap, engine),
+        lambda rounds, best: (
+            Interval(0.0, best.lower, best.lower)
+            if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
+            else _epsilon(rounds, delta, COARSE_GAP, engine)
+        ),
+    )
+    found = Bound(
+        interval.lower,
+        interval.estimate,
+        interval.upper,
+        accountant=interval.engine,
+        direction=worst.value,
+        reason=interval.limited,
+    )
+    return without_lower(directions, found)
+
+
+def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
+    """Delta at epsilon: the worst direction's interval, with its logarithm."""
+    gap = None if gap is None else checked_gap(gap)
+    worst, log = worst_direction(
+        _directions(directions),
+        lambda rounds: _log_delta(rounds, epsilon, gap, engine),
+        lambda rounds, best: (
+            Interval(-math.inf, best.lower, best.lower)
+            if _stays_below(rounds.worse, best, epsilon, best.lower)
+            else _log_delta(rounds, epsilon, COARSE_GAP, engine)
+        ),
+    )
+    ends = (log.lower, log.estimate, log.upper)
+    found = delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited))
+    return without_lower(directions, found)
+
+
+def checked_gap(gap: float) -> float:
+    """A relative width in (0, 1).
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    return domains.rate(gap, "gap", "widest relative width wanted of the interval")
+
+
+def worst_direction(
+    directions: Sequence[tuple[Direction, T]], ask: Callable[[T], Interval], glance: Callable[[T, Interval], Interval]
+) -> tuple[Direction, Interval]:
+    """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends.
+
+    The first direction is asked at the gap wanted. Of another one a glance is enough where it lies below what has been
+    found, or where it was limited itself: what a wide gap does not allow, a narrow one does not either.
+    """
+    (direction, leader), *others = directions
+    with part(FIRST if others else 1.0):
+        best_direction, best = direction, ask(leader)
+    for other, subject in others:
+        if best.lower == math.inf:
+            break
+        found = glance(subject, best)
+        if found.upper <= best.lower:
+            continue
+        if found.limited is None:
+            found = _both(found, ask(subject))
+        lower, estimate = max(best.lower, found.lower), max(best.estimate, found.estimate)
+        if found.upper > best.upper:
+            best_direction, best = other, found
+        best = replace(best, lower=lower, estimate=min(max(estimate, lower), best.upper))
+    return best_direction, best
+
+
+def _stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
+    """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound does.
+
+    Orders are tried from the other direction's tilt upwards.
+    """
+    if composition.infinite_mass:
+        return False
+    largest = math.fsum(count * (pair.loss_range[1] + pair.supremum_error) for pair, count in composition.rounds)
+    if largest * (1 + SPARE) <= epsilon:
+        return True
+    if best.tilt is None:
+        return False
+    before = math.inf
+    for factor in TILTS_ABOVE:
+        bound = log_delta_from(composition, factor * best.tilt, epsilon, COARSE_GAP)
+        if bound <= log_delta:
+            return True
+        if not bound < before:  # convex in t
+            return False
+        before = bound
+    return False
+
+
+def _both(glanced: Interval, asked: Interval) -> Interval:
+    """What two certified intervals of one truth share; named after the narrower one."""
+    narrower, wider = sorted((asked, glanced), key=lambda found: found.upper - found.lower)
+    return replace(wider.intersected(narrower), limited=asked.limited)
+
+
+def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
+    return [(direction, gathered(composition)) for direction, composition in compositions(directions, many=True)]
+
+
+def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """Epsilon of one direction; at delta 0 that of all kinds, which no engine is asked for."""
+    if delta == 0:
+        return _epsilon_of(rounds.exact, delta, gap, engine)
+    return _asked(rounds, gap, engine, lambda one, gap, engine: _epsilon_of(one, delta, gap, engine))
+
+
+def _asked(
+    rounds: Gathered,
+    gap: float | None,
+    engine: EngineFactory,
+    ask: Callable[[Composition, float | None, EngineFactory], Interval],
+) -> Interval:
+    """The answer for all kinds; where these are many, the lower end of the milder and the upper end of the worse."""
+    if rounds.reason is None:
+        return ask(rounds.exact, gap, engine)
+    found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
+    if found is not None:
+        return found
+    wide = max(gap or GATHERED_GAP, GATHERED_GAP)
+    with part(0.35):
+        milder = ask(rounds.milder, wide, engine)
+    with part(0.5):
+        worse = ask(rounds.worse, wide, engine)
+    found = _between(milder, worse, rounds.reason)
+    return found if engine is not AutoEngine else _below_all(rounds, wide, found, ask)
+
+
+def _below_all(
+    rounds: Gathered, gap: float, found: Interval, ask: Callable[[Composition, float, EngineFactory], Interval]
+) -> Interval:
+    """The answer with the Renyi bound of all kinds as they are for its upper end, where that is lower.
+
+    It takes some moments of every kind, and is left out where so many would take too long; the order is that which
+    suits the two sides.
+    """
+    if len(rounds.exact.rounds) * ROUGH_ANSWER > left():
+        return found
+    tilts = [ask(side, gap, partial(RenyiEngine, precision=ROUGH_ORDER)).tilt for side in (rounds.milder, rounds.worse)]
+    known = sorted(tilt for tilt in tilts if tilt is not None and 0 < tilt < math.inf)
+    if not known:
+        return found
+    tilts_between = [known[0], math.sqrt(known[0] * known[-1]), known[-1]]
+    rough = ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between))
+    if found.upper <= rough.upper:
+        return found
+    lower, estimate = min(found.lower, rough.upper), min(found.estimate, rough.upper)
+    return replace(found, lower=lower, estimate=estimate, upper=rough.upper, engine=rough.engine)
+
+
+def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
+    """The answer of a contour for all kinds, where that engine is meant or may be, and reaches the gap."""
+    if not rounds.tried or engine not in (AutoEngine, ContourEngine):
+        return None
+    try:
+        found = ask(ContourEngine)
+    except NotApplicableError:
+        return None
+    return found if found.limited is None else None
+
+
+def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
+    """The interval between the two sides of what is gathered."""
+    lower, upper = min(milder.lower, worse.upper), worse.upper
+    estimate = 0.5 * (milder.estimate + worse.estimate) if math.isfinite(milder.estimate) else worse.estimate
+    limited = f"{reason}; {worse.limited}" if math.isinf(upper) and worse.limited else reason
+    return Interval(lower, min(max(estimate, lower), upper), upper, limited, worse.engine, worse.tilt)
+
+
+def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
+    if not composition.rounds:
+        return Interval(0.0, 0.0, 0.0)
+    infinite = composition.infinite_mass
+    least, most = composition.infinite_mass_ends
+    if delta < least or (delta == 0 and infinite > 0):
+        return Interval(math.inf, math.inf, math.inf, f"the black boxes fail with probability {infinite:.6g} > delta")
+    supremum = composition.largest_loss
+    if delta <= most:
+        if supremum is None:
+            reason = (
+                f"delta equals the black boxes' failure probability {infinite:.6g}"
+                if infinite
+                else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
+            )
+            return Interval(math.inf if delta == 0 else 0.0, math.inf, math.inf, reason)
+        exact = delta == 0
+        low, high = supremum
+        if exact:
+            return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
+        reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
+        return Interval(0.0, math.inf, math.inf, reason)
+    targets = (_log_left(delta, most, next_down), _log_left(delta, least, next_up))
+    interval = engine(composition).epsilon(targets, gap)
+    if supremum is not None and interval.upper > supremum[1]:
+        upper = supremum[1]
+        lower = min(interval.lower, upper)
+        return replace(interval, lower=lower, estimate=min(max(interval.estimate, lower), upper), upper=upper)
+    return interval
+
+
+def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """log delta of one direction; beyond the largest loss of all kinds no engine is asked for it."""
+    if rounds.reason is not None and _beyond(rounds, epsilon):
+        return _log_delta_of(rounds.exact, epsilon, gap, engine)
+    return _asked(rounds, gap, engine, lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine))
+
+
+def _beyond(rounds: Gathered, epsilon: float) -> bool:
+    """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
+    if not rounds.exact.bounded:
+        return False
+    at = decimal(epsilon)
+    return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
+
+
+def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    if not composition.rounds:
+        return Interval(-math.inf, -math.inf, -math.inf)
+    infinite = composition.infinite_mass
+    finite = finite_log_delta(composition, epsilon, gap, engine)
+    if infinite == 0:
+        return finite
+    low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
+    return Interval(
+        min(_log_sum(finite.lower, low, -1), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
+        min(_log_sum(finite.upper, high, +1), 0.0),
+        finite.limited,
+        finite.engine,
+    )
+
+
+def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
+    """log delta of the finite losses of one direction, at its largest loss and near it too."""
+    if composition.bounded:
+        low, high = composition.supremum
+        at = decimal(epsilon)
+        if at >= high:
+            return Interval(-math.inf, -math.inf, -math.inf)
+        if at >= low * (1 - Fraction(1, 2**50)):
+            # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
+            return Interval(-math.inf, -math.inf, math.log(-math.expm1(-float(high - at))) + 1e-12)
+        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
+        found = engine(composition).log_delta(epsilon, gap)
+        free = math.log(-math.expm1(-float(high - at))) + 1e-12
+        if free < found.upper:
+            lower = min(found.lower, free)
+            return replace(found, lower=lower, estimate=min(max(found.estimate, lower), free), upper=free)
+        return found
+    return engine(composition).log_delta(epsilon, gap)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
+
+
+def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
+    """``log(delta - taken)``, the difference and its logarithm each rounded to the side of ``beyond``."""
+    left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
+    log = _log(left)
+    return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
+
+
+def _log_sum(a: float, b: float, side: int) -> float:
+    """A double on that side of ``log(e^a + e^b)``, for side 0 the nearest that is computed.
+
+    The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
+    """
+    top = max(a, b)
+    if top == -math.inf:
+        return top
+    return top + math.log1p(math.exp(min(a, b) - top)) + side * SUM_ERROR * (1 + abs(top))

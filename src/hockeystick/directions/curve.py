@@ -1,0 +1,149 @@
+"""delta of a plan at many epsilons: directions apart, mass at infinity apart, the maximum last; as for one epsilon.
+
+What is certified of one epsilon in ``certified.py`` is certified here of many; the engines' part is taken from one
+:class:`~hockeystick.engines.curve.Curve` a direction, whose sections are kept from one question to the next.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.certified import FIRST, GATHERED_GAP, SUM_ERROR, finite_log_delta
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.engines.curve import Curve
+from hockeystick.numerics.work import part
+from hockeystick.pairs import Composition
+from hockeystick.pairs.gathered import gathered
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import ONLY_DOMINATED
+from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.interval import Ends, Interval
+
+Array = npt.NDArray[np.float64]
+
+CLEAR = 0.999  # of the largest loss: up to there its rounding is nothing
+SPARE = 1e-11
+NEAR_END = 1 - 2.0**-50  # of the largest loss: beyond, no engine is asked
+
+
+class DirectionCurve:
+    """log delta of one direction, mass at infinite loss included.
+
+    Args:
+        composition: pairs and counts.
+        gap: widest relative width of delta that is wanted.
+    """
+
+    def __init__(self, composition: Composition, gap: float | None) -> None:
+        self.composition = composition
+        self._curve = Curve(composition, gap)
+        rounds = gathered(composition)
+        self._sides: tuple[DirectionCurve, DirectionCurve] | None = None
+        if rounds.reason is not None:
+            gap = max(gap or GATHERED_GAP, GATHERED_GAP)
+            self._sides = DirectionCurve(rounds.milder, gap), DirectionCurve(rounds.worse, gap)
+
+    def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
+        """Certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` is all that is wanted."""
+        if self._sides is not None:
+            with part(0.5):
+                milder = self._sides[0].log_delta(epsilon, enough)
+            worse = self._sides[1].log_delta(epsilon, enough)
+            return Ends.of(milder.lower, worse.estimate, worse.upper)
+        if not self.composition.rounds:
+            nothing = np.full(len(epsilon), -math.inf)
+            return Ends(nothing, nothing, nothing)
+        finite = self._bounded(epsilon, enough) if self.composition.bounded else self._curve.log_delta(epsilon, enough)
+        infinite = self.composition.infinite_mass
+        if infinite == 0:
+            return finite
+        low, high = self.composition.infinite_mass_ends
+        # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe
+        log_low = math.log(low) if low > 0 else -math.inf
+        return Ends(
+            np.minimum(_log_sum(finite.lower, log_low, -1), 0.0),
+            np.minimum(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
+            np.minimum(_log_sum(finite.upper, math.log(high), +1), 0.0),
+        )
+
+    def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
+        """Where the loss has a largest value: near it each epsilon as if it were asked alone."""
+        low, high = (float(end) for end in self.composition.supremum)
+        inside = epsilon < NEAR_END * low
+        found = self._curve.log_delta(epsilon[inside], None if enough is None else enough[inside])
+        clear = epsilon[inside] < CLEAR * low
+        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound; SPARE pays for the roundings of sup - eps
+        free = np.log(-np.expm1(epsilon[inside] - high), where=clear, out=np.zeros(len(clear))) + SPARE
+        nothing = np.full(len(epsilon), -math.inf)
+        ends = nothing.copy(), nothing.copy(), nothing.copy()
+        within = Ends.of(found.lower, found.estimate, np.minimum(found.upper, np.where(clear, free, 0.0)))
+        for whole, some in zip(ends, (within.lower, within.estimate, within.upper), strict=True):
+            whole[inside] = some
+        known = _Known(epsilon[inside], found)
+        for at in np.flatnonzero(epsilon >= CLEAR * low).tolist():
+            one = finite_log_delta(self.composition, float(epsilon[at]), None, lambda _: known)
+            for whole, end in zip(ends, (one.lower, one.estimate, one.upper), strict=True):
+                whole[at] = end
+        return Ends(*ends)
+
+
+def _log_sum(a: Array, b: float, side: int) -> Array:
+    """``log(e^a + e^b)``, moved to that side by its rounding."""
+    total: Array = np.logaddexp(a, b)
+    return total + side * SUM_ERROR * (1 + np.abs(total)) if side else total
+
+
+class _Known:
+    """The engine that answers what was computed beforehand."""
+
+    def __init__(self, epsilon: Array, ends: Ends) -> None:
+        triples = zip(ends.lower.tolist(), ends.estimate.tolist(), ends.upper.tolist(), strict=True)
+        self._known = {at: Interval(*triple) for at, triple in zip(epsilon.tolist(), triples, strict=True)}
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """As computed; where nothing was, what is certain without an engine."""
+        return self._known.get(epsilon, Interval(-math.inf, 0.0, 0.0))
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Never asked."""
+        raise AssertionError(f"only log delta was computed ({log_delta=}, {gap=})")
+
+
+class PlanCurve:
+    """log delta of the same rounds in each of their directions.
+
+    Args:
+        directions: the rounds in each direction.
+        gap: widest relative width of delta that is wanted; the engines' defaults if ``None``.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven, or whose pair is not known to be tight.
+    """
+
+    def __init__(self, directions: Directions, gap: float | None = None) -> None:
+        if not directions.known_from_below:
+            raise UnsupportedError(
+                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
+            )
+        self._of: dict[Direction, DirectionCurve] = {
+            direction: DirectionCurve(composition, gap)
+            for direction, composition in compositions(directions, many=True)
+        }
+        self.directions = tuple(self._of)
+
+    def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
+        """log delta of one direction; where both are mirror images, the one that stands for both."""
+        curve = self._of.get(direction, next(iter(self._of.values())))
+        return curve.log_delta(epsilon, enough)
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon >= 0, one-dimensional: the worse direction."""
+        first, *others = self._of.values()
+        with part(FIRST if others else 1.0):
+            worst = first.log_delta(epsilon)
+        for other in others:
+            worst = worst.worse(other.log_delta(epsilon, worst.lower))
+        return worst

@@ -1,0 +1,138 @@
+"""What accountants are asked about: the rounds of each direction of a neighbouring relation, and their compositions.
+
+A plan makes its :class:`Directions`; so may a test, a notebook or another library, of pairs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.errors import NotApplicableError
+
+T = TypeVar("T")
+
+PATIENCE = 10.0
+"""Seconds that a published method may take for the different rounds of one direction."""
+
+
+class Kind(Protocol):
+    """One kind of rounds: what is known of one of them in each direction."""
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The dominating pair of one round.
+
+        Raises:
+            UnsupportedError: none is proven.
+        """
+        ...
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round: that of its pair, or a bound where there is no pair.
+
+        Raises:
+            UnsupportedError: nothing is proven.
+        """
+        ...
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """One round in exact numbers, for a proof.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven, or no proof is implemented.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Directions:
+    """The rounds that are composed, in each direction of a neighbouring relation.
+
+    Attributes:
+        adjacency: the neighbouring relation, which says what directions there are.
+        kinds: each kind of rounds, and how often it is run; pairs are made when they are asked for.
+        known_from_below: whether every pair is tight in every direction, so that there are bounds from below, too.
+    """
+
+    adjacency: Adjacency
+    kinds: tuple[tuple[Kind, int], ...]
+    known_from_below: bool = True
+
+    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+        """The dominating pair and count of every kind of rounds in one direction.
+
+        Raises:
+            UnsupportedError: a round for which none is proven.
+        """
+        return [(kind.pair(direction), count) for kind, count in self.kinds]
+
+    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """The Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return [(kind.curve(direction), count) for kind, count in self.kinds]
+
+    def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
+        """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
+
+        Raises:
+            UnsupportedError: a round for which no dominating pair is proven, or no proof is implemented.
+        """
+        return [(kind.exact(direction), count) for kind, count in self.kinds if count]
+
+
+def compositions(directions: Directions, *, many: bool = False) -> list[tuple[Direction, Composition]]:
+    """The directions to compose; one stands for both where they are mirror images.
+
+    Args:
+        directions: what is composed.
+        many: whether the method is one for any number of different rounds.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven.
+        NotApplicableError: so many different rounds would take too long one by one.
+    """
+    found = distinct(directions, lambda direction: Composition(directions.pairs(direction)))
+    if not many:
+        for _, composition in found:
+            _in_time(composition)
+    return found
+
+
+def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
+    """The directions to compose, for methods that ask for nothing but moments, where a round need have no pair.
+
+    Raises:
+        UnsupportedError: a round for which nothing is proven.
+        NotApplicableError: so many different rounds would take too long one by one.
+    """
+    found = distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
+    for _, composition in found:
+        _in_time(composition)
+    return found
+
+
+def _in_time(composition: RenyiComposition) -> None:
+    """That a method which treats each kind of rounds by itself ends in time."""
+    seconds = sum(curve.seconds for curve, _ in composition.rounds)
+    if seconds > PATIENCE:
+        raise NotApplicableError(
+            f"{len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; give fewer kinds, "
+            "for one by rounding the noise down to fewer values, or use accountant 'auto', which gathers pairs"
+        )
+
+
+def distinct(directions: Directions, composed: Callable[[Direction], T]) -> list[tuple[Direction, T]]:
+    """What is composed in each direction; one stands for both where they are equal."""
+    out: list[tuple[Direction, T]] = []
+    for direction in directions.adjacency.directions:
+        composition = composed(direction)
+        if all(composition != other for _, other in out):
+            out.append((direction, composition))
+    return out

@@ -1,0 +1,101 @@
+"""Epsilon at many deltas: all roots searched together, on a curve whose sections serve them all.
+
+Nothing but the last look is certified: an upper end is an epsilon at which the certified upper bound of log delta is at
+most the target, a lower end one at which the certified lower bound exceeds it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.certified import certified_epsilon
+from hockeystick.directions.curve import PlanCurve
+from hockeystick.directions.directions import Directions
+from hockeystick.engines.auto import AutoEngine
+from hockeystick.values.interval import Ends
+
+Array = npt.NDArray[np.float64]
+
+TABLE = 65  # epsilons from which the search sets out
+STEPS = 4  # of the secant method
+WIDENINGS = 30  # of an end that is not on its side yet
+FLAT = 1e150  # what stands for minus infinity in the table
+FIRST_WIDENING = 1e-9  # of epsilon, besides what the interval of delta says
+
+
+def epsilons(curve: PlanCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
+    """Certified ends of epsilon at each delta in [0, 1), one-dimensional."""
+    if not len(delta):
+        return Ends(delta, delta, delta)
+    at, back = np.unique(delta, return_inverse=True)
+    ends = np.empty((3, len(at)))
+    # the least delta is asked by itself: its epsilon bounds the others; so are those that have no finite one
+    place, farthest = 0, math.inf
+    while place < len(at) and math.isinf(farthest):
+        farthest = _put(ends, directions, place, float(at[place]), gap)
+        place += 1
+    rest = np.arange(place, len(at))
+    if len(rest):
+        found, missed = _searched(curve, np.log(at[rest]), farthest)
+        ends[:, rest] = np.stack([found.lower, found.estimate, found.upper])
+        for alone in rest[missed].tolist():
+            _put(ends, directions, alone, float(at[alone]), gap)
+    return Ends(*ends[:, back])
+
+
+def _put(ends: Array, directions: Directions, place: int, delta: float, gap: float | None) -> float:
+    bound = certified_epsilon(directions, delta, gap, AutoEngine)
+    ends[:, place] = bound.lower, bound.estimate, bound.upper
+    return float(bound.upper)
+
+
+def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
+    """Ends, and where an end was not found; log deltas increase, and epsilon is below ``farthest``."""
+    table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
+    known = curve.log_delta(table).estimate
+    known = np.minimum.accumulate(np.maximum(known, -FLAT))
+    root = np.interp(-target, -known, table)
+    slope = np.gradient(known, table)
+    slopes = np.minimum(np.interp(root, table, slope), -1e-300)
+    for _ in range(STEPS):
+        value = curve.log_delta(root).estimate
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = root - (value - target) / slopes
+        new = np.where(np.isfinite(moved), np.clip(moved, 0.0, farthest), root)
+        after = curve.log_delta(new).estimate
+        with np.errstate(divide="ignore", invalid="ignore"):
+            secant = (after - value) / (new - root)
+        slopes = np.where(secant < 0, secant, slopes)
+        root = new
+    upper, up_missed = _moved(curve, target, root, slopes, +1)
+    lower, _ = _moved(curve, target, root, slopes, -1)
+    return Ends.of(lower, root, upper), up_missed
+
+
+def _moved(
+    curve: PlanCurve, target: Array, root: Array, slopes: Array, side: int
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Each root moved to its certified side, as far as it takes; 0 where there is no lower end."""
+    at = root.copy()
+    open_ = np.ones(len(at), dtype=np.bool_)
+    step = np.full(len(at), math.nan)
+    for i in range(WIDENINGS):
+        todo = np.flatnonzero(open_)
+        ends = curve.log_delta(at[todo])
+        end = ends.upper if side > 0 else ends.lower
+        fine = end <= target[todo] if side > 0 else (end > target[todo]) | (at[todo] <= 0)
+        open_[todo[fine]] = False
+        todo = todo[~fine]
+        if not len(todo):
+            break
+        if i == 0:
+            off = np.minimum(np.abs(end[~fine] - target[todo]), 1.0) / -slopes[todo] * 1.01
+            step[todo] = np.where(np.isfinite(off), off, 0.0) + FIRST_WIDENING * at[todo] + 1e-300
+        at[todo] = np.maximum(at[todo] + side * step[todo], 0.0)
+        step[todo] *= 2
+    if side < 0:
+        at[open_] = 0.0
+    return at, open_

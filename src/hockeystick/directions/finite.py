@@ -1,0 +1,162 @@
+"""What published methods share: directions apart, mass at infinite loss apart, the maximum last.
+
+With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``. A method answers for the finite
+losses of one direction; what is known without it (no rounds, a target below p, an epsilon beyond the largest loss) is
+answered here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import NO_EPSILON
+from hockeystick.directions.two_sided import without_lower
+from hockeystick.numerics.rounding import TINY, next_down, next_up
+from hockeystick.pairs import Composition
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+
+NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
+
+
+class Ends(NamedTuple):
+    """A certified interval of one direction, with a guess between its ends."""
+
+    lower: float
+    guess: float
+    upper: float
+    reason: str | None = None
+
+    def within(self, most: float) -> Ends:
+        """What is left of it where the truth is also known not to exceed ``most``."""
+        lower, upper = min(self.lower, most), min(self.upper, most)
+        return Ends(lower, min(max(self.guess, lower), upper), upper, self.reason)
+
+
+def estimated_epsilon(
+    directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
+) -> Estimate:
+    """The larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
+    found = [(direction, _epsilon(composition, delta, ask)) for direction, composition in compositions(directions)]
+    direction, value = max(found, key=lambda item: item[1])
+    return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
+
+
+def estimated_delta(
+    directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
+) -> DeltaEstimate:
+    """The larger of the directions' estimates; ``ask(composition, epsilon)`` gives log delta of the finite losses."""
+    found = [(direction, _log_delta(composition, epsilon, ask)) for direction, composition in compositions(directions)]
+    direction, log = max(found, key=lambda item: item[1])
+    value = math.exp(log)
+    return DeltaEstimate(value, name, direction.value, log_delta=Estimate(log, name, direction.value))
+
+
+def bounded_epsilon(
+    directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
+) -> Bound:
+    """The larger of the ends; ``ask`` is given both ends of the delta that is left for the finite losses."""
+    found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in compositions(directions)]
+    direction, worst = max(found, key=lambda item: item[1].upper)
+    lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
+    bound = Bound(
+        lower, min(max(guess, lower), worst.upper), worst.upper, "certified", name, direction.value, worst.reason
+    )
+    return without_lower(directions, bound)
+
+
+def bounded_delta(
+    directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
+) -> DeltaBound:
+    """The larger of the ends; ``ask`` gives an interval of delta of the finite losses, not of its logarithm."""
+    found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in compositions(directions)]
+    direction, worst = max(found, key=lambda item: item[1].upper)
+    lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
+    guess = min(max(guess, lower), worst.upper)
+    log_lower = next_down(math.log(lower), 2) if lower > 0 else -math.inf
+    log_upper = min(next_up(math.log(worst.upper), 2), 0.0) if worst.upper > 0 else -math.inf
+    log_guess = math.log(guess) if guess > 0 else -math.inf
+    log = Bound(
+        log_lower,
+        min(max(log_guess, log_lower), log_upper),
+        log_upper,
+        accountant=name,
+        direction=direction.value,
+        reason=worst.reason,
+    )
+    bound = DeltaBound(
+        lower,
+        guess,
+        worst.upper,
+        accountant=name,
+        direction=direction.value,
+        reason=worst.reason,
+        log_delta=log,
+    )
+    return without_lower(directions, bound)
+
+
+def known_epsilon(composition: Composition, delta: float) -> Ends | None:
+    """Epsilon where no method is needed."""
+    if not composition.rounds:
+        return Ends(0.0, 0.0, 0.0)
+    least, most = composition.infinite_mass_ends
+    if delta > most:
+        return None
+    largest = composition.largest_loss
+    if delta == 0 and composition.infinite_mass == 0 and largest is not None:
+        return Ends(largest[0], largest[1], largest[1])
+    if delta < least or delta == 0:
+        return Ends(math.inf, math.inf, math.inf, NO_EPSILON)
+    return Ends(0.0, 0.0, math.inf, NOTHING_BELOW)
+
+
+def _epsilon(composition: Composition, delta: float, ask: Callable[[Composition, float], float]) -> float:
+    known = known_epsilon(composition, delta)
+    if known is not None:
+        return known.upper
+    value = max(ask(composition, delta - composition.infinite_mass), 0.0)
+    return value if composition.largest_loss is None else min(value, composition.largest_loss[1])
+
+
+def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composition, float], float]) -> float:
+    infinite = composition.infinite_mass
+    known = _beyond(composition, epsilon)
+    finite = -math.inf if known else ask(composition, epsilon)
+    if infinite == 0:
+        return min(finite, 0.0)
+    return min(math.log(infinite + math.exp(finite)), 0.0)
+
+
+def _beyond(composition: Composition, epsilon: float) -> bool:
+    """Whether no finite loss exceeds epsilon."""
+    largest = composition.largest_loss
+    return not composition.rounds or (largest is not None and epsilon >= largest[1])
+
+
+def _epsilon_ends(
+    composition: Composition, delta: float, ask: Callable[[Composition, tuple[float, float]], Ends]
+) -> Ends:
+    known = known_epsilon(composition, delta)
+    if known is not None:
+        return known
+    least, most = composition.infinite_mass_ends
+    found = ask(composition, (next_down(delta - most) if most else delta, next_up(delta - least) if most else delta))
+    return found if composition.largest_loss is None else found.within(composition.largest_loss[1])
+
+
+def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composition, float], Ends]) -> Ends:
+    least, most = composition.infinite_mass_ends
+    ends = Ends(0.0, 0.0, 0.0) if _beyond(composition, epsilon) else ask(composition, epsilon)
+    if most:
+        ends = Ends(
+            max(next_down(ends.lower + least), 0.0),
+            ends.guess + composition.infinite_mass,
+            next_up(ends.upper + most),
+            ends.reason,
+        )
+    if 0 < ends.upper < TINY:
+        ends = ends._replace(upper=TINY)
+    return ends.within(1.0)

@@ -1,0 +1,214 @@
+"""One number for a trade-off function: the tight mu of Gaussian differential privacy, and what it hides.
+
+Gomez et al. 2025 [GKK+25]. ``G_mu(alpha) = Phi(Phi^-1(1 - alpha) - mu)`` is the trade-off function of one
+unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alpha and beta the error rates,
+
+    mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
+    regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
+
+**Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
+each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu has to be enough at the
+corners, and at the least rate. **Lower end**: mu at any points, with f replaced by an upper bound.
+
+**Regret.** Along a diagonal ``v = alpha - beta`` the curves f and G_mu are met at one alpha each, convex in v; regret
+is the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
+``1 / (1 + |G'|)``), and the difference is largest at an end or where the tangents cross.
+
+SciPy's normal distribution function and its inverse enter with a slack of 1e-12, far above their error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.tradeoff import Nodes, TradeOff
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.work import USED_UP, spent
+from hockeystick.values.bounds import Bound
+from hockeystick.values.interval import Ends
+
+Array = npt.NDArray[np.float64]
+
+GAP = 1e-5  # relative, wanted of mu
+ROUNDS = 20
+WORTHWHILE = 0.9  # of the width before: less of a gain is not worth another round
+MOST_REFINED = 256  # corners in a round
+PLACES = 1201  # at which the regret is looked at
+RATE_GAP = 1e-6
+SPARE = 1e-12
+BISECTIONS = 70
+FARTHEST = 40.0  # normal quantiles
+CERTAIN = (
+    "with certainty, to the precision of a double, a test tells the two datasets apart: no mu is known to be enough"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianFit:
+    """A plan in one number.
+
+    Attributes:
+        mu: certified interval of the least mu with ``f >= G_mu`` where both error rates are at least ``least_rate``;
+            safe above.
+        regret: certified interval of how far, in both error rates at once, the plan may be better than ``G_mu`` at
+            ``mu.upper``; below 0.01 mu alone says nearly all.
+        least_rate: see mu.
+    """
+
+    mu: Bound
+    regret: Bound
+    least_rate: float
+
+
+def fitted(trade_offs: Sequence[TradeOff], least_rate: float) -> GaussianFit:
+    """The fit to the worse of the orderings."""
+    mu = tight_mu(trade_offs, least_rate)
+    return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
+
+
+def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
+    """The tight mu of the worse of the orderings."""
+    low, high = 0.0, 0.0
+    for each in trade_offs:
+        lower, upper = _mu(each, least_rate)
+        low, high = max(low, lower), max(high, upper)
+    reason = CERTAIN if math.isinf(high) else USED_UP if spent() else None
+    return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
+
+
+def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
+    """Certified ends of the tight mu of one ordering: the steep half and the flat half, each in its own rates."""
+    low = high = 0.0
+    for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
+        before = math.inf
+        for _ in range(ROUNDS):
+            nodes = trade_off.nodes(direction)
+            rate, reached, lines = _corners(nodes, least_rate)
+            upper = _mus(rate, reached) + SPARE
+            seen = rate[rate > 0]  # at none but that of a test that is always right nothing is known from below
+            lower = float((_mus(seen, trade_off.known(seen, direction)[0].lower) - SPARE).max(initial=0.0))
+            top = float(upper.max())
+            width = top - max(lower, low)
+            if width <= GAP * top or width > WORTHWHILE * before or spent():
+                break
+            before = width
+            worst = np.argsort(-upper)[:MOST_REFINED]
+            trade_off.refine(direction, np.unique(lines[worst[upper[worst] > max(lower, low)]]))
+        low, high = max(low, lower), max(high, top)
+    return min(low, high), high
+
+
+def _mus(rate: Array, reached: Array) -> Array:
+    """mu of a Gaussian whose test reaches a true-positive rate at a false-positive rate."""
+    from scipy.special import ndtri
+
+    certain = (reached >= 1.0) | (rate <= 0.0)
+    out: Array = np.where(certain, math.inf, ndtri(np.minimum(reached, 1.0)) - ndtri(np.maximum(rate, TINY)))
+    return np.maximum(out, 0.0)
+
+
+def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray[np.intp]]:
+    """Corners of ``min_i u_i + b_i alpha`` from the least rate to its last line of slope 1: rate, height, line."""
+    b, u = nodes.b, nodes.upper
+    kept: list[int] = []
+    rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
+    for i in range(len(b)):
+        while kept:
+            at = (u[kept[-1]] - u[i]) / (b[i] - b[kept[-1]])
+            if rates and at >= rates[-1]:
+                kept.pop()
+                rates.pop()
+                continue
+            break
+        if kept:
+            if at <= least_rate:
+                break
+            rates.append(float(at))
+        kept.append(i)
+    corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
+    height = np.minimum((u[lines] + b[lines] * corners) * (1 + SPARE), 1.0)
+    # up to where the other rate is the least one: all lines are at least 1 - least_rate from there on
+    most = math.nextafter(1 - least_rate, 2.0)
+    last = max(float(((1 - least_rate - u - 4 * UNIT_ROUNDOFF) / b).max()), 0.0)
+    beyond = corners > last
+    corners, height = np.where(beyond, last, corners), np.where(beyond, most, height)
+    return corners, height, lines
+
+
+def _regret(trade_offs: Sequence[TradeOff], mu: float) -> Bound:
+    """The regret against G_mu of the smaller of the orderings' trade-off functions.
+
+    That one is not convex: it has at most the regret of each, and at any point the smaller difference.
+    """
+    from scipy.special import ndtr
+
+    rate = np.concatenate([[0.0], ndtr(np.linspace(-6.5, 6.5, PLACES)), [1.0]])
+    each = [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs]
+    if math.isinf(mu):
+        return _regret_of_certainty(rate, each)
+    high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in each) + SPARE, 0.0)
+    fnr = each[0]
+    for other in each[1:]:
+        fnr = fnr.milder(other)
+    low, middle = (_most(*_diagonal(rate, beta, mu)) for beta in (fnr.lower, fnr.estimate))
+    low = min(max(low - SPARE, 0.0), high)
+    return Bound(low, min(max(middle, low), high), high)
+
+
+def _regret_of_certainty(rate: Array, each: Sequence[Ends]) -> Bound:
+    """Against G = 0: the rate at which f is the diagonal, between those at which it is certainly above and below."""
+    fnr = each[0]
+    for other in each[1:]:
+        fnr = fnr.milder(other)
+    low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
+    high = float(np.maximum(rate, fnr.upper).min())
+    return Bound(low, min(max(middle, low), high), high)
+
+
+def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]:
+    """Points of a trade-off function by their diagonal: v, alpha there, and alpha of G_mu there."""
+    order = np.argsort(rate - beta, kind="stable")
+    v, alpha = (rate - beta)[order], rate[order]
+    return v, alpha, _gaussian_rate(v, mu)
+
+
+def _most(v: Array, alpha: Array, at: Array) -> float:
+    return float((alpha - at).max())
+
+
+def _largest(v: Array, alpha: Array, at: Array, mu: float) -> float:
+    """A bound on the largest difference of a convex curve through (v, alpha) and that of G_mu through (v, at)."""
+    from scipy.special import ndtri
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        # G' = -phi(x + mu) / phi(x) at alpha = Phi(x)
+        x = np.maximum(np.minimum(ndtri(np.minimum(np.maximum(at, 0.0), 1.0)), FARTHEST), -FARTHEST)
+        slope = 1 / (1 + np.exp(-mu * x - 0.5 * mu * mu))
+    gap = np.diff(v)
+    here = gap > 0
+    chord = np.diff(alpha)[here] / gap[here]
+    left, right = slope[:-1][here], slope[1:][here]
+    start, end, gap = at[:-1][here], at[1:][here], gap[here]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cross = (end - right * gap - start) / (left - right)
+    cross = np.where((cross > 0) & (cross < gap), cross, 0.0)
+    between = alpha[:-1][here] + chord * cross - (start + left * cross)
+    return float(max((alpha - at).max(), between.max(initial=0.0)))
+
+
+def _gaussian_rate(v: Array, mu: float) -> Array:
+    """The alpha with ``alpha - G_mu(alpha) = v``: ``Phi(x) - Phi(-x - mu) = v``, by bisection in x."""
+    from scipy.special import ndtr
+
+    low, high = np.full(len(v), -FARTHEST - mu), np.full(len(v), FARTHEST)
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        above = ndtr(middle) - ndtr(-middle - mu) >= v
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    out: Array = ndtr(0.5 * (low + high))
+    return out

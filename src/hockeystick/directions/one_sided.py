@@ -1,0 +1,77 @@
+"""Upper bounds as results: the worst direction's, with mass at infinite loss and the logarithm of delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from hockeystick.numerics.rounding import SMALLEST_NORMAL, exp_above, next_down, next_up
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+
+T = TypeVar("T")
+
+NO_EPSILON = "no finite epsilon: mass at infinite loss, or an unbounded loss at delta 0"
+LOG_DELTA_GAP = 1e-9  # to which delta is found from a bound on epsilon
+LEAST_LOG_DELTA = -650.0
+FAR = 1e6  # in units of epsilon: what an infinite bound counts for while the root is searched
+
+
+def worst(directions: Sequence[tuple[Direction, T]], bound: Callable[[T], float]) -> tuple[Direction, float]:
+    """The direction with the largest bound, and that bound."""
+    found = [(direction, bound(subject)) for direction, subject in directions]
+    return max(found, key=lambda item: item[1])
+
+
+def epsilon_bound(
+    name: str, direction: Direction, epsilon: float, reason: str | None = None, order: float | None = None
+) -> UpperBound:
+    """Epsilon as a result; ``reason`` is kept whether or not it is infinite."""
+    if math.isinf(epsilon) and reason is None:
+        reason = NO_EPSILON
+    return UpperBound(epsilon, name, direction.value, order, reason)
+
+
+def delta_bound(
+    name: str, direction: Direction, log_delta: float, reason: str | None = None, order: float | None = None
+) -> DeltaUpperBound:
+    """Delta as a result, from its logarithm, at most 0."""
+    log = UpperBound(log_delta, name, direction.value, order, reason)
+    return DeltaUpperBound(min(exp_above(log_delta), 1.0), name, direction.value, order, reason, log_delta=log)
+
+
+def log_left(delta: float, infinite: float) -> float:
+    """log of delta less a smaller mass at infinite loss, rounded down.
+
+    The difference of two doubles is rounded by less than one step, which is taken off; where it is below the range of
+    normal doubles it is exact (their spacing is that of all sums and differences), so that nothing is taken off.
+    """
+    left = delta - infinite
+    return math.log(next_down(left) if left > SMALLEST_NORMAL else left)
+
+
+def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
+    """log of a delta at which a bound on epsilon, given as a function of delta, is at most ``epsilon``.
+
+    Any such delta is good: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The least one is found to 1e-9, though
+    none below e^-650 but 0 itself.
+    """
+    from scipy.optimize import brentq
+
+    if epsilon_at(0.0) <= epsilon:
+        return -math.inf
+
+    def above(log_delta: float) -> float:
+        return min(epsilon_at(math.exp(log_delta)) - epsilon, FAR * (1 + epsilon))
+
+    low, high = LEAST_LOG_DELTA, -1e-9
+    if above(low) <= 0:
+        return next_up(low, 4)
+    if above(high) > 0:
+        return 0.0
+    step = LOG_DELTA_GAP
+    found = float(brentq(above, low, high, xtol=0.5 * step)) + step
+    while found < high and above(found) > 0:
+        found, step = found + step, 2 * step
+    return min(found + 1e-15 * (1 + abs(found)), 0.0)

@@ -1,0 +1,207 @@
+"""The trade-off function of a plan, from certified values of delta at finitely many epsilons.
+
+For one ordering of two neighbouring datasets, write ``h(b) = sup_E P(E) - b Q(E)`` (delta at ``b = e^eps``), alpha for
+the false-positive rate ``Q(E)`` of a test E and ``f(alpha)`` for the least false-negative rate ``1 - P(E)`` at it. Then
+(Dong, Roth, Su 2022 [DRS22], Proposition 2.13)
+
+    f(alpha) = sup_{b > 0} 1 - h(b) - b alpha ,
+
+and ``h(b) = 1 - b + b h'(1/b)`` with h' the same for the swapped pair turns ``b < 1`` into ``1/b > 1``:
+
+    f(alpha) = max( sup_{b >= 1} 1 - h(b) - b alpha ,  sup_{b >= 1} (1 - h'(b) - alpha) / b ) .
+
+**Lower bound on f** (the safe side): any b will do, with an upper bound on h.
+
+**Upper bound on f**: h is convex, decreasing, not negative, with a slope of at least -1 (it is ``E_Q (dP/dQ - b)_+``
+and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` and ``b_(i+1)`` convexity puts h above
+
+    the line through ``(b_(i-1), u_(i-1))`` and ``(b_i, l_i)``,
+    and above the line through ``(b_(i+1), l_(i+1))`` and ``(b_(i+2), u_(i+2))``
+
+(slope -1 takes the place of the first where there is no ``b_(i-1)``, slope 0 that of the second at the end). Under the
+larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
+an end of the interval or where the lines cross. So the *vertices* (ends and crossings) stand for all b. Beyond the last
+b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.directions.curve import PlanCurve
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import part, spent
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.interval import Ends
+
+Array = npt.NDArray[np.float64]
+Index = npt.NDArray[np.intp]
+
+FIRST_NODES = 257
+ROUNDS = 14  # of refinement
+WORTHWHILE = 0.95  # of the width before: less of a gain is none
+PATIENCE = 3  # rounds without a gain, after which a rate is as well known as it will be
+CHUNK = 1 << 22  # lines times rates at once
+LARGEST_NODE = 600.0  # epsilon whose exponential a double holds with room
+SLIP = 16 * UNIT_ROUNDOFF  # a few roundings
+DEEP = 1e-3  # of the delta up to which nodes reach: below that delta need not be known
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """delta of one direction at increasing epsilons from 0 on.
+
+    Attributes:
+        epsilon: shape (n,), ``epsilon[0] = 0``.
+        lower, estimate, upper: shape (n,), certified ends of delta, and the best guess.
+    """
+
+    epsilon: Array
+    lower: Array
+    estimate: Array
+    upper: Array
+
+    @property
+    def b(self) -> Array:
+        """``e^epsilon``."""
+        return np.exp(self.epsilon)
+
+    def vertices(self) -> tuple[Array, Array]:
+        """``(b, l)``: shape (m,) each, what stands for all b in an upper bound on f (see the module)."""
+        b, low, high = self.b, self.lower, self.upper
+        if len(b) == 1:
+            return np.append(b, b), np.append(low, 0.0)
+        gaps = np.diff(b)
+        apart = gaps > 0  # neighbours whose exponentials are one double have no line through them: -1 and 0 again
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before, after = (low[1:-1] - high[:-2]) / gaps[:-1], (high[2:] - low[1:-1]) / gaps[1:]
+            left = np.append(-1.0, np.where(apart[:-1], np.maximum(before, -1.0), -1.0))  # slopes at b_i, of intervals
+            right = np.append(np.where(apart[1:], np.minimum(after, 0.0), 0.0), 0.0)  # and at b_(i+1)
+            # l_i + left x = l_(i+1) + right (x - gap)
+            x = (low[1:] - right * gaps - low[:-1]) / (left - right)
+        crossing = (x > 0) & (x < gaps)
+        x, at = x[crossing], np.flatnonzero(crossing)
+        value = np.maximum(low[at] + left[at] * x - SLIP, 0.0)
+        # beyond the last b there is nothing to know h by: it stands for all of them with h = 0
+        return np.concatenate([b, b[at] + x, b[-1:]]), np.concatenate([low, value, [0.0]])
+
+
+class TradeOff:
+    """The trade-off function of one ordering, known better and better where it is asked.
+
+    Args:
+        curve: log delta of the plan.
+        steep: the direction whose delta bounds small false-positive rates.
+        flat: the direction whose delta bounds small false-negative rates; that of the swapped pair.
+        farthest: epsilon up to which delta matters.
+        deep: delta below which its lower end does not matter.
+    """
+
+    def __init__(self, curve: PlanCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
+        self._curve, self._deep = curve, deep
+        self.steep, self.flat = steep, flat
+        first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)
+        with part(0.5):
+            self._of = {steep: self._computed(steep, first)}
+        if flat is not steep:
+            self._of[flat] = self._computed(flat, first)
+
+    def nodes(self, direction: Direction) -> Nodes:
+        """What is known of delta in a direction."""
+        return self._of[direction]
+
+    def refine(self, direction: Direction, near: Index) -> None:
+        """Add nodes half way between those at the given places of :meth:`nodes` and their neighbours."""
+        nodes = self._of[direction]
+        at = nodes.epsilon
+        last = len(at) - 1
+        middles = [0.5 * (at[np.maximum(near - 1, 0)] + at[near]), 0.5 * (at[near] + at[np.minimum(near + 1, last)])]
+        new = np.setdiff1d(np.concatenate(middles), at)
+        if not len(new):
+            return
+        added = self._computed(direction, new)
+        parts = [np.concatenate([getattr(nodes, name), getattr(added, name)]) for name in Nodes.__slots__]
+        order = np.argsort(parts[0])
+        self._of[direction] = Nodes(*(part[order] for part in parts))
+
+    def rates(self, fpr: Array, gap: float) -> tuple[Ends, Ends]:
+        """The largest true-positive rate and the least false-negative rate at each false-positive rate.
+
+        Args:
+            fpr: shape (n,), in [0, 1].
+            gap: relative width wanted of the smaller of the two.
+        """
+        out = self.known(fpr, self.steep)
+        wide = np.arange(len(fpr))
+        before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
+        for _ in range(ROUNDS):
+            tpr, fnr = out
+            size = np.minimum(tpr.upper[wide], fnr.upper[wide])
+            width = tpr.width[wide]
+            better = width < WORTHWHILE * before[wide]
+            before[wide] = np.where(better, width, before[wide])
+            stalled[wide] = np.where(better, 0, stalled[wide] + 1)
+            chosen = (width > gap * size) & (size > 0) & (stalled[wide] < PATIENCE)
+            wide = wide[chosen]
+            if not len(wide) or spent():
+                break
+            self._refine_for(fpr[wide], tpr.width[wide])
+            found = self.known(fpr[wide], self.steep)
+            out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
+        return out
+
+    def _refine_for(self, fpr: Array, width: Array) -> None:
+        """Nodes around those that bound the rates now: at the steep end, or at the flat one."""
+        steep, flat = self._of[self.steep], self._of[self.flat]
+        first, place = _least(steep.upper, steep.b, fpr)
+        second, other = _least((flat.upper - 1) / flat.b, 1 / flat.b, fpr)
+        steeper, flatter = place[first <= 1 + second + width], other[1 + second <= first + width]
+        both = np.union1d(steeper, flatter)
+        for direction, places in {self.steep: steeper, self.flat: flatter}.items():
+            self.refine(direction, both if self.steep is self.flat else np.unique(places))
+
+    def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
+        """:meth:`rates` by the nodes there are; with the roles of the two error rates exchanged where ``steep_in`` is
+        the direction of the flat end."""
+        other = self.flat if steep_in is self.steep else self.steep
+        steep, flat = self._of[steep_in], self._of[other]
+        tpr, fnr = [], []
+        for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
+            b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))
+            c, g = flat.vertices() if side < 0 else (flat.b, getattr(flat, end))
+            one = _least(h, b, fpr)[0] * (1 + side * SLIP)
+            # (1 - alpha - g) / c, the largest; 1 - alpha is exact from a half on, where the difference is small. The
+            # roundings of a line are relative to its own terms
+            two = -_least(g * (1 + side * SLIP) / c, -(1 - side * SLIP) / c, 1 - fpr)[0]
+            tpr.append(np.minimum(np.maximum(np.minimum(one, 1 - two + side * SLIP), fpr), 1.0))
+            fnr.append(np.minimum(np.maximum(np.maximum(1 - one - side * SLIP, two), 0.0), 1 - fpr))
+        return Ends.of(*tpr), Ends.of(fnr[2], fnr[1], fnr[0])
+
+    def _computed(self, direction: Direction, epsilon: Array) -> Nodes:
+        enough = np.full(len(epsilon), math.log(DEEP * self._deep))
+        log = self._curve.in_direction(direction, epsilon, enough)
+        lower, upper = np.exp(log.lower) * (1 - SLIP), np.minimum(np.exp(log.upper) * (1 + SLIP), 1.0)
+        return Nodes(epsilon, lower, np.minimum(np.maximum(np.exp(log.estimate), lower), upper), upper)
+
+
+def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:
+    """``min_i start_i + slope_i at`` and the i where it is; shape of ``at``."""
+    out, where = np.empty(len(at)), np.empty(len(at), dtype=np.intp)
+    batch = max(1, CHUNK // len(start))
+    for first in range(0, len(at), batch):
+        part = slice(first, first + batch)
+        lines = start + np.multiply.outer(at[part], slope)
+        where[part] = lines.argmin(axis=1)
+        out[part] = lines[np.arange(len(lines)), where[part]]
+    return out, where
+
+
+def _put(old: Ends, where: Index, new: Ends) -> Ends:
+    ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
+    for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):
+        kept[where] = put
+    return Ends.of(*ends)

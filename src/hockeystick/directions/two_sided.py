@@ -1,0 +1,58 @@
+"""Certified intervals as results, for accountants that have both ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TypeVar
+
+from hockeystick.directions.directions import Directions
+from hockeystick.numerics.rounding import exp_above, exp_below
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import ONLY_DOMINATED, Bound, DeltaBound
+
+Interval = TypeVar("Interval", Bound, DeltaBound)
+
+
+def epsilon_interval(name: str, direction: Direction, ends: tuple[float, float], reason: str | None = None) -> Bound:
+    """Epsilon between two ends; ``reason`` says why one is infinite."""
+    lower, upper = ends
+    middle = lower if lower == upper else 0.5 * (lower + upper)
+    return Bound(lower, middle, upper, accountant=name, direction=direction.value, reason=reason)
+
+
+def delta_interval(name: str, direction: Direction, log_ends: tuple[float, float]) -> DeltaBound:
+    """Delta between two ends, given by their logarithms."""
+    low, high = log_ends
+    middle = 0.5 * (low + high) if low > -math.inf else high
+    return delta_of(Bound(low, middle, high, accountant=name, direction=direction.value))
+
+
+def delta_of(log_delta: Bound) -> DeltaBound:
+    """Delta from its logarithm, the ends rounded outward."""
+    upper = min(exp_above(log_delta.upper), 1.0)
+    lower = min(exp_below(log_delta.lower), upper)
+    return DeltaBound(
+        lower,
+        min(max(math.exp(log_delta.estimate), lower), upper),
+        upper,
+        accountant=log_delta.accountant,
+        direction=log_delta.direction,
+        reason=log_delta.reason,
+        log_delta=log_delta,
+    )
+
+
+def without_lower(directions: Directions, found: Interval) -> Interval:
+    """The interval as it is where every pair is tight; else from the least value there is.
+
+    A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
+    the lower end of an interval around it says nothing of the truth.
+    """
+    if directions.known_from_below:
+        return found
+    if isinstance(found, DeltaBound):
+        log = found.log_delta
+        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or ONLY_DOMINATED)
+        return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED, log_delta=log)
+    return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED)

@@ -1,0 +1,165 @@
+"""Counted work: what one call may take, so that each ends, and gives the same answer on every machine.
+
+Work is counted in units of about a nanosecond on one core, by the sizes of what is done and not by a clock. A public
+call (an epsilon, a profile, a calibration) opens an *allowance* with :func:`one_call`; everything below it pays from
+that allowance. A step that is dear and can be left out is charged before it is begun (:meth:`Work.charge`), and is not
+begun where the allowance does not hold it: the interval found so far is the answer, or a cheaper bound is. Steps that
+cannot be left out are paid for in any case (:func:`spend`).
+
+Where no call is open, as in a test of one engine, nothing is limited but each question by itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from hockeystick.values.errors import NotApplicableError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+QUESTION = 1.6e9
+"""Units that one question to an engine may take: two seconds or so."""
+
+CALL = 2.0 * QUESTION
+"""Units that one public call may take, however many questions it asks: as much as the two directions of one plan."""
+
+USED_UP = "the work that one call may take was used up"
+"""Why an answer is wider than it might be."""
+
+
+MANY_KINDS, CALL_OF_MANY = 1000, 3.0 * CALL
+"""From so many different rounds on a call may take more: ten seconds or so. What no allowance can leave out, such as
+reading every round once, is then seconds by itself."""
+
+
+class WorkLimitError(NotApplicableError):
+    """The next step would exceed what the question, or the call, may take."""
+
+
+class _Allowance:
+    """What is left for a call, or for a part of one, which the whole is paid from too."""
+
+    __slots__ = ("left", "whole")
+
+    def __init__(self, left: float, whole: _Allowance | None = None) -> None:
+        self.left, self.whole = left, whole
+
+    def spend(self, units: float) -> None:
+        self.left -= units
+        if self.whole is not None:
+            self.whole.spend(units)
+
+
+_open: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
+
+
+class Work:
+    """What one question may take, of what is left of the allowance that is open while it is answered.
+
+    Args:
+        units: of work, for this question alone.
+    """
+
+    __slots__ = ("_units",)
+
+    def __init__(self, units: float = QUESTION) -> None:
+        self._units = units
+
+    @property
+    def left(self) -> float:
+        """Units that are left; below 0 where a last step took more."""
+        return min(self._units, left())
+
+    def charge(self, units: float, step: str) -> None:
+        """Pay for a step before it is taken.
+
+        Raises:
+            WorkLimitError: too little is left; nothing was paid.
+        """
+        if not units <= self.left:
+            raise WorkLimitError(f"it would take too long: {step}")
+        self.spend(units)
+
+    def spend(self, units: float) -> None:
+        """Pay for a step that is taken in any case."""
+        self._units -= units
+        spend(units)
+
+
+@contextmanager
+def one_call(kinds: int = 1) -> Iterator[None]:
+    """The allowance of a public call, for what is called within; a call within a call pays from the outer one.
+
+    Args:
+        kinds: of rounds, which one question is about.
+    """
+    if _open.get() is not None:
+        yield
+        return
+    with _opened(_Allowance(CALL if kinds < MANY_KINDS else CALL_OF_MANY)):
+        yield
+
+
+def counted(call: Callable[P, T]) -> Callable[P, T]:
+    """A public function, or method, that is one call (:func:`one_call`)."""
+
+    @wraps(call)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        with one_call():
+            return call(*args, **kwargs)
+
+    return called
+
+
+@contextmanager
+def part(share: float) -> Iterator[None]:
+    """Let what is called within spend no more than that share of what is left; the rest stays for what comes after."""
+    whole = _open.get()
+    if whole is None:
+        yield
+        return
+    with _opened(_Allowance(share * max(whole.left, 0.0), whole)):
+        yield
+
+
+@contextmanager
+def _opened(allowance: _Allowance) -> Iterator[None]:
+    token = _open.set(allowance)
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def spend(units: float) -> None:
+    """Pay from the open allowance, if there is one, for what is done in any case."""
+    allowance = _open.get()
+    if allowance is not None:
+        allowance.spend(units)
+
+
+def left() -> float:
+    """Units that the open allowance has left; infinite where none is open."""
+    allowance = _open.get()
+    return math.inf if allowance is None else allowance.left
+
+
+def spent() -> bool:
+    """Whether the open allowance is used up: what can be left out is left out, from here on."""
+    return left() <= 0
+
+
+def check_left() -> None:
+    """That something is left, before what can be left out and is not counted step by step.
+
+    Raises:
+        WorkLimitError: nothing is.
+    """
+    if spent():
+        raise WorkLimitError(USED_UP)

@@ -1,0 +1,1 @@
+"""Dominating pairs and curves of rounds that see a random sample of the records."""

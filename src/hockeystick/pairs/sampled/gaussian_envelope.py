@@ -1,0 +1,275 @@
+"""How fast the characteristic function of a Poisson-subsampled Gaussian falls off: x is moved into the complex plane.
+
+Let H be the integrand of ``m(t + is)``, analytic where g does not vanish, and y(x) >= 0 smooth (y <= 0 for add, where
+everything is mirrored). Then ``m(t + is) = int H(x + iy(x)) (1 + iy'(x)) dx``, and
+
+    |m(t + is)| <= B(s) = int phi e^A e^psi dx,
+    psi = y^2/2 + ca log |g(x+iy) / g(x)| + cb log |g(-x-iy) / g(-x)| - s (arg g(x+iy) + arg g(-x+iy)) + log(1 + y'^2/2)
+
+(the last argument and cb only for replace-one). **B is decreasing in s**: its value at s holds for all that lies
+beyond. With r(x) the slope ``d psi / d l = q e^l / g``, a number in (0, 1), the loss has the slope mu r (replace-one:
+``mu (r(x) + r(-x))``). The shift is ``y = Y R^p``, where R is that slope **at another rate** q_*: its odds are those of
+q times ``max(1, ODDS mu s)``,
+
+    R = r_*(x) (replace-one: r_*(x) + r_*(-x)),      r_* = q_* e^l / (1 - q_* + q_* e^l) .
+
+Where ``s mu r`` is small psi is about ``y^2/2 - s mu r y``, and the shift has to follow the slope; where it is large,
+all of Y pays. r_* saturates in between. Small y gives ``log B/m(t) = -s^2/2`` times nearly the variance of the loss;
+the best y would be s times the Stein kernel. p is 1/2; a constant shift (p = 0) is tried too, where s wants more than
+the largest Y.
+
+**Quadrature.** What is needed is ``D = 1 - B / m(t) = int phi e^A (1 - e^psi) / m(t)`` from below, to well below 1/k.
+The trapezoid rule sums ``phi e^A (1 - e^psi)``, whose two parts are analytic in a strip. For the second: with
+``zeta = x + i eta``, ``H*`` the integrand with conjugated coefficients and ``y(zeta) = a + ib``,
+
+    e^A e^psi continues to [H(zeta + iy(zeta)) H*(zeta - iy(zeta))]^(1/2) (1 + y'(zeta)^2 / 2).
+
+Let nu = mu |eta|. As ``(1 + rho)^2 cos^2(nu/2) <= |1 + rho e^(i nu)|^2``: ``|R(zeta)| <= R(x) / cos(nu/2)``, and the
+argument of R is at most nu, whatever its rate, so ``|y| <= Y' = Y (max R / cos(nu/2))^p`` and ``|b| <= Y' sin(p nu)``.
+Then
+
+- Gaussian factor: ``phi(x) e^((eta^2 + Y'^2) / 2)``, since x - b and x + b leave ``e^(-b^2/2)`` behind;
+- ``|g|^(1+t)``: ``(u(x-b) + u(x+b)) / 2 <= u(x) + mu^2 b^2 / 8`` as ``u'' = mu^2 r (1 - r)``: a factor
+  ``e^((1+t) mu^2 b^2 / 8)``;
+- ``|g|^(-t)``: u is convex, which leaves :meth:`MixtureLaw.log_dip` at ``|eta| + Y'``;
+- phase: ``log g(zeta+iy) - log g(zeta-iy) = int_-1^1 iy mu r(zeta + i theta y) dtheta`` has an imaginary part >= 0
+  where the argument of y r is at most pi/2, that is for ``p nu + mu (|eta| + Y') <= pi/2``; its factor is then at
+  most 1 for every s >= 0. For p = 0 (y = a constant) it is enough that ``|eta| <= Y`` and ``mu (|eta| + Y) < pi``:
+  the arguments of g at heights Y + eta and Y - eta are then both >= 0;
+- ``1 + y'^2/2``: ``|dR/dx| <= mu (|r_*(zeta)| + |r_*(-zeta)|) / cos(nu/2)`` and ``|R| >= (|r_*(zeta)| + |r_*(-zeta)|)
+  cos nu``, so that ``|y'| <= p mu Y' / (cos(nu/2) cos nu)``, kept below 0.9, which leaves a factor below 3/2.
+
+The rule errs by at most ``2 M / (e^(2 pi eta / dx) - 1)`` with M the product of these times m(t) (Trefethen, Weideman
+2014 [TW14], Theorem 5.1). Beyond the range only ``-phi e^A e^psi`` can hurt: at most ``e^(Y'^2/2) 3/2`` times the tails
+of :meth:`MixtureLaw.log_beyond`, in which g is bounded where ``mu Y' <= pi / 2`` as on the real line: ``|g(x + iy)|
+<= g(x)`` and ``|g(x + iy)| >= Re g >= 1 - q``. But for add above the range, where g >= 1 is used: there ``|g(x + iy)|^2
+>= (1 - q)^2 + 2 q (1 - q) e^l cos(mu Y') + q^2 e^(2l)``, increasing in x, whose value at the end takes the place of 1
+where it is less.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
+
+Array = npt.NDArray[np.float64]
+
+STRIP = 0.45  # eta, of 1 / mu
+LARGEST_SHIFT = 2.5  # Y: beyond, e^(y^2/2) is too much
+POWER = 0.5  # p
+GROWTHS = (1.0, 0.5, 0.0)  # powers of them that are tried, in turn where a shift is
+WASTE = 0.3  # of what it gains
+ODDS = 0.5  # of q_*, of those of q and mu s
+FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
+FAR_STRIP = 1.0
+MANY = 8  # rounds that need not fall far, each
+MAX_NODES = 400_000
+CHUNK = 1 << 18
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+
+
+class MixtureEnvelope:
+    """Bounds on ``|m(t + is)| / m(t)`` of one sampled round.
+
+    Args:
+        law: the round.
+        t: tilt.
+        count: power to which the bounds will be raised.
+    """
+
+    def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
+        self._law, self._t = law, t
+        self._slack = min(1e-2 / count, 1e-6) if count >= MANY else 1e-8
+        mu = law.mu
+        self._eta = min(STRIP / mu, 4.0)
+        highest = 2.0 if law.kind is Kind.REPLACE else 1.0
+        self._spread = highest / math.cos(0.5 * mu * self._eta)
+        self._widest = self._widest_shift(POWER)
+        self._far, self._far_eta = self._widest_shift(0.0), self._eta
+        if law.kind is Kind.REMOVE:
+            self._far = min(FAR_SHIFT / mu, LARGEST_SHIFT)
+            self._far_eta = min(FAR_STRIP / mu, self._far)
+        tallest = self._tallest = max(self._far, self._widest * self._spread**POWER)
+        depth = -math.log(self._slack) + 4.0
+        growth = 0.5 * (self._eta**2 + tallest**2)
+        growth += float(law.log_dip(self._eta + tallest, t)) if law.kind is not Kind.REMOVE else 0.0
+        growth += (1 + t) * (mu * self._bend(POWER, self._widest)) ** 2 / 8
+        self._dx = 2 * math.pi * self._eta / (depth + growth)
+        self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
+        nodes = math.ceil((high - self._low) / self._dx) + 1
+        self.usable = nodes <= MAX_NODES
+        if self.usable:
+            self._build(self._low + self._dx * np.arange(nodes, dtype=np.float64))
+
+    def _widest_shift(self, p: float) -> float:
+        """The largest Y that the conditions of the module docstring allow."""
+        mu = self._law.mu
+        largest = (0.5 * math.pi - (1 + p) * mu * self._eta) / mu * (1 - 1e-9)
+        nu = mu * self._eta
+        slope = 0.9 / (p * mu) * math.cos(0.5 * nu) * math.cos(nu) if p else math.inf
+        shift: float = min(largest, slope, LARGEST_SHIFT) * self._spread**-p
+        return shift
+
+    def _bend(self, p: float, shift: float) -> float:
+        """The largest ``|b|``."""
+        bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
+        return bend
+
+    def _build(self, x: Array) -> None:
+        law, mu = self._law, self._law.mu
+        nodes = Nodes(law, x, self._t)
+        log_tilted = log_density(x) + math.log(self._dx) + nodes.exponent
+        top = float(log_tilted.max())
+        weight = np.exp(log_tilted - top)
+        total = float(weight.sum())
+        self._log_total = top + math.log(total)
+        keep = weight > 1e-40 * total
+        self._weight = weight[keep] / total
+        rising, falling = nodes.rising, nodes.falling
+        self._rising, self._falling = rising[keep], falling[keep]
+        tallest = self._tallest
+        self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
+        self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
+        self._care = nodes.rough_care()[keep]
+        self._slip = SPARE + 2 * float(self._care @ self._weight)
+        self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
+        self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))
+        if law.kind is Kind.REPLACE:
+            self._scale = self._scale + 16 * mu * np.abs(x[keep])
+
+    def _log_outside(self, high: float) -> float:
+        """log of a bound on ``int phi e^A`` below and above the nodes where g is taken off the real line."""
+        law = self._law
+        out = law.log_beyond(self._t, self._low, high)
+        if law.kind is not Kind.ADD:
+            return out
+        lift = law.rate * math.exp(min(law.mu * high - 0.5 * law.mu**2, 300.0))
+        rest, cosine = 1 - law.rate, max(math.cos(law.mu * self._tallest) - SPARE, 0.0)
+        least = 0.5 * math.log(rest * rest + 2 * rest * lift * cosine + lift * lift) - SPARE
+        return out + self._t * max(-least, 0.0)
+
+    def _passed_over(self, log_weight: Array, rising: Array, falling: Array) -> float:
+        """At least the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
+
+        At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
+        integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
+        """
+        ca, cb = self._law.kind.coefficients(self._t)
+        angle = np.full_like(rising, self._law.mu * self._tallest)
+        log_gain = min(ca, 0.0) * _turned(rising, angle)[0] + min(cb, 0.0) * _turned(falling, angle)[0]
+        log_total = log_weight + log_gain + 0.5 * self._tallest**2
+        return 2 * float(np.exp(np.minimum(log_total, 300.0)).sum())
+
+    def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
+        """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
+        mu = self._law.mu
+        odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
+        rising = self._rising * odds / (1 + self._rising * (odds - 1))
+        if self._law.kind is not Kind.REPLACE:
+            shape = np.sqrt(rising)
+            return shape, POWER * mu * shape * (1 - rising)
+        falling = self._falling * odds / (1 + self._falling * (odds - 1))
+        slope = np.maximum(rising + falling, 1e-300)
+        shape = np.sqrt(slope)
+        return shape, POWER * mu * shape * ((rising * (1 - rising) - falling * (1 - falling)) / slope)
+
+    @property
+    def cost(self) -> float:
+        """The nodes, or next to nothing where there is no bound."""
+        return float(len(self._weight)) if self.usable else 1.0
+
+    def log_bound(self, edges: Array) -> Array:
+        """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""
+        out = np.zeros(len(edges))
+        if not self.usable:
+            return out
+        batch = max(1, CHUNK // len(self._weight))
+        for start in range(0, len(edges), batch):
+            out[start : start + batch] = self._log_batch(edges[start : start + batch])
+        return np.minimum.accumulate(out)
+
+    def _log_batch(self, edges: Array) -> Array:
+        """The best of a few shifts at each edge."""
+        out, wide, wasteful = self._shifted(edges, GROWTHS[0])
+        for growth in GROWTHS[1:]:
+            again = np.flatnonzero(wasteful)
+            if len(again):
+                found, _, _ = self._shifted(edges[again], growth)
+                out[again] = np.minimum(out[again], found)
+        far = np.flatnonzero(wide)
+        if len(far):
+            y = np.full((len(far), 1), self._far)
+            remainder = self._step_remainder(0.0, self._far, self._far_eta)
+            found, _ = self._log_values(y, np.zeros_like(y), edges[far], remainder)
+            out[far] = np.minimum(out[far], found)
+        return out
+
+    def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """The bound from ``y = Y R^p``; whether more than the largest Y was wanted, and whether the bulk costs much."""
+        ca, cb = self._law.kind.coefficients(self._t)
+        mu, rising, falling = self._law.mu, self._rising, self._falling
+        shape, change = self._shapes(edges, growth)
+        # psi = Y^2 Q / 2 - s Y J to leading order
+        linear = shape @ (self._weight * (rising + falling)) * mu
+        bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
+        square = np.square(shape) @ (self._weight * (1 - bends)) + np.square(change) @ self._weight
+        best = np.full(len(edges), np.inf)
+        np.divide(edges * linear, square, out=best, where=square > 0)
+        shifts = np.minimum(best, self._widest)[:, None]
+        remainder = self._step_remainder(POWER, float(shifts.max()), self._eta)
+        out, wasteful = self._log_values(shifts * shape, shifts * change, edges, remainder)
+        return out, best > self._widest, wasteful
+
+    def _log_values(
+        self, y: Array, change: Array, edges: Array, remainder: float
+    ) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """``log B(s) / m(t)`` with the shift y of derivative ``change``, one row for each edge, rounded up.
+
+        And whether a good part of what it gains is lost where psi is positive.
+        """
+        law = self._law
+        ca, cb = law.kind.coefficients(self._t)
+        log_size, angle, bend = _turned(self._rising, law.mu * y)
+        fall = edges[:, None] * angle
+        rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
+        size = 0.5 * np.square(y) + abs(ca) * bend + fall
+        if cb:
+            log_size, angle, bend = _turned(self._falling, law.mu * y)
+            rest = rest + cb * log_size
+            size = size + abs(cb) * bend + edges[:, None] * angle
+            fall = fall + edges[:, None] * angle
+        psi = np.minimum(rest - fall, 300.0)
+        moved = np.expm1(psi)
+        doubt = UNIT_ROUNDOFF * self._scale * size  # of psi
+        error = np.abs(moved) * (self._care + len(self._weight) * UNIT_ROUNDOFF) + np.exp(psi) * np.expm1(
+            np.minimum(doubt, 300.0)
+        )
+        remainder += self._left_out + self._beyond
+        drop = ((moved + error) @ self._weight + remainder) * (1 - self._slip) / (1 + remainder)
+        gained, lost = moved @ self._weight, np.maximum(moved, 0.0) @ self._weight
+        return np.log1p(np.minimum(drop, 0.0)), lost > WASTE * (lost - gained)
+
+    def _step_remainder(self, p: float, shift: float, eta: float) -> float:
+        """Bound on the errors of both trapezoid sums, relative to their m(t)."""
+        law, tall = self._law, shift * self._spread**p
+        log_m = 0.5 * (eta**2 + tall**2) + float(law.log_dip(eta + tall, self._t)) + math.log(1.5)
+        log_m += (1 + self._t) * (law.mu * self._bend(p, shift)) ** 2 / 8
+        arc = 2 * math.pi * eta / self._dx
+        return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
+
+
+def _turned(r: Array, angle: Array) -> tuple[Array, Array, Array]:
+    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi); and how the log bends.
+
+    That is what a relative error of r moves the log by, and not below its size. With ``h = sin^2(angle/2)``:
+    ``d log / d log r = -2 r (1 - 2r) h / (1 - 4 r (1-r) h)``. Near r = 1 it is far more than the log, as 1 - r cancels.
+    """
+    height = np.square(np.sin(0.5 * angle))
+    twice = 2 * r * height
+    lost = 2 * (1 - r) * twice
+    return 0.5 * np.log1p(-lost), np.arctan2(r * np.sin(angle), 1 - twice), twice / (1 - lost)

@@ -1,0 +1,56 @@
+"""The characteristic function of a Poisson-subsampled Gaussian, in all three directions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
+from hockeystick.pairs.transform import line_upper
+
+__all__ = ["Kind", "MixtureTransform"]
+
+MOMENT_TOLERANCE = 1e-11  # relative
+MAX_TURN = 1e4  # t mu: nodes grow with it
+MOMENT_NODES = 1 << 16  # of one moment, about 10 ms: a search takes dozens, and beyond them rough bounds are as good
+FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and nodes of a moment there
+
+
+@dataclass(frozen=True, slots=True)
+class MixtureTransform(MixtureLaw):
+    """The law with its line and its envelope."""
+
+    def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
+        """By the trapezoid rule."""
+        return MixtureLine(self, t, reach, tolerance)
+
+    def envelope(self, t: float, count: int) -> MixtureEnvelope:
+        """By moving x into the complex plane."""
+        return MixtureEnvelope(self, t, count)
+
+    def upper(self, t: float, slack: float) -> float:
+        """By the trapezoid rule."""
+        return log_moment_upper(self, t, slack)
+
+    def log_moment(self, t: float) -> float:
+        """An upper bound on K(t), to about MOMENT_TOLERANCE of itself however small it is; ``inf`` out of reach."""
+        if t * self.mu > MAX_TURN:
+            return math.inf
+        with np.errstate(over="ignore", invalid="ignore"):  # losses beyond the range of a double are told by the value
+            line = self._moment_line(t)
+            if line.nodes > (MOMENT_NODES if t < FAR else FAR_NODES):
+                return math.inf
+            value = line_upper(line)
+        return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
+
+    def moment_nodes(self, t: float) -> int:
+        """Over how many nodes :meth:`log_moment` sums at t: what it costs."""
+        return self._moment_line(t).nodes
+
+    def _moment_line(self, t: float) -> MixtureLine:
+        size = (self.rate * min(self.mu, 1.0)) ** 2 * min(t, 1.0)  # about K(t) where that is small
+        return self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290))

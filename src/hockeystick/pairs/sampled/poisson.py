@@ -1,0 +1,359 @@
+"""Poisson subsampling of any base pair, in the direction that removes a record and in the one that adds it.
+
+Zhu, Dong, Wang 2022 [ZDW22], Theorem 11: let W dominate the law with the record and O the law without it.
+After including each record independently with probability q the pairs are
+
+- remove: P = (1 - q) O + q W, Q = O, with loss ``psi(l) = log(1 - q + q e^l)``, l the base loss ``log dW/dO``;
+- add: P = O, Q = (1 - q) O + q W, with loss ``-psi(l)``.
+
+Numerics: psi and its inverse are written so that the absolute error stays a few units of ``|psi|`` however small q is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
+from hockeystick.pairs.transform import Transform
+
+LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
+SAMPLED_SECONDS = 0.008  # what a published method may take for one kind of sampled rounds
+SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
+MIXED = 60.0  # units of work of one loss after sampling
+HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
+
+
+class BasePart(SmoothPart, Protocol):
+    """A smooth part that also knows its density under Q."""
+
+    def log_q(self, x: Array) -> Array:
+        """Log-density under Q."""
+        ...
+
+
+class BasePair(Protocol):
+    """What is asked of the base: a record's presence tells P (with) from Q (without)."""
+
+    @property
+    def atoms(self) -> Atoms:
+        """Point masses."""
+        ...
+
+    @property
+    def smooth(self) -> BasePart | None:
+        """Densities."""
+        ...
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Range of the base loss."""
+        ...
+
+    def log_moment(self, t: float) -> float:
+        """An upper bound on ``log E_P [e^(tL); L < inf]``."""
+        ...
+
+    @property
+    def rho(self) -> float:
+        """Of zero-concentrated privacy."""
+        ...
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The same with P and Q exchanged."""
+        ...
+
+    def sampled_transform(self, rate: float, add: bool) -> Transform | None:
+        """The characteristic function after sampling, if known."""
+        ...
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """An upper bound on the cumulant generating function after sampling; asked where there is a smooth part."""
+        ...
+
+
+def mixed_loss(loss: Array, rate: float) -> Array:
+    """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
+    spend(MIXED * loss.size)
+    if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
+        plain: Array = np.log1p(rate * np.expm1(loss))
+        return plain
+    with np.errstate(over="ignore", divide="ignore"):
+        excess = rate * np.expm1(np.minimum(loss, LARGE))
+        mixed: Array = np.log1p(np.maximum(excess, -HALF))
+        beyond = (excess < -HALF) | (loss > LARGE)
+        if beyond.any():
+            mixed = np.where(beyond, np.logaddexp(math.log1p(-rate), math.log(rate) + loss), mixed)
+    return mixed
+
+
+def unmixed_loss(psi: Array, rate: float) -> Array:
+    """The base loss at which :func:`mixed_loss` takes the value psi; ``-inf`` at and below ``log(1 - q)``."""
+    floor = math.log1p(-rate)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        ratio = np.expm1(np.minimum(psi, 500.0)) / rate
+        near = np.log1p(np.maximum(ratio, -0.5))
+        low = np.log(np.expm1(np.maximum(psi - floor, 0.0))) + (floor - math.log(rate))
+        high = psi - math.log(rate) + np.log1p(-np.exp(floor - np.maximum(psi, floor)))
+    base: Array = np.where(psi > 500.0, high, np.where(ratio < -0.5, low, near))
+    return base
+
+
+def mixed_slope(loss: Array, psi: Array, rate: float) -> Array:
+    """``d psi / d l = q e^(l - psi)``, at most 1."""
+    slope: Array = np.exp(np.minimum(math.log(rate) + loss - psi, 0.0))
+    return slope
+
+
+def mixed_units(rate: float) -> float:
+    """What four units of l and of q do to psi, in units of psi.
+
+    Of l, with ``A = log 1/q``: ``|l| psi'(l) <= (2 + A) |psi(l)|``.
+
+    For l < 0 as psi is convex and psi(0) = 0: ``|l| psi' <= |psi|``. For ``0 < l <= 1 + A``, by ``log(1 + y) >= y /
+    (1 + y)``: ``l psi' / psi <= l / (1 - e^-l) <= 1 + l``. Beyond, ``psi >= l - A >= 1`` and ``psi' <= 1``: at most
+    ``1 + A``.
+
+    Of q: ``q |e^l - 1| / g = |1 - 1/g|``, which is at most psi above 0; below, where ``psi >= log(1 - q)``, it is
+    convex in psi, at most the chord ``q / (1 - q) |psi| / log 1/(1-q)``.
+    """
+    return 4 * (2 - math.log(rate)) + 4 * chord(rate)
+
+
+def chord(rate: float) -> float:
+    """``max(1, q / (1 - q) / log 1/(1-q))``: what ``|1 - e^-psi| / |psi|`` is at most, psi being log(1 - q) or more."""
+    return max(rate / (1 - rate) / -math.log1p(-rate), 1.0)
+
+
+def rate_error(loss: Array, psi: Array, rate: float) -> Array:
+    """What a relative error of one unit round-off in q does to psi: ``q |e^l - 1| / e^psi``; much for q near 1."""
+    excess = rate * np.abs(np.expm1(np.minimum(loss, 500.0)))
+    error: Array = np.where(loss > 0, np.minimum(excess, 1.0), excess * np.exp(-np.minimum(psi, 0.0)))
+    return error
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSmooth:
+    """The smooth part after sampling; ``sign`` is +1 for remove and -1 for add (x then runs backwards)."""
+
+    base: BasePart
+    rate: float
+    sign: int
+
+    def log_p(self, x: Array) -> Array:
+        """Remove: log of the mixture. Add: log-density without the record."""
+        x = self.sign * x
+        without = self.base.log_q(x)
+        return without + mixed_loss(self.base.loss(x), self.rate) if self.sign > 0 else without
+
+    def loss(self, x: Array) -> Array:
+        """``+-psi(l)``."""
+        loss: Array = self.sign * mixed_loss(self.base.loss(self.sign * x), self.rate)
+        return loss
+
+    def log_contrast(self, x: Array) -> Array:
+        """``p - q`` is q times that of the base."""
+        return math.log(self.rate) + self.base.log_contrast(self.sign * x)
+
+    def masses(self, x: Array) -> Masses:
+        """Mixtures of the base's; below and above change places where x runs backwards."""
+        base = self.base.masses(self.sign * x)
+        mixed_below = (1 - self.rate) * base.q_below + self.rate * base.p_below
+        mixed_above = (1 - self.rate) * base.q_above + self.rate * base.p_above
+        if self.sign > 0:
+            return Masses(mixed_below, mixed_above, base.q_below, base.q_above)
+        return Masses(base.q_above, base.q_below, mixed_above, mixed_below)
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss, through the inverse of psi."""
+        x: Array = self.sign * self.base.outcome(unmixed_loss(self.sign * loss, self.rate))
+        return x
+
+    def loss_error(self, x: Array) -> Array:
+        """The base error times the slope of psi, and a few roundings of psi."""
+        x = self.sign * x
+        loss = self.base.loss(x)
+        psi = mixed_loss(loss, self.rate)
+        own: Array = mixed_slope(loss, psi, self.rate) * (self.base.loss_error(x) + 16 * np.abs(loss))
+        error: Array = own + 16 * np.abs(psi) + rate_error(loss, psi, self.rate)
+        return error
+
+    def log_p_error(self, x: Array) -> Array:
+        """The base error (which bounds both densities' errors) and that of psi."""
+        return self.base.log_p_error(self.sign * x) + self.loss_error(x)
+
+    def growth(self, x: Array) -> Array:
+        """Mixtures grow no faster than their components."""
+        return self.base.growth(self.sign * x)
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """The base interval holds all but ``exp(log_mass)`` of both laws on either side."""
+        low, high = self.base.support(log_mass)
+        return (low, high) if self.sign > 0 else (-high, -low)
+
+
+def limit_variance(base: BasePair, rate: float) -> float | None:
+    """``q^2 chi^2``, ``chi^2 = E_P e^L - 1`` of the base: Bu, Dong, Long, Su 2020 [BDLS20].
+
+    Infinite where that is beyond the range of a double.
+    """
+    if np.isinf(base.atoms.loss).any():
+        return None
+    moment = base.log_moment(1.0)
+    if moment <= LARGE:
+        return rate**2 * math.expm1(moment)
+    log = moment + 2 * math.log(rate)  # the 1 that is subtracted is far below a rounding
+    return math.exp(log) if log < LARGEST_EXPONENT else math.inf
+
+
+def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:
+    """Loss psi and log-mass of the mixture (1 - q) Q + q P at each atom."""
+    with np.errstate(invalid="ignore"):
+        log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
+    return mixed_loss(atoms.loss, rate), log_mixture
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonRemovePair(DominatingPair):
+    """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
+
+    base: BasePair
+    rate: float
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def atoms(self) -> Atoms:
+        """The base atoms at loss psi."""
+        atoms = self.base.atoms
+        if not atoms.loss.size:
+            return atoms
+        loss, log_mixture = _mixed_atoms(atoms, self.rate)
+        return Atoms(loss, log_mixture, atoms.log_q, mixed_units(self.rate))
+
+    @property
+    def smooth(self) -> SmoothPart | None:
+        """The base densities, mixed."""
+        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, +1)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """psi of the base range; where Q alone has mass the loss is ``log(1 - q)``."""
+        low, high = _psi_range(self.base, self.rate)
+        return low, high
+
+    @property
+    def supremum_error(self) -> float:
+        """With what the base's rounding does."""
+        return rounding_of(self.loss_range[1], mixed_units(self.rate))
+
+    @property
+    def transform(self) -> Transform | None:
+        """Of the base's own kind, where it has one."""
+        if self.base.smooth is None:
+            return transform_of_atoms(self.atoms)
+        return self.base.sampled_transform(self.rate, add=False)
+
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.rho, super(PoissonRemovePair, self).rho)
+
+    @property
+    def limit_variance(self) -> float | None:
+        """That of either direction."""
+        return limit_variance(self.base, self.rate)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.rho
+
+    def log_moment(self, t: float) -> float:
+        """By the base's own way, or from the atoms."""
+        spend(SAMPLED_MOMENT)
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+        return self.base.sampled_log_moment(self.rate, False, t)
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonAddPair(DominatingPair):
+    """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
+
+    base: BasePair
+    rate: float
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def atoms(self) -> Atoms:
+        """The base atoms at loss -psi, in increasing order; W's mass at infinite loss is not seen by P."""
+        atoms = self.base.atoms
+        if not atoms.loss.size:
+            return atoms
+        loss, log_mixture = _mixed_atoms(atoms, self.rate)
+        return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1], mixed_units(self.rate))
+
+    @property
+    def smooth(self) -> SmoothPart | None:
+        """The base densities, x reversed so that the loss increases."""
+        return None if self.base.smooth is None else PoissonSmooth(self.base.smooth, self.rate, -1)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The mirror image of the remove direction."""
+        low, high = _psi_range(self.base, self.rate)
+        return -high, -low
+
+    @property
+    def supremum_error(self) -> float:
+        """That of ``-log(1 - q)`` included."""
+        error = rounding_of(self.loss_range[1], mixed_units(self.rate))
+        return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
+
+    @property
+    def transform(self) -> Transform | None:
+        """Of the base's own kind, where it has one."""
+        if self.base.smooth is None:
+            return transform_of_atoms(self.atoms)
+        return self.base.sampled_transform(self.rate, add=True)
+
+    @property
+    def rho(self) -> float:
+        """At most the base's; for a bounded loss also from the range."""
+        return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
+
+    @property
+    def limit_variance(self) -> float | None:
+        """That of either direction."""
+        return limit_variance(self.base, self.rate)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the base's rho."""
+        return self.rate, self.base.mirrored_rho
+
+    def log_moment(self, t: float) -> float:
+        """By the base's own way, or from the atoms."""
+        spend(SAMPLED_MOMENT)
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+        return self.base.sampled_log_moment(self.rate, True, t)
+
+
+def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:
+    low, high = base.loss_range
+    if low == -math.inf and high == math.inf:
+        return math.log1p(-rate), math.inf
+    if np.isneginf(base.atoms.loss).any():
+        low = -math.inf
+    psi = mixed_loss(np.array([low, high]), rate)
+    return float(psi[0]), float(psi[1])

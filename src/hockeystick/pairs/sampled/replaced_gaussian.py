@@ -1,0 +1,148 @@
+"""Poisson-subsampled Gaussian under replacement of one record.
+
+P = (1 - q) N(0, 1) + q N(mu, 1), Q = (1 - q) N(0, 1) + q N(-mu, 1): the two contributions point in opposite directions.
+Dominating by Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13. The pair is its own mirror
+image (x -> -x).
+
+Loss: with s = e^(-mu^2/2), ``L(x) = log[(1 - q) + q s e^(mu x)] - log[(1 - q) + q s e^(-mu x)]``, odd and increasing;
+its inverse is ``mu x = 2 asinh(...)``: with w = e^(mu x), ``c w^2 + (1 - q)(1 - e^L) w - c e^L = 0``, c = q s, so that
+``mu x = L/2 + asinh((1 - q)/c * sinh(L/2))``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.work import spend
+from hockeystick.pairs import concentrated, moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
+from hockeystick.pairs.sampled.poisson import SAMPLED_MOMENT, SAMPLED_SECONDS, mixed_loss, mixed_slope, rate_error
+
+
+def _log_sinh(x: Array) -> Array:
+    """``log(sinh x)`` for x > 0 without overflow."""
+    out: Array = x + np.log(-0.5 * np.expm1(-2 * x))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class SubstitutionSmooth:
+    """The two mixtures; each term of the loss is ``mixed_loss`` of a Gaussian loss towards +mu or -mu."""
+
+    mu: float
+    rate: float
+
+    def _towards(self, x: Array) -> Array:
+        return self.mu * (x - 0.5 * self.mu)
+
+    def log_p(self, x: Array) -> Array:
+        """``log phi(x) + psi(l_+(x))``."""
+        return -0.5 * np.square(x) - HALF_LOG_TWO_PI + mixed_loss(self._towards(x), self.rate)
+
+    def loss(self, x: Array) -> Array:
+        """``psi(l_+(x)) - psi(l_-(x))``."""
+        return mixed_loss(self._towards(x), self.rate) - mixed_loss(self._towards(-x), self.rate)
+
+    def log_contrast(self, x: Array) -> Array:
+        """q times the sum of the normal densities around mu and -mu."""
+        towards = np.logaddexp(-0.5 * np.square(x - self.mu), -0.5 * np.square(x + self.mu))
+        return math.log(self.rate) - HALF_LOG_TWO_PI + towards
+
+    def masses(self, x: Array) -> Masses:
+        """Mixtures of normal distribution functions."""
+        from scipy.special import ndtr
+
+        q = self.rate
+        below, above = (1 - q) * ndtr(x), (1 - q) * ndtr(-x)
+        return Masses(
+            below + q * ndtr(x - self.mu),
+            above + q * ndtr(self.mu - x),
+            below + q * ndtr(x + self.mu),
+            above + q * ndtr(-x - self.mu),
+        )
+
+    def outcome(self, loss: Array) -> Array:
+        """``(L/2 + asinh((1 - q)/c sinh(L/2))) / mu``, in log form where the argument is large."""
+        half = 0.5 * np.abs(loss)
+        with np.errstate(divide="ignore"):
+            log_arg = math.log1p(-self.rate) - math.log(self.rate) + 0.5 * self.mu**2 + _log_sinh(half)
+        small = np.arcsinh(np.exp(np.minimum(log_arg, 20.0)))
+        large = log_arg + math.log(2.0)  # asinh(y) = log(2y) + O(y^-2), exact in double precision from e^20 on
+        x: Array = np.sign(loss) * (half + np.where(log_arg > 20.0, large, small)) / self.mu
+        return x
+
+    def _terms_error(self, x: Array) -> Array:
+        towards = self._towards(x)
+        psi = mixed_loss(towards, self.rate)
+        size = 8 * self.mu * (np.abs(x) + 0.5 * self.mu) + 16 * np.abs(towards)
+        own = mixed_slope(towards, psi, self.rate) * size
+        error: Array = own + 16 * np.abs(psi) + rate_error(towards, psi, self.rate)
+        return error
+
+    def loss_error(self, x: Array) -> Array:
+        """The errors of both terms."""
+        return self._terms_error(x) + self._terms_error(-x)
+
+    def log_p_error(self, x: Array) -> Array:
+        """Rounding of x, of the square and of psi."""
+        return 8 * np.square(np.abs(x) + self.mu) + 8 + self._terms_error(x)
+
+    def growth(self, x: Array) -> Array:
+        """As for the Gaussian, around the farthest of the three means."""
+        return np.abs(x) + self.mu
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """Normal tails around the means 0 and mu of P."""
+        r = math.sqrt(-2 * min(log_mass, -1.0))
+        return -r, self.mu + r
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonSubstitutionPair(DominatingPair):
+    """((1 - q) N(0) + q N(mu), (1 - q) N(0) + q N(-mu)), for 0 < q < 1."""
+
+    mu: float
+    rate: float
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def atoms(self) -> Atoms:
+        """None."""
+        return Atoms.none()
+
+    @property
+    def smooth(self) -> SubstitutionSmooth:
+        """The whole pair."""
+        return SubstitutionSmooth(self.mu, self.rate)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Unbounded."""
+        return -math.inf, math.inf
+
+    @property
+    def transform(self) -> MixtureTransform:
+        """By the trapezoid rule."""
+        return MixtureTransform(self.mu, self.rate, Kind.REPLACE)
+
+    @property
+    def rho(self) -> float:
+        """Of the farthest two components, at a distance of 2 mu: ``(a, b) -> a^(1+t) b^(-t)`` is jointly convex."""
+        return concentrated.gaussian(2 * self.mu)
+
+    @property
+    def sampled_from(self) -> tuple[float, float]:
+        """The rate, and the rho of a replacement without sampling."""
+        return self.rate, self.rho
+
+    def log_moment(self, t: float) -> float:
+        """By the trapezoid rule, else roughly."""
+        spend(SAMPLED_MOMENT)
+        return min(self.transform.log_moment(t), moment.mixture_replace(self.mu, self.rate, t))

@@ -1,0 +1,1 @@
+"""What was run on the data, as data, with its verbs: mechanisms, sampling, rounds, plans, plan files, profiles."""

@@ -1,0 +1,58 @@
+"""What an answer is about and what to mind with it, said once for every way of asking.
+
+A number for one way of making batches says nothing about another, and a delta of 1/n or more protects nobody in a
+dataset of n records. Both follow from how the rounds of a plan are sampled; every answer carries them, so that they
+are still there where the number has left the program that computed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from hockeystick.plan.sampling import Sampling
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+
+Found = TypeVar("Found", bound=Bound | UpperBound | Estimate)
+
+
+def assumptions_of(samplings: Iterable[Sampling]) -> dict[str, str]:
+    """What the program must do for the answer to be about it: one line for each scheme, by its name."""
+    return {sampling.name: sampling.assumption for sampling in samplings}
+
+
+def records_of(samplings: Iterable[Sampling]) -> int | None:
+    """The smallest dataset size that a scheme names, if any does."""
+    sizes = [size for sampling in samplings if (size := sampling.dataset_records) is not None]
+    return min(sizes, default=None)
+
+
+def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str, ...]:
+    """What is unsafe about the delta of an answer; nothing where it has none (``None``).
+
+    Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private: no delta from there on
+    rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
+    """
+    records = None if delta is None else records_of(samplings)
+    if records is None or delta is None or delta * records < 1:
+        return ()
+    return (f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole",)
+
+
+def told(found: Found, samplings: Iterable[Sampling], delta: float | None) -> Found:
+    """An answer that carries its assumptions and warnings, and its logarithm with it.
+
+    Args:
+        found: what an accountant answered.
+        samplings: those of the rounds of the plan.
+        delta: the delta that was asked or found; ``None`` where the answer is not about one.
+    """
+    samplings = tuple(samplings)
+    assumptions = tuple(f"sampling {name}: {text}" for name, text in assumptions_of(samplings).items())
+    warnings = warnings_of(samplings, delta)
+    said = replace(found, assumptions=assumptions, warnings=warnings)
+    if isinstance(said, DeltaBound | DeltaUpperBound | DeltaEstimate):
+        log = replace(said.log_delta, assumptions=assumptions, warnings=warnings)
+        return replace(said, log_delta=log)  # type: ignore[arg-type]  # the logarithm is of the kind of its delta
+    return said

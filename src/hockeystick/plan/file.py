@@ -1,0 +1,280 @@
+"""Plan files: TOML, or JSON with the same keys, read whole and refused in one line that names file, round and key.
+
+The keys themselves are in ``schema.py``, made from the dataclasses. A plan written and read again is the same plan:
+floats are written with the shortest digits that give back the same double.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import one_line, place, shown
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.files import cause, write_bytes, write_text
+
+MAX_BYTES = 10_000_000
+"""Longest plan that is read, in bytes. Rounds that repeat take one table with a count, so real plans are far below."""
+
+MAX_DOTS = 200
+"""Most dots on a line of TOML: the parser's time grows with the square of the parts of a dotted key."""
+
+MAX_DOTS_IN_ALL = 5 * MAX_ROUNDS
+"""Most dots in a file of TOML: each may be a table within a table, a kilobyte in the parser's memory. Five numbers with
+a decimal point are more than a round has."""
+
+MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
+"""Most brackets that open in a file of TOML, and most braces: the parser keeps a kilobyte for each table. A round is
+written with two ``[`` or one ``{``; a thousand are left for what sources say."""
+
+TOML, JSON = "TOML", "JSON"
+_ENDINGS = {".toml": TOML, ".json": JSON}
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Read a plan file.
+
+    Args:
+        path: a ``.toml`` or ``.json`` file of at most 10 MB, in UTF-8.
+
+    Raises:
+        InvalidInputError: the file cannot be read or is not a plan; one line that names the file and the key.
+    """
+    syntax = _syntax_of(path)
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
+    return parse_plan(content, str(path), syntax)
+
+
+def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:
+    """Read a plan from text.
+
+    Args:
+        content: the text, or its bytes in UTF-8; at most 10 MB.
+        source: what to call it in messages: a file name, ``<stdin>``.
+        syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
+
+    Raises:
+        InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
+    """
+    try:
+        text = _decoded(content)
+        syntax = syntax or (JSON if text.lstrip().startswith("{") else TOML)
+        data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
+        if not isinstance(data, dict):
+            raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
+        return plan_from_dict(data)
+    except InvalidInputError as error:
+        raise within(place(source), error) from None
+
+
+def plan_from_dict(data: Mapping[str, Any]) -> Plan:
+    """The plan with the keys of the plan file.
+
+    Raises:
+        InvalidInputError: a key or value that the file may not have; one line that names round and key.
+
+    >>> plan_from_dict({"delta": 1e-6, "round": [{"mechanism": "gaussian", "noise_multiplier": 2, "count": 1e3}]}).steps
+    1000
+    """
+    if not isinstance(data, Mapping):
+        raise InvalidInputError(f"a plan must be a table of keys; received {shown(data)}")
+    keys = validated(dict(data))
+    rounds = []
+    for number, item in enumerate(keys["round"], start=1):
+        try:
+            rounds.append(_round(item))
+        except InvalidInputError as error:
+            raise within(f"round {number}", error) from None
+    adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
+    return Plan(rounds, adjacency, keys.get("delta"), keys.get("published"))
+
+
+def plan_to_dict(plan: Plan) -> dict[str, Any]:
+    """The keys of the plan file: epochs where the plan says them, else counts; other keys that have their default are
+    left out.
+
+    >>> plan_to_dict(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]}))
+    {'adjacency': 'add-or-remove', 'round': [{'mechanism': 'laplace', 'scale': 10.0, 'count': 1}]}
+    """
+    keys: dict[str, Any] = {"adjacency": plan.adjacency.value}
+    if plan.delta_target is not None:
+        keys["delta"] = plan.delta_target
+    if plan.published is not None:
+        keys["published"] = dict(plan.published)
+    keys["round"] = [_round_keys(item) for item in plan.rounds]
+    return keys
+
+
+def save_plan(plan: Plan, path: str | Path) -> None:
+    """Write a plan to a ``.toml`` or ``.json`` file, whole or not at all; see
+    :func:`hockeystick.values.files.write_bytes`.
+
+    Raises:
+        InvalidInputError: another file name ending, a plan that could not be read again (no rounds, too many kinds of
+            them, or ``published`` with keys that files do not have), or a place that cannot be written.
+    """
+    syntax = _syntax_of(path)
+    keys = plan_to_dict(plan)
+    plan_from_dict(keys)
+    write_text(path, json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys))
+
+
+def _round(item: dict[str, Any]) -> Round:
+    keys = dict(item)
+    mechanism = mechanism_named(keys.pop("mechanism"))
+    sampling = sampling_named(keys.pop("sampling", NoSampling.name))
+    if "count" in keys and "epochs" in keys:
+        raise InvalidInputError("give either count or epochs; received both", "epochs")
+    count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
+    own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
+    chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
+    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs)
+
+
+def _round_keys(item: Round) -> dict[str, Any]:
+    keys: dict[str, Any] = {"mechanism": item.mechanism.name}
+    for field in fields(item.mechanism):  # type: ignore[arg-type]
+        value = getattr(item.mechanism, field.name)
+        if value != field.default:
+            keys[field.name] = value
+    if not isinstance(item.sampling, NoSampling):
+        keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
+    return {**keys, "count": item.count} if item.epochs is None else {**keys, "epochs": item.epochs}
+
+
+def _syntax_of(path: str | Path) -> str:
+    try:
+        ending = Path(path).suffix.lower()
+    except TypeError:
+        raise InvalidInputError(f"a plan file is named by a path; received {shown(path)}") from None
+    if ending not in _ENDINGS:
+        what = "is a directory; a plan is a file whose name" if _is_folder(path) else "the name of a plan file"
+        raise InvalidInputError(f"{place(path)}: {what} ends in .toml or .json")
+    return _ENDINGS[ending]
+
+
+def _is_folder(path: str | Path) -> bool:
+    try:
+        return Path(path).is_dir()
+    except OSError:  # a name that is too long for one
+        return False
+
+
+def _decoded(content: str | bytes) -> str:
+    if len(content) > MAX_BYTES:
+        raise InvalidInputError(f"longer than {MAX_BYTES // 10**6} MB; give rounds that repeat once, with a count")
+    if isinstance(content, str):
+        return content
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        where = f"byte 0x{content[error.start]:02x} at position {error.start}"
+        raise InvalidInputError(f"not UTF-8 text ({where}); save it as UTF-8") from None
+
+
+def _parsed_toml(text: str) -> Any:
+    import tomllib  # late: most programs that import the library read no file
+
+    _check_toml_size(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInputError("not a plan: tables or lists nested too deeply") from None
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        raise InvalidInputError(f"not valid TOML: {one_line(str(error))}") from None
+
+
+def _check_toml_size(text: str) -> None:
+    """Refuse what the parser would need gigabytes or minutes for: it keeps a kilobyte for each table.
+
+    Raises:
+        InvalidInputError: more dots, brackets or braces than a plan of MAX_ROUNDS rounds has.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.count(".") > MAX_DOTS:
+            raise InvalidInputError(
+                f"line {number} has more than {MAX_DOTS} dots, for which a plan has no use; break it up"
+            )
+    for characters, most in ((".", MAX_DOTS_IN_ALL), ("[", MAX_BRACKETS), ("{", MAX_BRACKETS)):
+        received = text.count(characters)
+        if received > most:
+            raise InvalidInputError(
+                f"{received} times {characters!r}; at most {most} are read, for {MAX_ROUNDS} rounds: give rounds that "
+                "repeat once, with a count"
+            )
+
+
+def _parsed_json(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
+    except RecursionError:
+        raise InvalidInputError("not a plan: objects or lists nested too deeply") from None
+    except json.JSONDecodeError as error:
+        place = f"(at line {error.lineno}, column {error.colno})"
+        raise InvalidInputError(f"not valid JSON: {one_line(error.msg)} {place}") from None
+    except InvalidInputError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise InvalidInputError(f"not valid JSON: {one_line(str(error))}") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInputError(f"key {shown(key)} is given twice in one object; give it once", key)
+        found[key] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number in a plan is finite")
+
+
+def _toml(keys: Mapping[str, Any]) -> str:
+    """TOML for the few shapes that a plan has: scalars, one table, one list of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", "published")]
+    tables = [("[published]", keys["published"])] if "published" in keys else []
+    tables += [("[[round]]", item) for item in keys["round"]]
+    for header, table in tables:
+        lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: str | float) -> str:
+    if isinstance(value, str):
+        return '"' + "".join(_toml_character(character) for character in value) + '"'
+    return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)  # not NumPy's, which names the type
+
+
+def _toml_character(character: str) -> str:
+    if character in '"\\':
+        return "\\" + character
+    if 0xD800 <= ord(character) < 0xE000:
+        raise InvalidInputError(f"published: a string holds half a character, {character!r}, which TOML cannot hold")
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+__all__ = [
+    "MAX_BYTES",
+    "json_schema",
+    "load_plan",
+    "parse_plan",
+    "plan_from_dict",
+    "plan_to_dict",
+    "save_plan",
+    "write_bytes",
+    "write_text",
+]

@@ -1,0 +1,65 @@
+"""A black box: some mechanism of which only its (epsilon, delta) guarantee is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import BlackBoxPair
+from hockeystick.pairs.exact import ExactBlackBox
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, check_fields
+
+_TIGHT = Claim(
+    Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4: the worst mechanism with that guarantee"
+)
+
+
+@dataclass(frozen=True)
+class ApproximateDP(Mechanism):
+    """Any mechanism that satisfies (epsilon, delta), accounted as the worst one that does.
+
+    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2.
+
+    Args:
+        epsilon: 0 or greater.
+        delta: probability of unbounded loss, 0 <= delta < 1.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> ApproximateDP(epsilon=0.1, delta=1e-8).pair(Direction.ADD).loss_range
+    (-0.1, 0.1)
+    """
+
+    epsilon: Annotated[float, ROUND_EPSILON.of("the guarantee's epsilon")]
+    delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the guarantee's delta")]
+
+    name: ClassVar[str] = "approximate-dp"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    sampled_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED,
+        "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
+    )
+    sampled_without_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> BlackBoxPair:
+        """The worst pair with that guarantee."""
+        return BlackBoxPair(self.epsilon, self.delta)
+
+    def with_against_without(self) -> BlackBoxPair:
+        """The same pair."""
+        return BlackBoxPair(self.epsilon, self.delta)
+
+    def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:
+        """The guarantee itself."""
+        return ExactBlackBox(decimal(self.epsilon), decimal(self.delta), rate)

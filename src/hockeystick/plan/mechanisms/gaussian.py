@@ -1,0 +1,78 @@
+"""The Gaussian mechanism: a sum or gradient whose records each contribute at most C in L2 norm, plus normal noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonSubstitutionPair
+from hockeystick.pairs.exact import ExactGaussian
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields
+
+_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")
+
+
+@dataclass(frozen=True)
+class Gaussian(Mechanism):
+    """Normal noise on a vector to which one record contributes at most C in L2 norm.
+
+    Args:
+        noise_multiplier: standard deviation of the noise divided by C; greater than 0.
+        replace_one_distance: how far replacing a record can move the vector, in units of C: 2 (two contributions in
+            opposite directions), or 1 if C was computed for replacement already. Only under ``replace-one``,
+            and not with Poisson sampling.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> Gaussian(noise_multiplier=2).pair(Direction.REMOVE)
+    GaussianPair(mu=0.5)
+    >>> Gaussian(noise_multiplier=2).pair(Direction.REPLACE_ONE)
+    GaussianPair(mu=1.0)
+    """
+
+    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
+
+    name: ClassVar[str] = "gaussian"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    sampled_replacement: ClassVar[Claim] = Claim(
+        Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """N(mu, 1) against N(0, 1)."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+        return GaussianPair(distance / self.noise_multiplier)
+
+    def with_against_without(self) -> GaussianPair:
+        """N(1, s^2) against N(0, s^2), in units of s."""
+        return GaussianPair(1 / self.noise_multiplier)
+
+    def sampled_replacement_pair(self, rate: float) -> DominatingPair:
+        """Two contributions in opposite directions."""
+        return PoissonSubstitutionPair(1 / self.noise_multiplier, rate)
+
+    def exact(self, direction: Direction, rate: Fraction) -> ExactGaussian:
+        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
+        return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier), rate)
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """A bound on the distance alone does not give the mixture pair."""
+        return sampling_reason(self.replace_one_distance, "noise_multiplier")
+
+    @property
+    def replacement_only(self) -> str | None:
+        """A distance under replacement says nothing about one record's own contribution."""
+        return replacement_reason(self.replace_one_distance)

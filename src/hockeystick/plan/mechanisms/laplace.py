@@ -1,0 +1,69 @@
+"""The Laplace mechanism: a query whose records each contribute at most C in L1 norm, plus Laplace noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import LaplacePair
+from hockeystick.pairs.exact import ExactLaplace
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields
+
+_TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/laplace.py")
+
+
+@dataclass(frozen=True)
+class Laplace(Mechanism):
+    """Laplace noise on a vector to which one record contributes at most C in L1 norm.
+
+    Args:
+        scale: scale parameter b of the noise divided by C; greater than 0. One round has pure epsilon 1/scale.
+        replace_one_distance: as for :class:`Gaussian`.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> Laplace(scale=10).pair(Direction.ADD)
+    LaplacePair(distance=1.0, scale=10.0)
+    """
+
+    scale: Annotated[float, MAGNITUDE.of("noise scale b / L1 bound of one record")]
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
+
+    name: ClassVar[str] = "laplace"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    sampled_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED, "no dominating pair is proven for a Poisson-sampled Laplace mechanism when a record is replaced"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> LaplacePair:
+        """Lap(distance, scale) against Lap(0, scale)."""
+        return LaplacePair(self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0, self.scale)
+
+    def with_against_without(self) -> LaplacePair:
+        """Lap(1, scale) against Lap(0, scale)."""
+        return LaplacePair(1.0, self.scale)
+
+    def exact(self, direction: Direction, rate: Fraction) -> ExactLaplace:
+        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
+        return ExactLaplace(decimal(distance) / decimal(self.scale), rate)
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """A bound on the distance alone does not give the mixture pair."""
+        return sampling_reason(self.replace_one_distance, "scale")
+
+    @property
+    def replacement_only(self) -> str | None:
+        """A distance under replacement says nothing about one record's own contribution."""
+        return replacement_reason(self.replace_one_distance)

@@ -1,0 +1,390 @@
+"""A plan: what was run on the data, as data. Rounds, how often each, and for which neighbouring relation.
+
+Plans are canonical: equal rounds are merged and the rest sorted, so that the order in which rounds were written and the
+way they were folded give bit-identical answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from hockeystick.accountants import accountant_named
+from hockeystick.directions.directions import Directions
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.plan.caveats import records_of, told
+from hockeystick.plan.mechanisms import Gaussian, Mechanism, Status
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import Poisson, Sampling
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.bounds import from_above
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.frozen import FrozenDict
+
+if TYPE_CHECKING:
+    from hockeystick.plan.profile import Profile
+    from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
+
+__all__ = ["Certified", "Plan", "Round", "dp_sgd", "target_delta"]
+
+Certified = Literal["auto", "contour", "grid"]
+"""The accountants that give an interval."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Rounds under one neighbouring relation, in canonical order.
+
+    Args:
+        rounds: any iterable of rounds; equal ones are merged, those that say epochs apart from those that say steps.
+        adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
+        delta: default target of :meth:`epsilon`, in (0, 1).
+        published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
+        delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
+
+    Raises:
+        InvalidInputError: an unknown adjacency, or delta outside (0, 1).
+
+    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000) + 5 * Round(Gaussian(noise_multiplier=20.0))
+    >>> [round_.count for round_ in plan.rounds]
+    [1000, 5]
+    """
+
+    rounds: tuple[Round, ...]
+    adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
+    delta_target: float | None = None
+    published: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    def __init__(
+        self,
+        rounds: Iterable[Round],
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+        delta: float | None = None,
+        published: Mapping[str, Any] | None = None,
+        *,
+        delta_target: float | None = None,
+    ) -> None:
+        delta = delta_target if delta is None else delta
+        merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
+        for item in _listed(rounds):
+            if not isinstance(item, Round):
+                raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
+            key = (item.mechanism, item.sampling, item.epochs is None)
+            joined = merged[key].joined(item) if key in merged else item
+            assert joined is not None  # the key says all that joining asks
+            merged[key] = joined
+        canonical = [item for item in merged.values() if item.count] or list(merged.values())
+        if len(canonical) > 1:
+            canonical.sort(key=Round.sort_key)
+        object.__setattr__(self, "rounds", tuple(canonical))
+        object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
+        object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
+        object.__setattr__(self, "published", None if published is None else _frozen(published))
+
+    def __add__(self, other: Plan | Round) -> Plan:
+        if isinstance(other, Round):
+            other = Plan((other,), self.adjacency)
+        if not isinstance(other, Plan):
+            return NotImplemented
+        if other.adjacency is not self.adjacency:
+            raise InvalidInputError(
+                f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and "
+                f"{other.adjacency.value!r}",
+                "adjacency",
+            )
+        delta = self.delta_target if self.delta_target is not None else other.delta_target
+        return Plan(self.rounds + other.rounds, self.adjacency, delta, self.published or other.published)
+
+    def __radd__(self, other: Round) -> Plan:
+        return self + other
+
+    def __mul__(self, times: int) -> Plan:
+        return Plan([times * item for item in self.rounds], self.adjacency, self.delta_target, self.published)
+
+    __rmul__ = __mul__
+
+    @property
+    def steps(self) -> int:
+        """Total number of rounds."""
+        return sum(item.count for item in self.rounds)
+
+    @property
+    def kinds(self) -> list[tuple[Round, int]]:
+        """A round of each mechanism with each sampling, in canonical order, and how often it is run, however said."""
+        kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
+        for item in self.rounds:
+            key = (item.mechanism, item.sampling)
+            first, count = kinds.get(key, (item, 0))
+            kinds[key] = first, count + item.count
+        return list(kinds.values())
+
+    @property
+    def dataset_size(self) -> int | None:
+        """The smallest dataset size that a round names, if any does."""
+        return records_of(self.samplings)
+
+    @property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
+        return tuple(item.sampling for item in self.rounds)
+
+    @cached_property
+    def known_from_below(self) -> bool:
+        """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
+        return all(
+            item.claim(direction).status is Status.TIGHT
+            for item in self.rounds
+            if item.count
+            for direction in self.adjacency.directions
+        )
+
+    @cached_property
+    def directions(self) -> Directions:
+        """The rounds in each direction, as accountants are asked about them."""
+        return Directions(self.adjacency, tuple(self.kinds), self.known_from_below)
+
+    def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+        """The dominating pair and count of every round in one direction.
+
+        Raises:
+            UnsupportedError: a round for which none is proven.
+        """
+        return self.directions.pairs(direction)
+
+    def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """The Renyi curve and count of every round in one direction; there are rounds with a curve and no pair.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return self.directions.curves(direction)
+
+    @overload
+    def epsilon(
+        self,
+        delta: float | None = None,
+        *,
+        accountant: Certified = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+    ) -> Bound: ...
+    @overload
+    def epsilon(
+        self,
+        delta: float | None = None,
+        *,
+        accountant: str,
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> Answer: ...
+    def epsilon(
+        self,
+        delta: float | None = None,
+        *,
+        accountant: str = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> Answer:
+        """The least epsilon >= 0 such that the plan is (epsilon, delta)-differentially private.
+
+        Args:
+            delta: in [0, 1); 0 is answered where the plan has a finite pure epsilon. Default: the plan's own.
+            accountant: a name that ``hockeystick accountants`` lists.
+            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
+
+        Returns:
+            A certified interval; its upper end is ``inf``, with the reason, where the truth is infinite. From an
+            accountant that only has an upper bound: an :class:`UpperBound`; from one without any: an
+            :class:`Estimate`.
+
+        Raises:
+            InvalidInputError: no delta anywhere, or a value outside its domain.
+            UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
+                or no proof where one is asked for.
+            HockeystickError: a proof is asked for, and python-flint is missing.
+
+        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
+        2.1...
+        """
+        if delta is None and self.delta_target is None:
+            raise InvalidInputError(
+                "no delta: the plan has no default target; pass delta=, or set the key delta in the plan", "delta"
+            )
+        target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
+        assert target is not None
+        found = accountant_named(accountant, proof, options).epsilon(self.directions, target, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, target)
+
+    @overload
+    def delta(
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
+    ) -> DeltaBound: ...
+    @overload
+    def delta(
+        self, epsilon: float, *, accountant: str, gap: float | None = None, proof: bool = False, **options: float
+    ) -> DeltaAnswer: ...
+    def delta(
+        self,
+        epsilon: float,
+        *,
+        accountant: str = "auto",
+        gap: float | None = None,
+        proof: bool = False,
+        **options: float,
+    ) -> DeltaAnswer:
+        """The least delta such that the plan is (epsilon, delta)-differentially private.
+
+        Args:
+            epsilon: 0 or greater.
+            accountant: a name that ``hockeystick accountants`` lists.
+            gap: widest relative width wanted of the interval; the accountant's default if ``None``.
+            proof: whether to prove the interval by ball arithmetic (the extra ``proof``), or to refuse.
+            options: what the accountant takes beside these (``eps_error`` of ``prv``, for one); see its class.
+
+        Returns:
+            A certified interval; its ``log_delta`` holds the natural logarithm, also where delta is below the range
+            of a double (the upper end is then 5e-324). From an accountant that only has an upper bound: a
+            :class:`DeltaUpperBound`; from one without any: a :class:`DeltaEstimate`.
+
+        Raises:
+            InvalidInputError: a value outside its domain.
+            UnsupportedError: a round for which no dominating pair is proven, a plan that the accountant cannot treat,
+                or no proof where one is asked for.
+            HockeystickError: a proof is asked for, and python-flint is missing.
+
+        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
+        2.66...e-06
+        """
+        epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
+        found = accountant_named(accountant, proof, options).delta(self.directions, epsilon, gap)
+        return told(found if self.known_from_below else from_above(found), self.samplings, found.quoted)
+
+    def log_delta(
+        self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False
+    ) -> Bound:
+        """The natural logarithm of :meth:`delta`, for deltas below the range of a double; ``-inf`` where delta is 0."""
+        return self.delta(epsilon, accountant=accountant, gap=gap, proof=proof).log_delta
+
+    def profile(self, gap: float | None = None) -> Profile:
+        """The privacy profile: delta and epsilon over arrays, error rates of attacks, one number, groups.
+
+        Args:
+            gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+
+        Raises:
+            InvalidInputError: a gap outside (0, 1].
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> profile = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
+        >>> profile.tpr([0.001, 0.01]).upper.round(4).tolist()
+        [0.0041, 0.0291]
+        """
+        from hockeystick.plan.profile import Profile
+
+        return Profile(self, gap)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan with the keys of the plan file.
+
+        Raises:
+            InvalidInputError: an unknown key, a wrong type, a value outside its domain; the message names the key.
+
+        >>> Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10, "count": 5}]}).steps
+        5
+        """
+        from hockeystick.plan.file import plan_from_dict
+
+        return plan_from_dict(data)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of the plan file; ``Plan.from_dict(plan.to_dict()) == plan``."""
+        from hockeystick.plan.file import plan_to_dict
+
+        return plan_to_dict(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a ``.toml`` or ``.json`` file, whole or not at all.
+
+        Raises:
+            InvalidInputError: any other file name ending.
+        """
+        from hockeystick.plan.file import save_plan
+
+        save_plan(self, path)
+
+
+def _listed(rounds: object) -> Iterable[Any]:
+    if isinstance(rounds, Iterable) and not isinstance(rounds, str | Mapping):
+        return rounds
+    remedy = ": put it into a list" if isinstance(rounds, Round) else ""
+    raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
+
+
+def _frozen(published: object) -> FrozenDict:
+    """A copy that nobody can change: neither the caller's dictionary nor the plan's changes the other."""
+    if not isinstance(published, Mapping):
+        raise InvalidInputError(
+            f"published must be a dictionary, such as {{'source': 'a page'}}; received {domains.shown(published)}",
+            "published",
+        )
+    return FrozenDict(published)
+
+
+def target_delta(delta: float) -> float:
+    """delta as a float, if it lies in (0, 1).
+
+    Raises:
+        InvalidInputError: it does not.
+    """
+    return domains.TARGET_DELTA.check(delta, "delta")
+
+
+def dp_sgd(
+    noise_multiplier: float,
+    sample_rate: float | None = None,
+    steps: int | None = None,
+    *,
+    batch_size: int | None = None,
+    dataset_size: int | None = None,
+    epochs: int | None = None,
+    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    delta: float | None = None,
+) -> Plan:
+    """The plan of DP-SGD: Poisson-sampled Gaussian rounds.
+
+    Args:
+        noise_multiplier: standard deviation of the noise / clipping norm.
+        sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
+        steps: number of optimiser steps; or give ``epochs``.
+        batch_size: expected batch size.
+        dataset_size: number of records.
+        epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
+            ``ceil(1 / sample_rate)`` where no batch size is given.
+        adjacency: neighbouring relation.
+        delta: default target.
+
+    Raises:
+        InvalidInputError: a missing, superfluous or invalid argument.
+
+    >>> dp_sgd(noise_multiplier=1.1, batch_size=256, dataset_size=60_000, epochs=60).steps
+    14100
+    """
+    sampling = Poisson(sample_rate, batch_size, dataset_size)
+    if (steps is None) == (epochs is None):
+        raise InvalidInputError(
+            "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
+        )
+    if epochs is not None:
+        return Plan([Round(Gaussian(noise_multiplier), sampling, epochs=epochs)], adjacency, delta)
+    assert steps is not None
+    count = domains.whole(steps, "steps", "number of optimiser steps")
+    return Plan([Round(Gaussian(noise_multiplier), sampling, count)], adjacency, delta)

@@ -1,0 +1,393 @@
+"""All that a plan's privacy means, at many places at once: delta and epsilon, attacks, one number, groups.
+
+Everything here is read off certified values of delta (``directions/curve.py``), and each answer is a :class:`Band` of
+certified ends that says which end is the safe one to quote.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.auto import AutoAccountant
+from hockeystick.directions.curve import PlanCurve
+from hockeystick.directions.epsilons import epsilons
+from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
+from hockeystick.directions.tradeoff import TradeOff
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import USED_UP, one_call, part, spent
+from hockeystick.plan.caveats import told
+from hockeystick.plan.plan import Plan
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Bound
+from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.interval import Ends
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Array = npt.NDArray[np.float64]
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S", "Profile", "GroupProfile")
+
+GAP = 1e-4  # relative width wanted of error rates
+BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
+LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
+SLIP = 16 * UNIT_ROUNDOFF
+MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
+GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
+
+
+def _one_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A method that is one call, as far as counted work goes (:mod:`hockeystick.numerics.work`)."""
+
+    @wraps(method)
+    def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with one_call(len(self.plan.kinds)):
+            return method(self, *args, **kwargs)
+
+    return called
+
+
+class Profile:
+    """The privacy profile of a plan, and what follows from it.
+
+    All methods take a number or an array of any shape and return a :class:`Band` of that shape. Error rates are those
+    of the best test that tells the output on one dataset from that on a neighbouring one, for the worse of the two
+    orderings; they need an adjacency with both orderings.
+
+    Args:
+        plan: what was run.
+        gap: widest relative width wanted of delta; the engines' defaults if ``None``.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven.
+        InvalidInputError: a gap outside (0, 1].
+
+    >>> from hockeystick import dp_sgd
+    >>> profile = Profile(dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000))
+    >>> profile.delta([0.5, 1.0, 2.0]).upper.round(6).tolist()
+    [0.030568, 0.002612, 3e-06]
+    >>> round(profile.advantage().upper, 3)
+    0.161
+    """
+
+    def __init__(self, plan: Plan, gap: float | None = None) -> None:
+        self.plan = plan
+        self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
+        self._curve = PlanCurve(plan.directions, self._gap)
+
+    @_one_call
+    def delta(self, epsilon: npt.ArrayLike) -> Band:
+        """The least delta at each epsilon >= 0; the safe end is the upper one."""
+        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
+        return _shaped(self._deltas(at.ravel()), at, "upper")
+
+    @_one_call
+    def log_delta(self, epsilon: npt.ArrayLike) -> Band:
+        """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
+        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
+        return _shaped(self._curve.log_delta(at.ravel()), at, "upper")
+
+    @_one_call
+    def epsilon(self, delta: npt.ArrayLike) -> Band:
+        """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
+        at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        return _shaped(self._epsilons(at.ravel()), at, "upper")
+
+    @_one_call
+    def advantage(self) -> Bound:
+        """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
+        bound = self.plan.delta(0.0, gap=self._gap)
+        said = Bound(
+            bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
+            reason=bound.reason,
+        )  # fmt: skip
+        return told(said, self.plan.samplings, None)
+
+    @_one_call
+    def trade_off(self, fpr: npt.ArrayLike) -> Band:
+        """The least false-negative rate at each false-positive rate; the safe end is the lower one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        return _shaped(self._rates(at.ravel())[1], at, "lower")
+
+    @_one_call
+    def tpr(self, fpr: npt.ArrayLike) -> Band:
+        """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        return _shaped(self._rates(at.ravel())[0], at, "upper")
+
+    @_one_call
+    def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
+        """The least probability of error of an attacker with that prior on one of two datasets; safe below.
+
+        ``min_alpha pi alpha + (1 - pi) f(alpha) = min(pi, 1 - pi) (1 - delta(|log(pi / (1 - pi))|))``: the conjugate of
+        f, which delta is.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        self._both_orderings()
+        at = _checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
+        flat = at.ravel()
+        odds = np.abs(np.log(flat) - np.log1p(-flat))
+        # delta moves by at most its own size times the rounding of epsilon: 1 - delta by no more than that
+        delta, least = self._deltas(odds), np.minimum(flat, 1 - flat)
+        slip = SLIP * (4 + odds)
+        lower = np.maximum(least * (1 - delta.upper) * (1 - SLIP) - least * slip, 0.0)
+        upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
+        return _shaped(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
+
+    @_one_call
+    def reconstruction(self, baseline: npt.ArrayLike) -> Band:
+        """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
+
+        ``baseline`` is the success without the record (of guessing from the prior alone). It bounds re-identification,
+        attribute inference and reconstruction alike (Kulynych et al. 2025 [KGK+25]).
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        at = _checked(baseline, RATES.of("success of guessing without the record"), "baseline")
+        return _shaped(self._rates(at.ravel())[0], at, "upper")
+
+    @_one_call
+    def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
+        """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
+
+        Args:
+            least_rate: ``f >= G_mu`` is claimed where both error rates are at least this; the tail of a sampled
+                mechanism beyond may look like the unsampled one.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
+        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        fit = fitted(self._trade_offs(least, 1 - least), least)
+        samplings = self.plan.samplings
+        return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
+
+    @_one_call
+    def mu(self, least_rate: float = 1e-9) -> Bound:
+        """The mu of :meth:`gdp`, without its regret."""
+        least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
+        return told(tight_mu(self._trade_offs(least, 1 - least), least), self.plan.samplings, None)
+
+    def group(self, size: int) -> GroupProfile:
+        """What holds for groups of up to ``size`` records, from this profile alone."""
+        return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
+
+    def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
+        """Columns by name: epsilon, and the ends of delta there.
+
+        Raises:
+            InvalidInputError: what is no number, or an epsilon outside [0, 1e100].
+        """
+        at = domains.array(epsilon, "epsilon").ravel()
+        return {"epsilon": at.tolist(), **{f"delta_{name}": end for name, end in self.delta(at).columns().items()}}
+
+    def to_csv(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
+        """Write :meth:`table` to a file, whole or not at all.
+
+        Raises:
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
+        """
+        from hockeystick.values.files import write_text
+
+        columns = self.table(epsilon)
+        rows = [",".join(columns), *(",".join(map(repr, row)) for row in zip(*columns.values(), strict=True))]
+        write_text(path, "\n".join(rows) + "\n")
+
+    def to_json(self, path: str | Path, epsilon: npt.ArrayLike) -> None:
+        """Write :meth:`table`, with the plan, to a file, whole or not at all.
+
+        Raises:
+            InvalidInputError: epsilons that :meth:`table` refuses, or a place that cannot be written.
+        """
+        import json
+
+        from hockeystick.values.files import write_text
+
+        content: dict[str, Any] = {"plan": self.plan.to_dict(), "guarantee": "certified", **self.table(epsilon)}
+        write_text(path, json.dumps(content, indent=2, allow_nan=False) + "\n")
+
+    def to_frame(self, epsilon: npt.ArrayLike) -> pd.DataFrame:
+        """:meth:`table` as a pandas data frame.
+
+        Raises:
+            UnsupportedError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise UnsupportedError("a data frame needs pandas, which is not installed: pip install pandas") from None
+        return pd.DataFrame(self.table(epsilon))
+
+    def _deltas(self, epsilon: Array) -> Ends:
+        log = self._curve.log_delta(epsilon)
+        # a step each way besides: where doubles lose digits SLIP is rounded away
+        upper = np.where(log.upper > -math.inf, np.nextafter(np.exp(log.upper) * (1 + SLIP), 2.0), 0.0)
+        lower = np.maximum(np.nextafter(np.exp(log.lower) * (1 - SLIP), -1.0), 0.0)
+        return Ends.of(lower, np.exp(log.estimate), np.minimum(upper, 1.0))
+
+    def _epsilons(self, delta: Array) -> Ends:
+        return epsilons(self._curve, self.plan.directions, delta, self._gap)
+
+    def _both_orderings(self) -> None:
+        one_sided = self.plan.adjacency
+        if one_sided in (Adjacency.ADD, Adjacency.REMOVE):
+            raise UnsupportedError(
+                f"error rates need both orderings of two neighbouring datasets; adjacency {one_sided.value!r} has one: "
+                "use 'add-or-remove'"
+            )
+
+    @cached_property
+    def _known(self) -> dict[float, tuple[TradeOff, ...]]:
+        return {}
+
+    def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
+        """One for each ordering that is not the other's mirror image, with nodes as far as these rates ask."""
+        self._both_orderings()
+        deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
+        deep = 10.0 ** math.floor(math.log10(deep))
+        if deep not in self._known:
+            with part(0.25):
+                farthest = AutoAccountant().epsilon(self.plan.directions, deep, 0.1).upper
+            if math.isinf(farthest):  # mass at infinity
+                farthest = -math.log(deep)
+            orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(self._curve.directions)]
+            if len(self._curve.directions) == 1:
+                orders = orders[:1]
+            self._known[deep] = tuple(TradeOff(self._curve, d, e, farthest, deep) for d, e in orders)
+        return self._known[deep]
+
+    def _rates(self, fpr: Array) -> tuple[Ends, Ends]:
+        self._both_orderings()
+        inside = fpr[(fpr > 0) & (fpr < 1)]
+        least, most = (float(inside.min()), float(inside.max())) if len(inside) else (0.5, 0.5)
+        first, *others = [each.rates(fpr, GAP) for each in self._trade_offs(least, most)]
+        tpr, fnr = first
+        for other in others:
+            tpr, fnr = tpr.worse(other[0]), fnr.milder(other[1])
+        return tpr, fnr
+
+
+ORDERINGS = (
+    (Direction.REMOVE, Direction.ADD),
+    (Direction.ADD, Direction.REMOVE),
+    (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
+)
+RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+RATES_INSIDE = domains.Domain(
+    "a number greater than 0 and less than 0.5", {"exclusiveMinimum": 0, "exclusiveMaximum": 0.5}
+)
+PRIORS = domains.Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+
+
+@dataclass(frozen=True)
+class GroupProfile:
+    """What a plan promises to a group of up to ``size`` records, whatever the mechanism does to them together.
+
+    Upper ends are proven; the lower ones are those of a single record, which is a group too.
+
+    Attributes:
+        profile: of one record.
+        size: number of records k.
+    """
+
+    profile: Profile
+    size: int
+
+    @property
+    def plan(self) -> Plan:
+        """What was run."""
+        return self.profile.plan
+
+    @_one_call
+    def delta(self, epsilon: npt.ArrayLike) -> Band:
+        """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
+
+        (Vadhan 2017 [Vad17], Lemma 2.2.)
+        """
+        single = self.profile.delta(epsilon)
+        upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
+        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
+        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+
+    def _deltas(self, at: Array) -> Array:
+        """Upper ends of delta of the group."""
+        share = np.nextafter(at / self.size, -math.inf).clip(0.0)
+        each = self.profile.log_delta(share).upper
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # (e^eps - 1) / (e^(eps/k) - 1), in logarithms: both may be beyond the range of a double
+            ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
+            log = each + np.where(share > 0, ratio, math.log(self.size))
+            log += SLIP * (4 + at + np.abs(each))
+        upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
+        return upper
+
+    @_one_call
+    def tpr(self, fpr: npt.ArrayLike) -> Band:
+        """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
+
+        Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
+        dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as
+        groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
+
+            tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
+        """
+        single = self.profile.tpr(fpr)
+        upper, reason = single.upper, None
+        rest = self.size - 1
+        while rest > max(self.size - 1 - MOST_STEPS, 0) and not spent():
+            before, upper = upper, self.profile.tpr(upper).upper
+            if np.array_equal(before, upper):  # 1, as a rule: it stays there
+                return Band(single.lower, upper, upper, "upper")
+            rest -= 1
+        if rest:
+            upper = GroupProfile(self.profile, rest)._by_delta(upper)
+            reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
+        return Band(single.lower, upper, upper, "upper", reason)
+
+    def _by_delta(self, fpr: Array) -> Array:
+        """Upper ends of the true-positive rate from delta of the group at a few epsilons."""
+        flat = np.ravel(fpr)
+        delta = self._deltas(GROUP_EPSILONS)
+        growth = np.exp(GROUP_EPSILONS)
+        steep = (np.multiply.outer(flat, growth) + delta) * (1 + SLIP)
+        flatter = 1 - (1 - delta - flat[:, None]) / growth * (1 - SLIP) + SLIP
+        # where 1 - delta - T is negative the second line says nothing: it is above 1
+        least = np.minimum(steep, flatter).min(axis=1)
+        out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
+        return out
+
+
+def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
+    """As an array of floats, each in the domain."""
+    at = domains.array(value, key)
+    for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
+        domain.check(float(one), key)
+    return at
+
+
+def _shaped(ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
+    lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
+    return Band(lower, estimate, upper, safe, USED_UP if spent() else None)

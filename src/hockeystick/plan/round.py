@@ -1,0 +1,190 @@
+"""A round: one mechanism, how its records are sampled, and how often it is run, said in steps or in epochs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.plan.mechanisms import Claim, Mechanism, Status
+from hockeystick.plan.sampling import NoSampling, Sampling
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+
+NO_SAMPLING = NoSampling()
+
+
+@dataclass(frozen=True, repr=False)
+class Round:
+    """One mechanism, how its records are sampled, and how often it is run.
+
+    A round that is given ``epochs`` keeps them: ``count`` follows from them and from the sampling scheme, also where
+    the batch size or the sample rate is changed later (:meth:`changed`).
+
+    Args:
+        mechanism: what answers the round.
+        sampling: which records it sees; all of them by default.
+        count: number of times, 0 to 10^12; 0 costs nothing. Leave it out where ``epochs`` says it.
+        epochs: passes over the data, in place of ``count``; the sampling scheme says how many steps one takes.
+
+    Raises:
+        InvalidInputError: a count outside its domain, a count that contradicts the epochs, epochs of a scheme that has
+            none, or a mechanism that may not be sampled.
+
+    >>> from hockeystick import Gaussian, Poisson
+    >>> 5 * Round(Gaussian(noise_multiplier=2.0))
+    Round(mechanism=Gaussian(noise_multiplier=2.0, replace_one_distance=2.0), sampling=NoSampling(), count=5)
+    >>> Round(Gaussian(noise_multiplier=1.1), Poisson(batch_size=256, dataset_size=60_000), epochs=60).count
+    14100
+    """
+
+    mechanism: Mechanism
+    sampling: Sampling = NO_SAMPLING
+    count: int = 1
+    epochs: int | None = None
+
+    def __post_init__(self) -> None:
+        for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
+            if not isinstance(value, kind):
+                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
+        object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
+        if self.epochs is not None:
+            self._count_epochs()
+        reason = self.mechanism.unsampled_only
+        if reason is not None and not self.sampling.distance_suffices:
+            raise InvalidInputError(reason, "replace_one_distance")
+
+    def _count_epochs(self) -> None:
+        epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
+        each = steps_of_epoch(self.sampling)
+        if self.count not in (1, epochs * each):
+            raise InvalidInputError(
+                f"give either count or epochs; received count {self.count} and {epochs} epochs of {each} steps",
+                "epochs",
+            )
+        if epochs * each > domains.MAX_COUNT:
+            raise InvalidInputError(
+                f"epochs must come to at most 1e12 steps; received {epochs} epochs of {each} steps",
+                "epochs",
+            )
+        object.__setattr__(self, "epochs", epochs)
+        object.__setattr__(self, "count", epochs * each)
+
+    def __repr__(self) -> str:
+        often = f"count={self.count}" if self.epochs is None else f"epochs={self.epochs}"
+        return f"Round(mechanism={self.mechanism!r}, sampling={self.sampling!r}, {often})"
+
+    def __mul__(self, times: int) -> Round:
+        times = domains.whole(times, "count", domains.COUNT.meaning)
+        if self.epochs is not None:
+            return self.changed(epochs=times * self.epochs)
+        return replace(self, count=times * self.count)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Round | Plan) -> Plan:
+        from hockeystick.plan.plan import Plan  # late: a plan is made of rounds
+
+        return Plan((self,)) + other
+
+    def changed(self, **changes: Any) -> Round:
+        """The round with other fields: epochs are kept unless ``epochs`` or ``count`` is among them.
+
+        >>> from hockeystick import Gaussian, Poisson
+        >>> one = Round(Gaussian(noise_multiplier=1.1), Poisson(batch_size=256, dataset_size=60_000), epochs=60)
+        >>> one.changed(sampling=Poisson(batch_size=512, dataset_size=60_000)).count
+        7080
+        """
+        if "count" in changes:
+            changes.setdefault("epochs", None)
+        elif changes.get("epochs", self.epochs) is not None:
+            changes["count"] = 1  # it follows from the epochs
+        return replace(self, **changes)
+
+    def joined(self, other: Round) -> Round | None:
+        """Both in a row as one round; ``None`` where they differ in more than how often, or in how that is said."""
+        if (self.mechanism, self.sampling) != (other.mechanism, other.sampling):
+            return None
+        if self.epochs is not None and other.epochs is not None:
+            return self.changed(epochs=self.epochs + other.epochs)
+        if self.epochs is None and other.epochs is None:
+            return replace(self, count=self.count + other.count)
+        return None
+
+    def claim(self, direction: Direction) -> Claim:
+        """What is proven of the round in one direction, and by whom."""
+        return self.sampling.claim_of(self.mechanism, direction)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The dominating pair of one round in one direction.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven for the combination.
+        """
+        self._check(direction)
+        return self.sampling.pair(self.mechanism, direction)
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.
+
+        Raises:
+            UnsupportedError: nothing is proven for the combination.
+        """
+        self._check(direction)
+        return self.sampling.curve(self.mechanism, direction)
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """One round in one direction in exact numbers, for a proof.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
+        """
+        self.pair(direction)  # refuses what has no dominating pair
+        rate = self.sampling.exact_rate
+        found = None if rate is None else self.mechanism.exact(direction, rate)
+        if found is None:
+            raise UnsupportedError(
+                f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}"
+            )
+        return found
+
+    def _check(self, direction: Direction) -> None:
+        claim = self.claim(direction)
+        if claim.status is Status.REFUSED:
+            raise UnsupportedError(
+                f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "
+                f"{claim.source}; "
+                "`hockeystick supported` lists what is"
+            )
+        if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
+            raise UnsupportedError(self.mechanism.replacement_only)
+
+    def sort_key(self) -> tuple[Any, ...]:
+        """What the rounds of a plan are sorted by: names, then parameters, then whether epochs are said."""
+
+        def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
+            values = (getattr(part, item) for item in domains.domains_of(type(part)))
+            return part.name, tuple((value is None, value or 0) for value in values)
+
+        return key(self.mechanism), key(self.sampling), self.epochs is not None
+
+
+def steps_of_epoch(sampling: Sampling) -> int:
+    """How many steps one pass over the data takes.
+
+    Raises:
+        InvalidInputError: the sampling scheme does not say how many.
+    """
+    each = sampling.steps_per_epoch
+    if each is None:
+        raise InvalidInputError(
+            "epochs needs sampling with batch_size and dataset_size, or a sample_rate, which say how many steps one "
+            f"takes; the sampling of this round is {sampling.name!r}",
+            "epochs",
+        )
+    return each

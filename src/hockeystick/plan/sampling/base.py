@@ -1,0 +1,84 @@
+"""What a sampling scheme has to say for itself: which theorem turns a mechanism's pair into that of a sampled round."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import UnsupportedError
+
+
+def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
+    """The dominating pair of a mechanism that sees every record.
+
+    Raises:
+        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+    """
+    claim = mechanism.claims[direction]
+    if claim.status in (Status.REFUSED, Status.RENYI):
+        only = '; only its Renyi divergence is bounded: use accountant="rdp"' if claim.status is Status.RENYI else ""
+        raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
+    return mechanism.pair(direction)
+
+
+class Sampling(ABC):
+    """How the records of one round are chosen.
+
+    Attributes:
+        name: the plan file's name for it.
+        assumption: one line for people: what the loader must do for the number to be valid.
+        distance_suffices: whether a bound on the distance that replacing a record makes is all that is asked of the
+            mechanism, and not a bound on the contribution of each record.
+        key_rules: JSON Schema keywords that say which of its keys go together.
+    """
+
+    name: ClassVar[str]
+    assumption: ClassVar[str]
+    distance_suffices: ClassVar[bool] = False
+    key_rules: ClassVar[Mapping[str, Any]] = {}
+
+    @classmethod
+    @abstractmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Whether the combination is supported, and why."""
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """What is claimed with this scheme's own parameters: at rate 1 it samples nothing, and the base claim holds."""
+        return self.claim(type(mechanism), direction)
+
+    @abstractmethod
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The dominating pair of one round; only where :meth:`claim` does not refuse.
+
+        Raises:
+            UnsupportedError: a round of which nothing but a Renyi curve is known.
+        """
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
+        return self.pair(mechanism, direction)
+
+    def keys(self) -> dict[str, Any]:
+        """The plan-file keys that give this instance back, ``sampling`` itself apart."""
+        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
+
+    @property
+    def exact_rate(self) -> Fraction | None:
+        """The probability that a record is in a batch, as a fraction; ``None`` where proofs know no such round."""
+        return None
+
+    @property
+    def dataset_records(self) -> int | None:
+        """Number of records of the dataset, where the scheme knows it."""
+        return None
+
+    @property
+    def steps_per_epoch(self) -> int | None:
+        """Steps that one pass over the data takes, where the scheme says how many."""
+        return None

@@ -1,0 +1,39 @@
+"""Every round sees every record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.plan.mechanisms.base import Claim, Mechanism
+from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.values.adjacency import Direction
+
+
+@dataclass(frozen=True)
+class NoSampling(Sampling):
+    """No sampling: the mechanism's own pair."""
+
+    name: ClassVar[str] = "none"
+    assumption: ClassVar[str] = "every round sees the whole dataset; no amplification is claimed"
+    distance_suffices: ClassVar[bool] = True
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """The mechanism's own claim."""
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The mechanism's own pair."""
+        return own_pair(mechanism, direction)
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The mechanism's own Renyi curve."""
+        return mechanism.curve(direction)
+
+    @property
+    def exact_rate(self) -> Fraction:
+        """Every record is seen."""
+        return Fraction(1)

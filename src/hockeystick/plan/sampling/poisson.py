@@ -1,0 +1,143 @@
+"""Poisson sampling: each round includes each record on its own with the same probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError
+
+_NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
+
+ROUNDED = Fraction(1, 2**52)
+"""Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
+
+_THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
+
+
+@dataclass(frozen=True)
+class Poisson(Sampling):
+    """Each record is included independently of all others, anew in every round.
+
+    Args:
+        sample_rate: inclusion probability, in (0, 1]; or give both of the following.
+        batch_size: expected number of records in a round; ``sample_rate = batch_size / dataset_size``.
+        dataset_size: number of records; beside a sample rate it needs no batch size.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or both ways of giving the rate at odds.
+
+    >>> Poisson(batch_size=600, dataset_size=60_000).sample_rate
+    0.01
+    """
+
+    sample_rate: Annotated[float | None, domains.RATE.of("probability that a record enters a batch")] = None
+    batch_size: Annotated[int | None, domains.RECORDS] = None
+    dataset_size: Annotated[int | None, domains.RECORDS] = None
+
+    name: ClassVar[str] = "poisson"
+    assumption: ClassVar[str] = (
+        "each record enters each batch independently with the sample rate (Poisson sampling); "
+        "the number is not valid for shuffled or fixed-size batches"
+    )
+
+    key_rules: ClassVar[Mapping[str, Any]] = {
+        "anyOf": [{"required": ["sample_rate"]}, {"required": ["batch_size", "dataset_size"]}],
+        "dependentRequired": {"batch_size": ["dataset_size"]},
+    }
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+        if self.batch_size is not None or (self.sample_rate is None and self.dataset_size is not None):
+            self._check_sizes()
+        elif self.sample_rate is None:
+            raise InvalidInputError(
+                "poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them",
+                "sample_rate",
+            )
+
+    def _check_sizes(self) -> None:
+        for key in ("batch_size", "dataset_size"):
+            if getattr(self, key) is None:
+                raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
+        batch, records = _given(self.batch_size), _given(self.dataset_size)
+        if batch > records:
+            raise InvalidInputError(
+                f"batch_size must be at most dataset_size; received {batch} and {records}", "batch_size"
+            )
+        rate = batch / records
+        if self.sample_rate is not None and not math.isclose(self.sample_rate, rate, rel_tol=1e-9):
+            raise InvalidInputError(
+                f"sample_rate {self.sample_rate!r} contradicts batch_size / dataset_size = {rate!r}; give one of them",
+                "sample_rate",
+            )
+        object.__setattr__(self, "sample_rate", rate)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Adding and removing: as good as the mechanism's own pair. Replacing: where it has a theorem of its own."""
+        if direction is Direction.REPLACE_ONE:
+            return mechanism.sampled_replacement
+        base = mechanism.claims[direction]
+        if base.status is Status.TIGHT:
+            return _THEOREM
+        if base.status is Status.UPPER:  # what dominates the mechanism dominates it sampled, and is no tighter for it
+            return Claim(Status.UPPER, f"{_THEOREM.cited}; of the pair of {base.cited}")
+        return base if base.status is Status.REFUSED else _NO_PAIR
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.sample_rate == 1 else self.claim(type(mechanism), direction)
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The mixture pair; at rate 1 the mechanism's own."""
+        rate = _given(self.sample_rate)
+        if rate == 1:
+            return own_pair(mechanism, direction)
+        if direction is Direction.REPLACE_ONE:
+            return mechanism.sampled_replacement_pair(rate)
+        base = mechanism.with_against_without()
+        return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
+
+    def keys(self) -> dict[str, Any]:
+        """Both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
+        keys = super().keys()
+        return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+
+    @property
+    def exact_rate(self) -> Fraction:
+        """``batch_size / dataset_size``, or the sample rate as it is written."""
+        if self.batch_size is not None:
+            return Fraction(self.batch_size, _given(self.dataset_size))
+        return decimal(_given(self.sample_rate))
+
+    @property
+    def dataset_records(self) -> int | None:
+        """``dataset_size``."""
+        return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``, or ``ceil(1 / sample_rate)`` without a batch size.
+
+        A rate that is 1/k rounded to a double takes k steps, and not k + 1.
+        """
+        if self.batch_size is not None:
+            return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
+        steps = 1 / Fraction(_given(self.sample_rate))
+        return round(steps) if abs(steps - round(steps)) <= ROUNDED * steps else math.ceil(steps)
+
+
+def _given(value: Any) -> Any:
+    assert value is not None
+    return value

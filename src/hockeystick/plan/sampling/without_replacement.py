@@ -1,0 +1,105 @@
+"""Sampling without replacement: each round sees a batch of fixed size, drawn anew from all batches of that size."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.citations import readable
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+_ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
+_NO_PAIR = (
+    "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
+    '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp"'
+)
+
+
+@dataclass(frozen=True)
+class WithoutReplacement(Sampling):
+    """Every round draws a batch of ``batch_size`` distinct records, all such batches being equally likely.
+
+    There is an upper bound on the Renyi divergence of a round and no dominating pair whose composition is known to be
+    tight: the accountant ``rdp`` answers, the others refuse. Only under ``replace-one``.
+
+    Args:
+        batch_size: number of records in a round, at most ``dataset_size``.
+        dataset_size: number of records.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> WithoutReplacement(batch_size=600, dataset_size=60_000).rate
+    0.01
+    """
+
+    batch_size: Annotated[int, domains.RECORDS.of("number of records in a batch")]
+    dataset_size: Annotated[int, domains.RECORDS]
+
+    name: ClassVar[str] = "without-replacement"
+    assumption: ClassVar[str] = (
+        "each round draws a batch of exactly batch_size distinct records, anew and all batches equally likely; "
+        "the number is not valid for shuffled or Poisson batches"
+    )
+    distance_suffices: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+        if self.batch_size > self.dataset_size:
+            raise InvalidInputError(
+                f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
+                "batch_size",
+            )
+
+    @property
+    def rate(self) -> float:
+        """The share of the records that a round sees."""
+        return self.batch_size / self.dataset_size
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        if direction is not Direction.REPLACE_ONE:
+            return _ONE_SIZE
+        base = mechanism.claims[direction]
+        return base if base.status is Status.REFUSED else mechanism.sampled_without_replacement
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
+        own = mechanism.claims[direction]
+        return own if self.rate == 1 else self.claim(type(mechanism), direction)
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """None, unless every batch is the whole dataset."""
+        if self.rate == 1:
+            return own_pair(mechanism, direction)
+        raise UnsupportedError(
+            f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {readable(_NO_PAIR)}"
+        )
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """From the mechanism's own pair under replacement."""
+        base = own_pair(mechanism, direction)
+        return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
+
+    @property
+    def exact_rate(self) -> Fraction:
+        """``batch_size / dataset_size``; only at 1 the round has a pair, of which there can be a proof."""
+        return Fraction(self.batch_size, self.dataset_size)
+
+    @property
+    def dataset_records(self) -> int:
+        """``dataset_size``."""
+        return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(dataset_size / batch_size)``."""
+        return math.ceil(Fraction(self.dataset_size, self.batch_size))

@@ -1,0 +1,1 @@
+"""What is asked of plans: the value that meets a target, budgets, steps that remain, conversions."""

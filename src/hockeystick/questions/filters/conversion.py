@@ -1,0 +1,77 @@
+"""From a Renyi divergence of one order to epsilon and back, each with its roundings charged.
+
+Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12: where the divergence of order 1 + t is at most D, the
+epsilon at delta is at most ``D + (log_peak(t) - log delta) / t``, log_peak as in ``pairs/renyi.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.renyi import log_peak
+from hockeystick.questions.filters.base import SLACK, PrivacyFilter
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
+
+STRIDES = (1.05, 1.001, 1.00002)  # of t: the search reaches 131-fold to either side, and comes 2e-5 near
+REACH = 100  # strides to either side; the next stride's reach covers two of this one's
+
+TARGET = domains.Domain(
+    "a number from 1e-100 to 1e100", {"minimum": 1e-100, "maximum": 1e100}, "the target epsilon"
+)  # so that the squares and quotients on the way to a budget stay within the range of a double
+
+Budget = TypeVar("Budget", bound=PrivacyFilter)
+
+
+def epsilon_of(divergence: float, t: float, delta: float) -> float:
+    """The epsilon at delta of a divergence of order 1 + t, rounded up."""
+    rest, size = _rest(t, delta)
+    return max(divergence + rest + SLACK * (divergence + size), 0.0)
+
+
+def divergence_within(epsilon: float, t: float, delta: float) -> float:
+    """The divergence of order 1 + t whose epsilon at delta is the given one, rounded down; negative if there is none.
+
+    It is so much lower that :func:`epsilon_of` gives back at most epsilon.
+    """
+    rest, size = _rest(t, delta)
+    return epsilon - rest - 4 * SLACK * (epsilon + size)
+
+
+def balanced_tilt(epsilon: float, log: float) -> float:
+    """The t at which ``t rho = log / t``, where ``rho + 2 sqrt(rho log)`` is epsilon; log > 0 that of 1/delta.
+
+    It is ``sqrt(log / rho)``, ``sqrt(rho) = epsilon / (sqrt(log + epsilon) + sqrt(log))``.
+    """
+    return math.sqrt(log) * (math.sqrt(log + epsilon) + math.sqrt(log)) / epsilon
+
+
+def least(bound: Callable[[float], float], t: float) -> float:
+    """The least value of a bound that holds at every t > 0, searched around one."""
+    for stride in STRIDES:
+        t = min((t * stride**i for i in range(-REACH, REACH + 1)), key=bound)
+    return bound(t)
+
+
+def settled(make: Callable[[float], Budget], value: float, epsilon: float, delta: float) -> Budget:
+    """The filter of a budget, lowered as far as it takes for it to say at most epsilon at delta.
+
+    Both the search for the budget and that for its epsilon end on the safe side, each of its own last digits.
+    """
+    found, step = make(value), 4 * UNIT_ROUNDOFF
+    while found.budget_epsilon(delta) > epsilon:
+        if step >= 1:
+            raise InvalidInputError(
+                f"no budget is known to keep within epsilon {epsilon!r} at delta {delta!r}", "epsilon"
+            )
+        found, step = make(value * (1 - step)), 2 * step
+    return found
+
+
+def _rest(t: float, delta: float) -> tuple[float, float]:
+    """What the conversion adds to the divergence, and the size of the terms that are rounded."""
+    peak, log = log_peak(t), math.log(delta)
+    return (peak - log) / t, (abs(peak) + abs(log)) / t

@@ -1,0 +1,105 @@
+"""Gaussian differential privacy: squared distances add up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import ClassVar, Self
+
+from hockeystick.accountants.shared.gaussian_curve import epsilon_ends, log_delta_ends
+from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.plan.plan import Round
+from hockeystick.questions.filters.base import AdditiveFilter
+from hockeystick.questions.filters.conversion import TARGET, settled
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+DISTANCES = (1e-12, 1e12)  # those of the rounds themselves: the curve is enclosed there
+
+
+class GdpFilter(AdditiveFilter):
+    """Gaussian differential privacy: ``sum mu_i^2 <= mu^2``, for unsampled Gaussian rounds.
+
+    The filter counts in squares of mu: of a budget of mu = 2 there are 4 to spend.
+
+    Args:
+        budget: of mu, from 1e-12 to 1e12.
+        adjacency: neighbouring relation.
+
+    >>> from hockeystick import Gaussian
+    >>> budget = GdpFilter(2.0)
+    >>> budget.spend(Round(Gaussian(1.0), count=3))
+    >>> budget.said(), budget.allows(Round(Gaussian(0.9)))
+    ('mu squared: 3 of 4 is spent', False)
+    """
+
+    name: ClassVar[str] = "gdp"
+
+    def __init__(self, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
+        self.mu = domains.MAGNITUDE.of("budget of mu").check(budget, "budget")
+        super().__init__(decimal(self.mu) ** 2, adjacency)
+
+    @classmethod
+    def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
+        """The largest mu that is (epsilon, delta), to about 1e-12 of itself, on the safe side.
+
+        Raises:
+            InvalidInputError: a value outside its domain, or a target that only a mu below 1e-12 meets.
+
+        >>> budget = GdpFilter.reaching(epsilon=1.0, delta=1e-6)
+        >>> 0.999999 < budget.budget_epsilon(1e-6) <= 1.0
+        True
+        """
+        epsilon = TARGET.check(epsilon, "epsilon")
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        target, (low, high) = _log(delta), DISTANCES
+        if log_delta_ends(epsilon, low)[1] > target:
+            raise InvalidInputError(f"no mu from {low:g} on has epsilon {epsilon!r} at delta {delta!r}", "epsilon")
+        while low < (middle := math.sqrt(low) * math.sqrt(high)) < high:
+            low, high = (middle, high) if log_delta_ends(epsilon, middle)[1] <= target else (low, middle)
+        return settled(lambda value: cls(value, adjacency), low, epsilon, delta)
+
+    @property
+    def currency(self) -> str:
+        """Squares of mu."""
+        return "mu squared"
+
+    def _costs(self, item: Round) -> tuple[Fraction, ...]:
+        return tuple(squared_distance(item.pair(direction), item) for direction in self._adjacency.directions)
+
+    def budget_epsilon(self, delta: float) -> float:
+        """That of the whole budget, one Gaussian round of distance mu: exact, certified."""
+        log_delta = _log(domains.TARGET_DELTA.check(delta, "delta"))
+        return epsilon_ends((log_delta, log_delta), self.mu)[1]
+
+
+@singledispatch
+def squared_distance(pair: DominatingPair, item: Round) -> Fraction:
+    """mu^2 of one round.
+
+    Raises:
+        UnsupportedError: it is no unsampled Gaussian round.
+    """
+    raise UnsupportedError(
+        "the gdp filter is proven for unsampled Gaussian rounds only; for others use 'rdp' or 'approximate-dp'"
+    )
+
+
+@squared_distance.register
+def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
+    """From the noise as it was written, so that budgets add up; from the pair, rounded up, where that is not its."""
+    noise = getattr(item.mechanism, "noise_multiplier", None)
+    if noise is not None:
+        for distance in (1, 2):
+            if distance / noise == pair.mu:
+                return (distance / decimal(noise)) ** 2
+    return decimal(next_up(pair.mu, 2)) ** 2
+
+
+def _log(delta: float) -> float:
+    """log delta, rounded down: the safe side of a target."""
+    return next_down(math.log(delta), 2)

@@ -1,0 +1,80 @@
+"""What was spent so far, at any moment."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+from hockeystick.questions.filters.approximate import Guarantees
+from hockeystick.questions.filters.base import SLACK
+from hockeystick.questions.filters.conversion import balanced_tilt
+from hockeystick.questions.filters.decimals import rounded_up
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+
+STEEPEST = 1e100  # t beyond which products may leave the range of a double; any t is valid
+
+
+class Odometer(Guarantees):
+    """What was spent so far, at any moment: with probability ``1 - delta`` the loss never exceeds it.
+
+    With ``R_n = sum eps_i^2 / 2``, any order ``alpha > 1`` fixed beforehand, and L_n the loss after n rounds,
+    ``exp((alpha - 1) L_n - alpha (alpha - 1) R_n)`` is a supermartingale that starts at 1: a round of pure ``eps_i``,
+    however it was chosen, has a Renyi divergence of at most ``alpha eps_i^2 / 2`` [BS16]. By Ville's
+    inequality ``L_n <= alpha R_n + log(1/delta') / (alpha - 1)`` at all n together, but for probability delta'. This is
+    the odometer of [WRRW23] that is tight at a preselected moment: the order is the best one there. Rounds with
+    a delta of their own are allowed up to delta'' in all (they are mixtures of a round of pure epsilon and one that
+    fails: see the proof of :class:`ApproximateDpFilter`). Where no loss is infinite ``L_n <= sum eps_i`` for certain,
+    so that the smaller of the two holds with the same probability.
+
+    Args:
+        delta: delta' + delta''.
+        expected: the epsilon at which the odometer is to be tightest.
+        slack: delta', by default half of delta.
+        adjacency: neighbouring relation.
+
+    >>> from hockeystick import RandomizedResponse, Round
+    >>> odometer = Odometer(delta=1e-6, expected=1.0)
+    >>> odometer.spend(Round(RandomizedResponse(0.01), count=20))
+    >>> odometer.spent
+    0.2
+    >>> odometer.spend(Round(RandomizedResponse(0.01), count=300))
+    >>> 0.9 < odometer.spent < 1.0
+    True
+    """
+
+    name: ClassVar[str] = "odometer"
+
+    def __init__(
+        self,
+        delta: float,
+        expected: float,
+        slack: float | None = None,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> None:
+        super().__init__(delta, slack, adjacency)
+        expected = domains.POSITIVE.of("the expected epsilon").check(expected, "expected")
+        # alpha R + log(1/delta') / (alpha - 1) is least over alpha at the tilt that balances rho = R
+        self._tilt = min(balanced_tilt(expected, self._log), STEEPEST)
+
+    @property
+    def spent(self) -> float:
+        """The epsilon that was spent so far."""
+        return min(rounded_up(self._sums[0]), self._line(self._sums[1]))
+
+    def _line(self, squares: Fraction) -> float:
+        """``alpha R + log(1/delta') / (alpha - 1)``, rounded up.
+
+        Squares below all doubles, which are rounded to 0, are paid for by the slack of the other term: it is above
+        1e-130, as the order is at most ``STEEPEST``.
+        """
+        return (0.5 * (1 + self._tilt) * float(squares) + self._log / self._tilt) * (1 + SLACK)
+
+    def epsilon(self, delta: float) -> float:
+        """What was spent so far, at delta or a larger one; infinite below."""
+        return self.spent if domains.TARGET_DELTA.check(delta, "delta") >= self._delta else math.inf
+
+    def said(self) -> str:
+        """Epsilon so far, and what the deltas add up to."""
+        return f"epsilon: {self.spent:.6g} is spent; {super().said()}"

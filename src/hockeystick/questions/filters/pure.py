@@ -1,0 +1,54 @@
+"""Pure differential privacy: epsilons add up."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.plan.plan import Round
+from hockeystick.questions.filters.base import AdditiveFilter
+from hockeystick.questions.filters.guarantee import largest_loss
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import UnsupportedError
+
+
+class PureDpFilter(AdditiveFilter):
+    """Rounds of pure epsilon: the sum of the largest losses is at most epsilon, and delta is 0.
+
+    The loss of all rounds is the sum of theirs, hence never above the sum of the largest ones, however each was chosen
+    and whenever it ends. Sums are exact.
+
+    Args:
+        epsilon: the budget.
+        adjacency: neighbouring relation.
+
+    >>> from hockeystick import Laplace
+    >>> budget = PureDpFilter(3.0)
+    >>> budget.spend(Round(Laplace(1.0), count=2))
+    >>> budget.allows(Round(Laplace(1.0))), budget.allows(Round(Laplace(0.9))), budget.remaining
+    (True, False, 1.0)
+    """
+
+    name: ClassVar[str] = "pure"
+
+    def __init__(self, epsilon: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
+        budget = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
+        super().__init__(decimal(budget), adjacency)
+
+    @property
+    def currency(self) -> str:
+        """Pure epsilon."""
+        return "pure epsilon"
+
+    def _costs(self, item: Round) -> tuple[Fraction, ...]:
+        pairs = [item.pair(direction) for direction in self._adjacency.directions]
+        if any(pair.infinite_mass for pair in pairs):
+            raise UnsupportedError("a round that may fail (delta > 0) has no pure epsilon: use 'approximate-dp'")
+        return tuple(largest_loss(pair) for pair in pairs)
+
+    def budget_epsilon(self, delta: float = 0.0) -> float:
+        """The target, at every delta."""
+        domains.open_probability(delta, "delta", "the target delta")
+        return self.budget

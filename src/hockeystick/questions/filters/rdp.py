@@ -1,0 +1,103 @@
+"""Renyi differential privacy: divergences of one order add up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.plan.plan import Round
+from hockeystick.questions.filters.base import AdditiveFilter
+from hockeystick.questions.filters.conversion import divergence_within, epsilon_of
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+ORDER = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1}, "Renyi order")
+BEYOND = Fraction(2**1025)  # what an infinite bound costs: more than any budget, which is a double
+
+
+class RdpFilter(AdditiveFilter):
+    """Renyi divergences of one order, fixed beforehand; each direction has the budget for itself.
+
+    The divergence of a round is a certified upper bound, and the sums of these are exact.
+
+    Args:
+        order: alpha > 1; by keyword.
+        budget: of the Renyi divergence of that order; by keyword.
+        adjacency: neighbouring relation; by keyword.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or one without its keyword: two numbers in a row would read as
+            (epsilon, delta), which is what :meth:`reaching` takes.
+
+    >>> budget = RdpFilter.reaching(epsilon=2.0, delta=1e-6)
+    >>> from hockeystick import Gaussian
+    >>> budget.allows(Round(Gaussian(10.0), count=5)), budget.budget_epsilon(1e-6) <= 2.0
+    (True, True)
+    """
+
+    name: ClassVar[str] = "rdp"
+
+    def __init__(
+        self,
+        *given: object,
+        order: float | None = None,
+        budget: float | None = None,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> None:
+        if given:
+            raise InvalidInputError(
+                "RdpFilter takes order= and budget= by keyword, and RdpFilter.reaching(epsilon=, delta=) the target; "
+                f"received {domains.shown(given)}",
+                "order",
+            )
+        self.order = ORDER.check(order, "order")
+        budget = domains.POSITIVE.of("budget of the Renyi divergence").check(budget, "budget")
+        super().__init__(decimal(budget), adjacency)
+
+    @classmethod
+    def reaching(
+        cls,
+        epsilon: float,
+        delta: float,
+        order: float | None = None,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    ) -> Self:
+        """The budget that is (epsilon, delta); the order is by default the best one for unsampled Gaussian noise.
+
+        Sampled rounds want a smaller one: that at which ``plan.epsilon(delta, accountant="rdp")`` answers for a plan
+        like the one in mind (its ``order``).
+
+        Raises:
+            InvalidInputError: a value outside its domain, or an order that leaves no budget.
+        """
+        epsilon = domains.POSITIVE.of("the target epsilon").check(epsilon, "epsilon")
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        t = -2 * math.log(delta) / epsilon if order is None else ORDER.check(order, "order") - 1
+        t = (1 + t) - 1  # that of the order as a double
+        budget = divergence_within(epsilon, t, delta) if 0 < t < math.inf else -1.0
+        if not budget > 0:
+            raise InvalidInputError(
+                f"order {1 + t:.6g} leaves no budget for epsilon {epsilon!r}: give another", "order"
+            )
+        return cls(order=1 + t, budget=budget, adjacency=adjacency)
+
+    @property
+    def currency(self) -> str:
+        """Renyi divergence, of the filter's order."""
+        return f"Renyi divergence of order {self.order:.6g}"
+
+    def _costs(self, item: Round) -> tuple[Fraction, ...]:
+        pairs = [item.pair(direction) for direction in self._adjacency.directions]
+        if any(pair.infinite_mass for pair in pairs):
+            raise UnsupportedError("a round that may fail (delta > 0) has no Renyi divergence: use 'approximate-dp'")
+        t = self.order - 1
+        moments = (max(pair.log_moment(t), 0.0) for pair in pairs)
+        return tuple(Fraction(moment) / Fraction(t) if moment < math.inf else BEYOND for moment in moments)
+
+    def budget_epsilon(self, delta: float) -> float:
+        """The epsilon of the whole budget, by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12."""
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        return epsilon_of(self.budget, self.order - 1, delta)

@@ -1,0 +1,100 @@
+"""Zero-concentrated differential privacy: rho adds up."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import singledispatch
+from typing import ClassVar, Self
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import DominatingPair, GaussianPair
+from hockeystick.plan.plan import Round
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.questions.filters.base import SLACK, AdditiveFilter
+from hockeystick.questions.filters.conversion import (
+    TARGET,
+    balanced_tilt,
+    divergence_within,
+    epsilon_of,
+    least,
+    settled,
+)
+from hockeystick.questions.filters.gdp import squared_distance
+from hockeystick.questions.filters.guarantee import guarantee
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import UnsupportedError
+
+
+class ZcdpFilter(AdditiveFilter):
+    """Zero-concentrated differential privacy: rho of each round adds up to at most the budget.
+
+    A Gaussian round of distance mu has ``rho = mu^2 / 2``; one of pure epsilon ``eps^2 / 2`` (Bun, Steinke 2016
+    [BS16], Propositions 1.6 and 3.3). Sampled rounds have no proven rho of use here.
+
+    Args:
+        budget: of rho.
+        adjacency: neighbouring relation.
+
+    >>> from hockeystick import Gaussian
+    >>> budget = ZcdpFilter(0.05)
+    >>> budget.spend(Round(Gaussian(10.0), count=10))
+    >>> budget.allows(Round(Gaussian(10.0)))
+    False
+    """
+
+    name: ClassVar[str] = "zcdp"
+
+    def __init__(self, budget: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
+        rho = domains.POSITIVE.of("budget of rho").check(budget, "budget")
+        super().__init__(decimal(rho), adjacency)
+
+    @classmethod
+    def reaching(cls, epsilon: float, delta: float, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> Self:
+        """The largest rho that is (epsilon, delta), to about 1e-9 of itself, on the safe side.
+
+        Raises:
+            InvalidInputError: a value outside its domain.
+
+        >>> budget = ZcdpFilter.reaching(epsilon=1.0, delta=1e-6)
+        >>> 0.9999 < budget.budget_epsilon(1e-6) <= 1.0
+        True
+        """
+        epsilon = TARGET.check(epsilon, "epsilon")
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        rho = -least(
+            lambda t: -divergence_within(epsilon, t, delta) / (1 + t), balanced_tilt(epsilon, -math.log(delta))
+        )
+        return settled(lambda value: cls(value, adjacency), rho * (1 - SLACK), epsilon, delta)
+
+    @property
+    def currency(self) -> str:
+        """rho."""
+        return "rho"
+
+    def _costs(self, item: Round) -> tuple[Fraction, ...]:
+        return tuple(_rho(item.pair(direction), item) for direction in self._adjacency.directions)
+
+    def budget_epsilon(self, delta: float) -> float:
+        """The epsilon of the whole budget, at the best order of [CKS20], Proposition 12, that a search finds."""
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+        rho = self.budget
+        start = math.sqrt(-math.log(delta)) / math.sqrt(rho)
+        return least(lambda t: epsilon_of((1 + t) * rho, t, delta), start)
+
+
+@singledispatch
+def _rho(pair: DominatingPair, item: Round) -> Fraction:
+    """rho of one round: by its largest loss where it is bounded on both sides."""
+    if item.sampling.name != NoSampling.name:
+        raise UnsupportedError("sampled rounds have no proven rho here: use 'rdp'")
+    epsilon, delta = guarantee([pair])
+    if delta:
+        raise UnsupportedError("a round that may fail (delta > 0) has no rho: use 'approximate-dp'")
+    return epsilon**2 / 2
+
+
+@_rho.register
+def _of_gaussian(pair: GaussianPair, item: Round) -> Fraction:
+    return squared_distance(pair, item) / 2

@@ -1,0 +1,247 @@
+"""The parameters of a plan that can be calibrated: which way each goes, how far, and the plan with another value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any
+
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round, steps_of_epoch
+from hockeystick.values.domains import MAX_COUNT, choice
+from hockeystick.values.errors import InvalidInputError
+
+Build = Callable[[float], Plan]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number that privacy is monotone in.
+
+    Args:
+        name: as given to ``calibrate``.
+        costs: whether more of it costs more privacy; otherwise more of it protects more.
+        least: smallest value tried.
+        most: largest value tried.
+        whole: whether it is a whole number.
+        start: where to look first.
+        stair: for a parameter that a number of steps follows from, falling in jumps as the parameter grows: the least
+            value at which an epoch takes at most so many steps. Privacy is monotone in the parameter between two
+            stairs only: there the number of steps stays.
+    """
+
+    name: str
+    costs: bool
+    least: float = 1e-6
+    most: float = 1e9
+    whole: bool = False
+    start: float = 1.0
+    stair: Callable[[float], float] | None = None
+
+    @property
+    def safest(self) -> float:
+        """The value that protects most."""
+        return self.least if self.costs else self.most
+
+    @property
+    def dearest(self) -> float:
+        """The value that costs most."""
+        return self.most if self.costs else self.least
+
+
+def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
+    """A parameter that a plan has, starting at its present value, and the plan with another value of it.
+
+    Raises:
+        InvalidInputError: there is no such parameter, the plan does not have it, or has several values of it.
+    """
+    parameter = named(name)
+    start, build = _READERS[parameter.name](plan)
+    if parameter.name in _STAIRS:
+        parameter = _STAIRS[parameter.name](plan, parameter)
+    return replace(parameter, start=start), build
+
+
+def named(name: str) -> Parameter:
+    """The parameter of that name; ``_`` counts as ``-``.
+
+    Raises:
+        InvalidInputError: there is none.
+    """
+    known = str(name).replace("_", "-")
+    if known not in PARAMETERS:
+        raise InvalidInputError(choice("parameter", name, list(PARAMETERS)), "parameter")
+    return PARAMETERS[known]
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    parameter.name: parameter
+    for parameter in (
+        Parameter("noise-multiplier", costs=False),
+        Parameter("scale", costs=False),
+        Parameter("noise", costs=False),
+        Parameter("epsilon", costs=True, least=1e-9, most=1e3),
+        Parameter("sample-rate", costs=True, least=1e-12, most=1.0, start=0.01),
+        Parameter("batch-size", costs=True, least=1, most=MAX_COUNT, whole=True, start=100),
+        Parameter("steps", costs=True, least=0, most=MAX_COUNT, whole=True, start=1000),
+        Parameter("epochs", costs=True, least=0, most=MAX_COUNT, whole=True, start=10),
+    )
+}
+"""All parameters by name; ``noise`` is a common factor on all noise of a plan."""
+
+
+def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
+    """A field of the mechanism or of the sampling scheme, the same in every round that has it."""
+
+    def read(plan: Plan) -> tuple[float, Build]:
+        found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
+        value = _one(found, key)
+
+        def build(new: float) -> Plan:
+            return _each(plan, lambda item: _with(item, part, key, new))
+
+        return value, build
+
+    return read
+
+
+def _has(part: object, key: str) -> bool:
+    return any(item.name == key for item in fields(part)) and getattr(part, key) is not None  # type: ignore[arg-type]
+
+
+def _with(item: Round, part: str, key: str, value: float) -> Round:
+    old: Any = getattr(item, part)
+    return item.changed(**{part: replace(old, **{key: value})}) if _has(old, key) else item
+
+
+def _rate(plan: Plan) -> tuple[float, Build]:
+    schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "sample_rate")]
+    value = _one({scheme.sample_rate for scheme in schemes}, "sample_rate")
+
+    def build(new: float) -> Plan:
+        return _each(plan, lambda item: _resampled(item, "sample_rate", sample_rate=new, batch_size=None))
+
+    return value, build
+
+
+def _batch(plan: Plan) -> tuple[float, Build]:
+    schemes: list[Any] = [item.sampling for item in plan.rounds if _has(item.sampling, "dataset_size")]
+    batch, records = _one({(_batch_of(scheme), scheme.dataset_size) for scheme in schemes}, "batch_size")
+
+    def build(new: float) -> Plan:
+        size = min(int(new), records)
+        return _each(plan, lambda item: _resampled(item, "dataset_size", batch_size=size, sample_rate=None))
+
+    return batch, build
+
+
+def _batch_of(scheme: Any) -> float:
+    """The batch size of a scheme that knows the size of the dataset; the expected one where it says a rate."""
+    return float(scheme.batch_size or scheme.sample_rate * scheme.dataset_size)
+
+
+def _resampled(item: Round, has: str, **keys: float | None) -> Round:
+    """The round with other keys of its scheme, those that the scheme has; unchanged where it lacks the key ``has``."""
+    scheme: Any = item.sampling
+    if not _has(scheme, has):
+        return item
+    own = {one.name for one in fields(scheme)}
+    return item.changed(sampling=replace(scheme, **{key: value for key, value in keys.items() if key in own}))
+
+
+def _epochs_of(plan: Plan, has: str) -> int:
+    """The largest number of epochs that a round says whose scheme has that key; 0 where none says any."""
+    return max((item.epochs or 0 for item in plan.rounds if _has(item.sampling, has)), default=0)
+
+
+def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
+    """Batches go up to the dataset; where epochs are said, those of at least N/k records take at most k steps each."""
+    records, epochs = plan.dataset_size, _epochs_of(plan, "dataset_size")
+    if records is None:
+        return parameter
+    least = math.ceil(Fraction(records * epochs, MAX_COUNT)) if epochs else 1
+    parameter = replace(parameter, least=max(least, 1), most=records)
+    return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
+
+
+def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
+    """Where epochs are said, a rate of at least 1/k takes at most k steps each."""
+    epochs = _epochs_of(plan, "sample_rate")
+    if not epochs:
+        return parameter
+    return replace(parameter, least=max(parameter.least, 1 / (MAX_COUNT // epochs)), stair=lambda steps: 1 / steps)
+
+
+_STAIRS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
+    "batch-size": _batch_stairs,
+    "sample-rate": _rate_stairs,
+}
+
+
+def _steps(plan: Plan) -> tuple[float, Build]:
+    item = _only(plan, "steps")
+    return item.count, lambda new: _each(plan, lambda item: item.changed(count=int(new)))
+
+
+def _epochs(plan: Plan) -> tuple[float, Build]:
+    item = _only(plan, "epochs")
+    each = steps_of_epoch(item.sampling)
+    return item.count / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
+
+
+def _noise(plan: Plan) -> tuple[float, Build]:
+    keys = ("noise_multiplier", "scale")
+    if not any(_has(item.mechanism, key) for item in plan.rounds for key in keys):
+        raise InvalidInputError("the plan has no round whose noise could be scaled", "noise")
+
+    def build(factor: float) -> Plan:
+        def scaled(item: Round) -> Round:
+            for key in keys:
+                if _has(item.mechanism, key):
+                    return _with(item, "mechanism", key, factor * getattr(item.mechanism, key))
+            return item
+
+        return _each(plan, scaled)
+
+    return 1.0, build
+
+
+def _each(plan: Plan, change: Callable[[Round], Round]) -> Plan:
+    return Plan([change(item) for item in plan.rounds], plan.adjacency, plan.delta_target)
+
+
+def _one(values: set[Any], key: str) -> Any:
+    if not values:
+        raise InvalidInputError(f"no round of the plan has the key {key!r}", key)
+    if len(values) > 1:
+        shown = ", ".join(sorted(map(str, values)))
+        raise InvalidInputError(
+            f"the rounds have different values of {key} ({shown}): calibrate 'noise', a common factor, or from Python "
+            "a function that makes the plan",
+            key,
+        )
+    return values.pop()
+
+
+def _only(plan: Plan, key: str) -> Round:
+    if len(plan.rounds) != 1:
+        raise InvalidInputError(
+            f"{key} can be calibrated of a plan with one kind of round; received {len(plan.rounds)} kinds: from "
+            "Python, pass a function that makes the plan",
+            key,
+        )
+    return plan.rounds[0]
+
+
+_READERS: Mapping[str, Callable[[Plan], tuple[float, Build]]] = {
+    "noise-multiplier": _field("mechanism", "noise_multiplier"),
+    "scale": _field("mechanism", "scale"),
+    "noise": _noise,
+    "epsilon": _field("mechanism", "epsilon"),
+    "sample-rate": _rate,
+    "batch-size": _batch,
+    "steps": _steps,
+    "epochs": _epochs,
+}

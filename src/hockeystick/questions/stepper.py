@@ -1,0 +1,196 @@
+"""An accountant that is stepped as training goes: what was run so far, and what it has cost.
+
+The history is run-length encoded in the order of the steps. Questions are answered by the plan that the history adds
+up to, so that the answer is bit for bit that of the plan, however the steps were taken and wherever the state was
+saved and loaded in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Never, Self
+
+from hockeystick.numerics.work import counted
+from hockeystick.plan.mechanisms import Gaussian
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import Poisson
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.parameters import Parameter
+from hockeystick.questions.targets import Epsilon
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.bounds import Bound, DeltaBound
+from hockeystick.values.domains import MAX_COUNT, shown, whole
+from hockeystick.values.errors import InvalidInputError, UnreachableError
+
+STATE_KEYS = ("adjacency", "history")
+
+
+class Accountant:
+    """Counts the steps of a training run and says what they cost.
+
+    Valid where the parameters of a step do not depend on what earlier steps answered: fixed beforehand, or a function
+    of the step's number. For parameters chosen after looking at private results a privacy filter is needed.
+
+    Args:
+        adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or ``"replace-one"``.
+
+    Raises:
+        InvalidInputError: an unknown adjacency.
+
+    >>> accountant = Accountant()
+    >>> for _ in range(1000):
+    ...     accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+    >>> len(accountant), len(accountant.history)
+    (1000, 1)
+    >>> accountant.epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
+    2.1...
+    """
+
+    def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
+        self._adjacency = Adjacency.parse(adjacency)
+        self._history: list[Round] = []
+
+    def __copy__(self) -> Self:
+        """One that goes on by itself: a step of either is no step of the other."""
+        other = self.__class__.__new__(self.__class__)
+        other.__dict__.update(self.__dict__)
+        other._history = list(self._history)
+        return other
+
+    def step(
+        self,
+        item: Round | None = None,
+        *others: Never,
+        noise_multiplier: float | None = None,
+        sample_rate: float | None = None,
+        count: int = 1,
+    ) -> None:
+        """Record one step, or ``count`` equal ones.
+
+        Args:
+            item: any round; its own count is multiplied by ``count``. Or give the next two, for a step of DP-SGD:
+            others: nothing; the numbers of a step are given by name.
+            noise_multiplier: standard deviation of the noise / clipping norm.
+            sample_rate: probability that a record enters the batch.
+            count: how often.
+
+        Raises:
+            InvalidInputError: neither or both ways of saying what was run, or a value outside its domain.
+        """
+        if others:
+            raise InvalidInputError(
+                "a step is one Round, or noise_multiplier= and sample_rate= by name; received "
+                f"{', '.join(map(shown, (item, *others)))}",
+                "item",
+            )
+        if item is None:
+            if noise_multiplier is None or sample_rate is None:
+                raise InvalidInputError(
+                    "a step needs noise_multiplier and sample_rate, or a Round; received "
+                    f"noise_multiplier {shown(noise_multiplier)}, sample_rate {shown(sample_rate)}",
+                    "noise_multiplier" if noise_multiplier is None else "sample_rate",
+                )
+            item = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
+        elif noise_multiplier is not None or sample_rate is not None:
+            raise InvalidInputError("a Round says it all: noise_multiplier and sample_rate do not go with one", "item")
+        elif not isinstance(item, Round):
+            raise InvalidInputError(f"a step is a Round; received {shown(item)}", "item")
+        item = item * whole(count, "count", "number of equal steps")
+        if not item.count:
+            return
+        joined = self._history[-1].joined(item) if self._history else None
+        if joined is not None:
+            self._history[-1] = joined
+        else:
+            self._history.append(item)
+
+    @property
+    def history(self) -> tuple[Round, ...]:
+        """What was run, in order; equal steps in a row are one round with a count."""
+        return tuple(self._history)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that the history adds up to."""
+        return Plan(self._history, self._adjacency)
+
+    def __len__(self) -> int:
+        """The number of steps."""
+        return sum(item.count for item in self._history)
+
+    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
+        """What was spent so far: see :meth:`Plan.epsilon`."""
+        return self.plan.epsilon(delta, gap=gap, proof=proof)
+
+    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
+        """What was spent so far: see :meth:`Plan.delta`."""
+        return self.plan.delta(epsilon, gap=gap, proof=proof)
+
+    @counted
+    def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
+        """How many more steps at these settings keep the whole within (epsilon, delta): the largest number, exactly.
+
+        A step more is not within it by the certified upper end. 0 where nothing more fits, or what was run has spent
+        it all.
+
+        Args:
+            noise_multiplier: standard deviation of the noise / clipping norm of the steps to come.
+            sample_rate: probability that a record enters a batch of theirs.
+            epsilon: the target epsilon.
+            delta: the target delta.
+
+        Raises:
+            InvalidInputError: a value outside its domain.
+
+        >>> accountant = Accountant()
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=1000)
+        >>> more = accountant.remaining(noise_multiplier=1.0, sample_rate=0.01, epsilon=3.0, delta=1e-6)
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=more)
+        >>> accountant.epsilon(1e-6).upper <= 3.0
+        True
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+        >>> accountant.epsilon(1e-6).upper > 3.0
+        True
+        """
+        step = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
+        history = tuple(self._history)
+        most = MAX_COUNT - len(self)
+
+        def extended(count: float) -> Plan:
+            return Plan([*history, step * int(count)], self._adjacency)
+
+        more = Parameter("steps", costs=True, least=0, most=most, whole=True, start=min(max(len(self), 1), most))
+        try:
+            return int(calibrate(extended, more, Epsilon(epsilon, delta)).value)
+        except UnreachableError:
+            return 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on elsewhere, in types that JSON has; for checkpoints.
+
+        >>> accountant = Accountant()
+        >>> accountant.step(noise_multiplier=1.0, sample_rate=0.01, count=3)
+        >>> other = Accountant()
+        >>> other.load_state_dict(accountant.state_dict())
+        >>> other.history == accountant.history
+        True
+        """
+        entries = [Plan([item], self._adjacency).to_dict()["round"][0] for item in self._history]
+        return {"adjacency": self._adjacency.value, "history": entries}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Replace the history by a saved one, whole or not at all.
+
+        Raises:
+            InvalidInputError: it is not what :meth:`state_dict` gives; the message names the key.
+        """
+        if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
+            raise InvalidInputError(
+                f"the state must have the keys {' and '.join(map(repr, STATE_KEYS))}; received {shown(state)}", "state"
+            )
+        adjacency = Adjacency.parse(state["adjacency"])
+        if not isinstance(state["history"], list | tuple):
+            raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
+        history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
+        self._adjacency, self._history = adjacency, history

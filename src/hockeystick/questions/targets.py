@@ -1,0 +1,267 @@
+"""What a plan is calibrated to: one class a target, each measured by a certified interval and met on its safe side."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+from hockeystick.accountants.auto import AutoAccountant
+from hockeystick.directions.rough import rough_epsilon
+from hockeystick.plan.plan import Plan
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Bound
+from hockeystick.values.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
+from hockeystick.values.errors import InvalidInputError
+
+NEXT_TO_0 = 1e-9  # an epsilon below it is about as near to 0 as the engines tell it apart
+OPEN = Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
+
+
+@dataclass(frozen=True)
+class Target(ABC):
+    """A number that is not to be exceeded (or, for an attacker's errors, not to be fallen short of)."""
+
+    name: ClassVar[str]
+    rough_gap: ClassVar[float | None] = None  # at which it is measured sooner, where that is enough
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def limit(self) -> float:
+        """The number."""
+        return float(getattr(self, self.name))
+
+    @property
+    def at_delta(self) -> float | None:
+        """The delta that the target is about, where it is about one; a delta of 1/dataset_size or more is warned of."""
+        return None
+
+    @abstractmethod
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The certified interval of a plan."""
+
+    def safe_end(self, found: Bound) -> float:
+        """The end of an interval that has to meet the target."""
+        return found.upper
+
+    def met(self, found: Bound) -> bool:
+        """Whether the safe end of an interval meets the target."""
+        return found.upper <= self.limit
+
+    def missed(self, found: Bound) -> bool:
+        """Whether the interval shows that the target is missed."""
+        return found.lower > self.limit
+
+    def excess(self, found: Bound) -> float:
+        """How far the safe end is on the wrong side: smooth in the logarithm of a parameter; only its sign counts."""
+        return _log_ratio(found.upper, self.limit)
+
+    def rough_excess(self, plan: Plan) -> float | None:
+        """A quick guess at the excess of a plan, where there is one."""
+        return None
+
+    @property
+    def searched(self) -> Target:
+        """The target by which a value is searched: this one, or an equivalent one that tells more on the way."""
+        return self
+
+    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
+        """The interval of a plan of which :attr:`searched` has shown whether it meets the target."""
+        return self.measure(plan, gap)
+
+    def described(self) -> dict[str, Any]:
+        """The target by its keys."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Epsilon(Target):
+    """Epsilon at a delta.
+
+    >>> Epsilon(1.0, delta=1e-6).limit
+    1.0
+    """
+
+    epsilon: Annotated[float, EPSILON.of("the target epsilon")]
+    delta: Annotated[float, PROBABILITY_BELOW_ONE.of("the target delta")]
+    name: ClassVar[str] = "epsilon"
+    rough_gap: ClassVar[float | None] = 1e-2
+
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """Epsilon at delta."""
+        return AutoAccountant().epsilon(plan.directions, self.delta, gap)
+
+    @property
+    def searched(self) -> Target:
+        """Next to 0 delta at epsilon: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there.
+
+        There epsilon is 0 or far above the target at all values, and says nothing of how far the root is.
+        """
+        return Delta(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
+
+    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
+        """At most the target where delta at epsilon has shown that."""
+        bound = self.measure(plan, gap)
+        if not met or bound.upper <= self.epsilon:
+            return bound
+        lower = min(bound.lower, self.epsilon)
+        return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
+
+    def rough_excess(self, plan: Plan) -> float | None:
+        """By the leading saddle-point term."""
+        guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 else None
+        return None if guess is None else _log_ratio(guess, self.limit)
+
+
+@dataclass(frozen=True)
+class Delta(Target):
+    """Delta at an epsilon."""
+
+    delta: Annotated[float, TARGET_DELTA]
+    epsilon: Annotated[float, EPSILON.of("the target epsilon")]
+    name: ClassVar[str] = "delta"
+    rough_gap: ClassVar[float | None] = 1e-2
+
+    @property
+    def at_delta(self) -> float:
+        """The target's own."""
+        return self.delta
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """Delta at epsilon."""
+        return AutoAccountant().delta(plan.directions, self.epsilon, gap)
+
+    def excess(self, found: Bound) -> float:
+        """In the logarithm of -log delta, which is nearly linear in that of the noise."""
+        log = math.log(found.upper) if found.upper > 0 else -math.inf
+        return -_log_ratio(-log, -math.log(self.limit))
+
+
+@dataclass(frozen=True)
+class GaussianDP(Target):
+    """The tight mu of Gaussian differential privacy; see :meth:`hockeystick.plan.profile.Profile.gdp`."""
+
+    mu: Annotated[float, POSITIVE.of("the target mu")]
+    name: ClassVar[str] = "mu"
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The tight mu."""
+        return plan.profile(gap).mu()
+
+
+@dataclass(frozen=True)
+class Advantage(Target):
+    """The advantage of a membership attack: largest true-positive rate less false-positive rate."""
+
+    advantage: Annotated[float, OPEN.of("the target advantage")]
+    name: ClassVar[str] = "advantage"
+    rough_gap: ClassVar[float | None] = 1e-2
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """Delta at epsilon 0."""
+        return AutoAccountant().delta(plan.directions, 0.0, gap)
+
+
+@dataclass(frozen=True)
+class TruePositiveRate(Target):
+    """The true-positive rate of a membership attack at a false-positive rate; more than that rate itself."""
+
+    tpr: Annotated[float, OPEN.of("the target true-positive rate")]
+    fpr: Annotated[float, OPEN.of("false-positive rate")]
+    name: ClassVar[str] = "tpr"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _more_than(self.tpr, "tpr", self.fpr, "fpr", "guessing reaches it")
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The true-positive rate."""
+        return _bound(plan.profile(gap).tpr(self.fpr))
+
+    def excess(self, found: Bound) -> float:
+        """Of what is gained over guessing."""
+        return _log_ratio(found.upper - self.fpr, self.limit - self.fpr)
+
+
+@dataclass(frozen=True)
+class BayesRisk(Target):
+    """The least probability of error of an attacker with a prior: at least this."""
+
+    risk: Annotated[float, OPEN.of("the least probability of error")]
+    prior: Annotated[float, OPEN.of("prior probability of one of the two datasets")] = 0.5
+    name: ClassVar[str] = "risk"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _more_than(self._guessing, "min(prior, 1 - prior)", self.risk, "risk", "nobody errs more by guessing")
+
+    @property
+    def _guessing(self) -> float:
+        return min(self.prior, 1 - self.prior)
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The Bayes risk."""
+        return _bound(plan.profile(gap).bayes_risk(self.prior))
+
+    def safe_end(self, found: Bound) -> float:
+        """The lower one."""
+        return found.lower
+
+    def met(self, found: Bound) -> bool:
+        """The lower end is the safe one."""
+        return found.lower >= self.limit
+
+    def missed(self, found: Bound) -> bool:
+        """Less than the least."""
+        return found.upper < self.limit
+
+    def excess(self, found: Bound) -> float:
+        """Of what is gained over guessing."""
+        return _log_ratio(self._guessing - found.lower, self._guessing - self.limit)
+
+
+@dataclass(frozen=True)
+class Reconstruction(Target):
+    """The success of reconstructing a record, where guessing without it succeeds with probability ``baseline``."""
+
+    success: Annotated[float, OPEN.of("the target success of reconstruction")]
+    baseline: Annotated[float, OPEN.of("success of guessing without the record")]
+    name: ClassVar[str] = "success"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _more_than(self.success, "success", self.baseline, "baseline", "guessing reaches it")
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The bound on the success."""
+        return _bound(plan.profile(gap).reconstruction(self.baseline))
+
+    def excess(self, found: Bound) -> float:
+        """Of what is gained over guessing."""
+        return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
+
+
+def _bound(band: Band) -> Bound:
+    return Bound(float(band.lower), float(band.estimate), float(band.upper))
+
+
+def _more_than(more: float, key: str, less: float, other: str, why: str) -> None:
+    if not more > less:
+        raise InvalidInputError(f"{key} must be greater than {other} ({why}); received {more!r} and {less!r}", key)
+
+
+def _log_ratio(value: float, limit: float) -> float:
+    """``log(value / limit)``; plus or minus infinity where one of them is 0."""
+    if value <= 0:
+        return -math.inf
+    if limit <= 0 or math.isinf(value):
+        return math.inf
+    return math.log(value) - math.log(limit)

@@ -1,0 +1,251 @@
+"""The domains of parameters: a check returns the value in its own type or raises one line to be shown to a person.
+
+A parameter of a mechanism or sampling scheme carries its :class:`Domain` in its annotation. The check in
+``__post_init__``, the reader of plan files and the JSON Schema all use that one object.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.values.errors import InvalidInputError
+
+MAX_COUNT = 10**12
+
+SHOWN_LENGTH = 60
+"""Longest form, in characters, in which a received value is repeated to a person."""
+
+PLACE_LENGTH = 300
+"""Longest form, in characters, in which the name of a file is repeated: what real paths have, and no more."""
+
+LOOKED_AT = 1000
+"""Characters at each end of a value's form that are made printable: more than are shown, fewer than a file may hold."""
+
+_COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
+    "minimum": operator.ge,
+    "exclusiveMinimum": operator.gt,
+    "maximum": operator.le,
+    "exclusiveMaximum": operator.lt,
+    "enum": lambda number, allowed: number in allowed,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Domain:
+    """A set of finite numbers, in words and as JSON Schema.
+
+    Attributes:
+        accepted: the words after "must be".
+        keywords: JSON Schema keywords; the comparisons among them are what :meth:`check` applies.
+        meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
+        whole: whether values are integers; 1e4 counts as one.
+    """
+
+    accepted: str
+    keywords: Mapping[str, Any]
+    meaning: str = ""
+    whole: bool = False
+
+    def of(self, meaning: str) -> Domain:
+        """The same domain for a number with a meaning."""
+        return replace(self, meaning=meaning)
+
+    def check(self, value: object, key: str) -> float:
+        """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
+
+        Raises:
+            InvalidInputError: it is not; the message names key, value and what is accepted.
+        """
+        number = _finite(value)
+        if number is None or not all(
+            _COMPARISONS[word](number, bound) for word, bound in self.keywords.items() if word in _COMPARISONS
+        ):
+            raise self._refusal(value, key)
+        if not self.whole:
+            return number
+        if not number.is_integer():
+            raise self._refusal(value, key)
+        return int(value)  # type: ignore[call-overload, no-any-return]  # from the value itself: exact beyond 2^53
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the domain."""
+        described = {"description": self.meaning} if self.meaning else {}
+        return {"type": "integer" if self.whole else "number", **self.keywords, **described}
+
+    def _refusal(self, value: object, key: str) -> InvalidInputError:
+        meaning = f" ({self.meaning})" if self.meaning else ""
+        return InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+
+
+def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
+    """The integers from ``least`` to ``most``."""
+    words = f"a whole number from {least} to {most:.0e}".replace("e+", "e")
+    return Domain(words, {"minimum": least, "maximum": most}, whole=True)
+
+
+POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
+AT_LEAST_ZERO = Domain("a finite number, 0 or greater", {"minimum": 0})
+MAGNITUDE = Domain(
+    "a number from 1e-12 to 1e12", {"minimum": 1e-12, "maximum": 1e12}
+)  # of a round; the sums of MAX_COUNT of them stay far within the range of a double
+ROUND_EPSILON = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
+EPSILON = Domain("a number from 0 to 1e100", {"minimum": 0, "maximum": 1e100})
+RATE = Domain("a number greater than 0 and at most 1", {"exclusiveMinimum": 0, "maximum": 1})
+PROBABILITY_BELOW_ONE = Domain("a number, at least 0 and less than 1", {"minimum": 0, "exclusiveMaximum": 1})
+TARGET_DELTA = Domain(
+    "a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1}, "the target delta"
+)
+COUNT = whole_numbers().of("number of rounds")
+RECORDS = whole_numbers(least=1).of("number of records")
+
+
+def epsilon(value: float, key: str, hint: str) -> float:
+    """``value`` as a float, if it lies in [0, 1e100].
+
+    Raises:
+        InvalidInputError: it does not.
+    """
+    return EPSILON.of(hint).check(value, key)
+
+
+def rate(value: float, key: str, hint: str) -> float:
+    """``value`` as a float, if it lies in (0, 1].
+
+    Raises:
+        InvalidInputError: it does not.
+    """
+    return RATE.of(hint).check(value, key)
+
+
+def open_probability(value: float, key: str, hint: str) -> float:
+    """``value`` as a float, if it lies in [0, 1): 0 asks for pure differential privacy.
+
+    Raises:
+        InvalidInputError: it does not.
+    """
+    return PROBABILITY_BELOW_ONE.of(hint).check(value, key)
+
+
+def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COUNT) -> int:
+    """``value`` as an int, if it is a whole number in range; 1e4 is one.
+
+    Raises:
+        InvalidInputError: it is not.
+    """
+    return int(whole_numbers(least, most).of(hint).check(value, key))
+
+
+@cache
+def domains_of(kind: type) -> Mapping[str, Domain]:
+    """The domain of each field of a dataclass, in the order of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    found: dict[str, Domain] = {}
+    for item in fields(kind):
+        extras = getattr(hints[item.name], "__metadata__", ())
+        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain))
+    return found
+
+
+def check_fields(instance: object) -> None:
+    """Check the fields of a frozen dataclass against their domains, and keep each in its own type; ``None`` if default.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+    """
+    optional = {item.name for item in fields(instance) if item.default is None}  # type: ignore[arg-type]
+    for key, domain in domains_of(type(instance)).items():  # type: ignore[arg-type]  # a class, hashable as any
+        value = getattr(instance, key)
+        if value is not None or key not in optional:
+            object.__setattr__(instance, key, domain.check(value, key))
+
+
+def array(value: object, key: str) -> npt.NDArray[np.float64]:
+    """A number, a list of numbers or an array of any shape, as an array of floats.
+
+    Raises:
+        InvalidInputError: it holds what is no number, or a number beyond the range of a double.
+    """
+    try:
+        found = np.asarray(value)
+        if found.dtype.kind in "biufO":  # not text, although NumPy would read the digits in one
+            return found.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidInputError(f"{key} must be a number or an array of numbers; received {shown(value)}", key)
+
+
+def choice(key: str, value: object, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """The line that refuses a value that is none of the known names, with the :func:`nearest` of them."""
+    close = nearest(value, known, cutoff)
+    hint = "" if close is None else f"; did you mean {close!r}?"
+    return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
+
+
+def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name of which a value is a slip; ``None`` where it is none.
+
+    Args:
+        value: the value received.
+        known: the names.
+        cutoff: how alike the two have to be, from 0 to 1.
+
+    A name within a longer one is not taken for a slip: what is meant is another thing.
+
+    >>> nearest("laplcae", ["laplace"]), nearest("discrete-laplace", ["laplace"])
+    ('laplace', None)
+    """
+    if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
+        return None
+    close = difflib.get_close_matches(value, list(known), 1, cutoff)
+    return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names in quotation marks, with commas between them."""
+    return ", ".join(repr(name) for name in names)
+
+
+def shown(value: object) -> str:
+    """A value as it is repeated to a person: its ``repr`` on one line, cut in the middle if it is long."""
+    try:
+        return cut(repr(value))
+    except Exception:  # a repr may fail in any way, and integers of thousands of digits have none
+        return cut(f"a value of type {type(value).__name__}")
+
+
+def place(path: object) -> str:
+    """The name of a file or of another source as it is repeated to a person: on one line, cut if it is very long."""
+    return cut(str(path), PLACE_LENGTH)
+
+
+def cut(text: str, length: int = SHOWN_LENGTH) -> str:
+    """The text on one line, cut in the middle to that many characters if it is longer."""
+    if len(text) > 2 * LOOKED_AT:
+        text = f"{text[:LOOKED_AT]}...{text[-LOOKED_AT:]}"
+    text = one_line(text)
+    return text if len(text) <= length else f"{text[: length - 20]}...{text[-17:]}"
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space and of characters that do not print made a single space."""
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
+
+
+def _finite(value: object) -> float | None:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

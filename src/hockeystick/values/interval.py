@@ -1,0 +1,84 @@
+"""A certified interval, and many of them at once: what is known of one direction between two ends."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Certified ends and the best guess between, of one direction.
+
+    Attributes:
+        limited: what kept it from the asked gap.
+        engine: what answered.
+        tilt: about the saddle point of the answer, where the engine knows it: a hint for the other direction.
+    """
+
+    lower: float
+    estimate: float
+    upper: float
+    limited: str | None = None
+    engine: str = "exact"
+    tilt: float | None = None
+
+    @classmethod
+    def weighted(cls, lower: float, upper: float) -> Interval:
+        """With the estimate in which the leading errors, two to one by the error law, cancel."""
+        return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
+
+    def intersected(self, other: Interval) -> Interval:
+        """Both are certified: so is what they share. The estimate is the other's, moved inside."""
+        lower, upper = max(self.lower, other.lower), min(self.upper, other.upper)
+        return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Certified ends and best guesses at many epsilons; all of one shape."""
+
+    lower: Array
+    estimate: Array
+    upper: Array
+
+    @classmethod
+    def of(cls, lower: Array, estimate: Array, upper: Array) -> Ends:
+        """With a lower end that rounding has put above the upper one moved to it, and the estimate in between."""
+        lower = np.minimum(lower, upper)
+        return cls(lower, np.minimum(np.maximum(estimate, lower), upper), upper)
+
+    @property
+    def width(self) -> Array:
+        """Of each; infinite where there is no lower end, 0 where both ends are minus infinity."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.lower == self.upper, 0.0, self.upper - self.lower)
+
+    def shared(self, other: Ends) -> Ends:
+        """What two certified answers allow, with the estimate of the narrower one."""
+        estimate = np.where(other.width < self.width, other.estimate, self.estimate)
+        return Ends.of(np.maximum(self.lower, other.lower), estimate, np.minimum(self.upper, other.upper))
+
+    def worse(self, other: Ends) -> Ends:
+        """The larger of two truths."""
+        return Ends(
+            np.maximum(self.lower, other.lower),
+            np.maximum(self.estimate, other.estimate),
+            np.maximum(self.upper, other.upper),
+        )
+
+    def milder(self, other: Ends) -> Ends:
+        """The smaller of two truths."""
+        return Ends(
+            np.minimum(self.lower, other.lower),
+            np.minimum(self.estimate, other.estimate),
+            np.minimum(self.upper, other.upper),
+        )
+
+    def __getitem__(self, where: Array | npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Ends:
+        return Ends(self.lower[where], self.estimate[where], self.upper[where])

@@ -1,0 +1,167 @@
+"""Counted work: what one call may take, how its parts share it, and what answers say once it is used up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import hockeystick as hs
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.curve import Curve
+from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.renyi import RenyiEngine
+from hockeystick.numerics import work
+from hockeystick.numerics.work import CALL, USED_UP, Work, WorkLimitError, left, one_call, part, spend, spent
+from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonRemovePair
+from hockeystick.pairs.renyi import renyi_epsilon
+from hockeystick.targets import Epsilon
+
+SAMPLED_LAPLACE = hs.Plan([hs.Round(hs.Laplace(2.0 + i / 7), hs.Poisson(0.01 + i / 997), count=3) for i in range(12)])
+
+
+@contextmanager
+def calls_of(units: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let every call that is opened within take that much."""
+    with monkeypatch.context() as patch:
+        patch.setattr(work, "CALL", units)
+        yield
+
+
+def test_without_a_call_nothing_is_limited() -> None:
+    spend(1e30)
+    assert left() == math.inf
+    assert not spent()
+
+
+def test_a_call_within_a_call_pays_from_the_outer_one() -> None:
+    with one_call():
+        assert left() == CALL
+        spend(0.25 * CALL)
+        with one_call():
+            assert left() == 0.75 * CALL
+            spend(0.75 * CALL)
+        assert spent()
+    assert left() == math.inf
+
+
+def test_a_part_leaves_the_rest_for_what_comes_after() -> None:
+    with one_call():
+        with part(0.25):
+            assert left() == 0.25 * CALL
+            with part(0.5):
+                spend(0.25 * CALL)
+                assert spent()
+            assert spent()  # what the inner part took too much is missing in the outer one
+        assert left() == 0.75 * CALL
+
+
+def test_a_step_is_paid_for_before_it_is_taken() -> None:
+    question = Work(100.0)
+    with pytest.raises(WorkLimitError, match="it would take too long: a step"):
+        question.charge(101.0, "a step")
+    assert question.left == 100.0
+    question.charge(60.0, "a step")
+    question.spend(60.0)
+    assert question.left == -20.0
+
+
+def test_a_question_takes_no_more_than_its_call_has_left() -> None:
+    with one_call():
+        question = Work()
+        spend(CALL - 10.0)
+        assert question.left == pytest.approx(10.0)
+        with pytest.raises(WorkLimitError):
+            question.charge(20.0, "a step")
+        question.charge(10.0, "a step")
+        assert spent()
+
+
+def test_engines_refuse_once_it_is_used_up() -> None:
+    composition = Composition([(PoissonRemovePair(GaussianPair(1.0), 0.1), 10)])
+    with one_call():
+        spend(CALL)
+        for engine in (ContourEngine(composition), GridEngine(composition)):
+            with pytest.raises(WorkLimitError):
+                engine.epsilon((math.log(1e-5),) * 2, None)
+        found = RenyiEngine(composition).epsilon((math.log(1e-5),) * 2, None)
+    assert found.upper >= renyi_epsilon(composition, math.log(1e-5)).value  # of fewer orders
+
+
+@pytest.mark.parametrize("units", [1e5, 1e7, 4e7])
+def test_an_answer_that_had_to_be_short_is_wider_and_says_why(units: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = SAMPLED_LAPLACE.epsilon(1e-6)
+    assert whole.upper - whole.lower <= 1e-3 * whole.upper
+    with calls_of(units, monkeypatch):
+        short = SAMPLED_LAPLACE.epsilon(1e-6)
+    assert short.lower <= whole.lower <= whole.upper <= short.upper < math.inf
+    assert (short.upper - short.lower) > 2 * (whole.upper - whole.lower)
+    assert short.reason is not None
+    assert "too long" in short.reason or USED_UP in short.reason
+
+
+def test_the_same_call_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was asked before: nothing is counted by a clock."""
+    with calls_of(4e7, monkeypatch):
+        first, _, again = (SAMPLED_LAPLACE.epsilon(delta) for delta in (1e-6, 1e-9, 1e-6))
+    assert (first.lower, first.estimate, first.upper) == (again.lower, again.estimate, again.upper)
+
+
+def test_a_profile_that_had_to_be_short_says_so_and_the_next_call_does_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    profile = SAMPLED_LAPLACE.profile()
+    with calls_of(1e6, monkeypatch):
+        short = profile.delta([0.1, 0.5])
+    assert short.reason == USED_UP
+    whole = profile.delta([0.1, 0.5])
+    assert whole.reason is None
+    assert (np.ravel(whole.upper) <= np.ravel(short.upper)).all()
+    assert (np.ravel(whole.upper - whole.lower) <= 2e-3 * np.ravel(whole.upper)).all()
+
+
+def test_a_calibration_that_had_to_be_short_is_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = Epsilon(1.0, 1e-6)
+    with calls_of(2e8, monkeypatch):
+        short = hs.calibrate(SAMPLED_LAPLACE, "noise", target)
+    whole = hs.calibrate(SAMPLED_LAPLACE, "noise", target)
+    assert short.value >= whole.value * (1 - 1e-6)
+    assert target.met(short.plan.epsilon(1e-6))
+    assert short.achieved.reason is not None
+
+
+def test_large_groups_are_not_taken_record_by_record_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = hs.dp_sgd(1.0, 0.001, 100).profile().group(150)
+    step_by_step = group.tpr(1e-6)
+    assert step_by_step.reason is None
+    with calls_of(3e7, monkeypatch):
+        short = hs.dp_sgd(1.0, 0.001, 100).profile().group(150).tpr(1e-6)
+    assert short.reason is not None
+    assert float(short.upper) >= float(step_by_step.upper)
+
+
+def test_sections_that_were_not_laid_for_want_of_work_are_laid_the_next_time() -> None:
+    curve, at = Curve(Composition([(PoissonRemovePair(LaplacePair(1.0, 2.0), 0.1), 20)])), np.array([0.3])
+    for _ in range(6):  # more often than a kind may fail
+        with one_call():
+            spend(CALL)
+            wide = curve.log_delta(at)
+    with one_call():
+        narrow = curve.log_delta(at)
+    assert narrow.width[0] <= 1e-3 < wide.width[0]
+    assert wide.lower[0] <= narrow.lower[0] <= narrow.upper[0] <= wide.upper[0]
+
+
+def test_many_kinds_take_the_renyi_bound_of_all_of_them() -> None:
+    """Gathered into 32 kinds these rounds alone gave 3.17."""
+    rounds = [hs.Round(hs.Laplace(1.0 + 8 * i / 383), hs.Poisson(1e-4 + 0.1 * (i * 7 % 384) / 384)) for i in range(384)]
+    plan = hs.Plan(rounds)
+    found, rough = plan.epsilon(1e-6), plan.epsilon(1e-6, accountant="rdp")
+    assert found.upper <= rough.ends["upper"] * 1.01
+
+
+def test_published_methods_refuse_more_kinds_than_they_end_with() -> None:
+    rounds = [hs.Round(hs.Laplace(1.0 + i / 1000), hs.Poisson(0.01)) for i in range(1400)]
+    with pytest.raises(hs.NotApplicableError, match="1400 different kinds of rounds would take about 11 s; give fewer"):
+        hs.Plan(rounds).epsilon(1e-6, accountant="prv")
