@@ -136,9 +136,9 @@ class TestWorkIsCounted:
         asked: list[float] = []
         original = renyi_log_delta
 
-        def counted(composition: Composition, epsilon: float) -> object:
+        def counted(composition: Composition, epsilon: float, precision: float) -> object:
             asked.append(epsilon)
-            return original(composition, epsilon)
+            return original(composition, epsilon, precision=precision)
 
         monkeypatch.setattr(curves, "renyi_log_delta", counted)
         ends = curves._roughly(composition, at)

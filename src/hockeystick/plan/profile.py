@@ -53,7 +53,7 @@ def _one_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S,
 
     @wraps(method)
     def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with one_call(len(self.plan.kinds)):
+        with one_call(self._kinds):
             return method(self, *args, **kwargs)
 
     return called
@@ -85,6 +85,7 @@ class Profile:
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
         self.plan = plan
         self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
+        self._kinds = len(plan.kinds)
         self._curve = PlanCurve(plan.directions, self._gap)
 
     @_one_call
@@ -317,9 +318,8 @@ class GroupProfile:
     size: int
 
     @property
-    def plan(self) -> Plan:
-        """What was run."""
-        return self.profile.plan
+    def _kinds(self) -> int:
+        return self.profile._kinds
 
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:

@@ -24,7 +24,7 @@ MAX_REACH = 300.0  # exponent by which a repair may scale a mass
 MAX_REPAIRS = 2_000  # knots that may be dropped one by one before giving up
 CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
-PAID = 50  # repairs that are paid for at a time
+PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
