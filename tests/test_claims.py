@@ -9,7 +9,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.plan.mechanisms.base import Status
 from hockeystick.plan.sampling import Sampling
-from toys import Concentrated, Counting, Dominated
+from toys import Concentrated, Counting, Dominated, EveryOther
 
 FIXED = hs.WithoutReplacement(10, 1000)
 
@@ -128,3 +128,27 @@ def test_calibration_is_by_the_upper_end() -> None:
 def test_profiles_want_both_sides() -> None:
     with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
         DOMINATED.profile()
+
+
+@pytest.mark.parametrize("accountant", ["auto", "grid", "rdp", "zcdp", "prv", "gdp"])
+def test_a_record_is_charged_for_the_steps_it_can_be_in(accountant: str) -> None:
+    """Said once, where a plan becomes directions: every accountant composes as many rounds."""
+    for steps, seen in ((7, 4), (8, 4), (1, 1), (0, 0)):
+        turns = hs.Plan([hs.Round(hs.Gaussian(5.0), EveryOther(), steps)])
+        alone = hs.Plan([hs.Round(hs.Gaussian(5.0), count=seen)])
+        assert turns.steps == steps
+        assert turns.epsilon(1e-6, accountant=accountant) == alone.epsilon(1e-6, accountant=accountant)
+        assert turns.delta(0.5, accountant=accountant) == alone.delta(0.5, accountant=accountant)
+
+
+def test_steps_of_one_kind_are_counted_through() -> None:
+    """Also where they were stepped one after the other."""
+    item = hs.Round(hs.Gaussian(5.0), EveryOther(), 3)
+    stepped = hs.Accountant()
+    for _ in range(2):
+        stepped.step(item)
+    assert stepped.epsilon(1e-6) == (item + item).epsilon(1e-6) == hs.Plan([2 * item]).epsilon(1e-6)
+    alone = hs.Plan([hs.Round(hs.Gaussian(5.0), count=3)])
+    assert stepped.epsilon(1e-6).upper == alone.epsilon(1e-6).upper
+    curve = hs.Plan([2 * item]).profile().delta([0.1, 0.5])
+    assert (curve.upper == alone.profile().delta([0.1, 0.5]).upper).all()

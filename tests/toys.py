@@ -1,4 +1,4 @@
-"""Mechanisms of kinds that the library does not ship, for tests of what holds of every kind."""
+"""Mechanisms and a sampling scheme that the library does not ship, for tests of what holds of every kind."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 from hockeystick import Direction
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.sampling.base import Sampling, own_pair
 from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields
 
 
@@ -93,3 +94,21 @@ class Counting(Mechanism):
 
     def with_against_without(self) -> BlackBoxPair:
         return BlackBoxPair(self.epsilon)
+
+
+@dataclass(frozen=True)
+class EveryOther(Sampling):
+    """A record is in every other step, for certain."""
+
+    name: ClassVar[str] = "every-other"
+    assumption: ClassVar[str] = "records take turns"
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        return own_pair(mechanism, direction)
+
+    def participations(self, steps: int) -> int:
+        return (steps + 1) // 2

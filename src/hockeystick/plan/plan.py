@@ -144,8 +144,9 @@ class Plan:
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds in each direction, as accountants are asked about them."""
-        return Directions(self.adjacency, tuple(self.kinds), self.known_from_below)
+        """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
+        kinds = tuple((item, item.sampling.participations(count)) for item, count in self.kinds)
+        return Directions(self.adjacency, kinds, self.known_from_below)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.

@@ -64,6 +64,13 @@ class Sampling(ABC):
         """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
         return self.pair(mechanism, direction)
 
+    def participations(self, steps: int) -> int:
+        """How many of that many steps of one kind of rounds a record can be in: all, unless it is sure to miss some.
+
+        What is composed of such a kind is that many rounds of :meth:`pair`.
+        """
+        return steps
+
     def keys(self) -> dict[str, Any]:
         """The plan-file keys that give this instance back, ``sampling`` itself apart."""
         return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
