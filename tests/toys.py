@@ -5,12 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, ClassVar
+
+import pytest
 
 from hockeystick import Direction
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields
+from hockeystick.plan import schema
+from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
+from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.sampling.base import own_pair
+from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields, whole_numbers
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sampling]) -> None:
+    """Let plan files name these kinds, too, as a line in a registry would, until the test ends."""
+    mechanisms = tuple(kind for kind in kinds if issubclass(kind, Mechanism))
+    samplings = tuple(kind for kind in kinds if issubclass(kind, Sampling))
+    monkeypatch.setattr(schema, "MECHANISMS", MECHANISMS + mechanisms)
+    monkeypatch.setattr(schema, "SAMPLINGS", SAMPLINGS + samplings)
+    monkeypatch.setattr(schema, "_plan_model", cache(schema._plan_model.__wrapped__))
 
 
 @dataclass(frozen=True)
@@ -93,3 +108,31 @@ class Counting(Mechanism):
 
     def with_against_without(self) -> BlackBoxPair:
         return BlackBoxPair(self.epsilon)
+
+
+@dataclass(frozen=True)
+class InTurn(Sampling):
+    """Every record is seen at one step of each ``period``, always the same one: a round is a whole period."""
+
+    period: Annotated[int, whole_numbers(least=1, most=10**6).of("steps until a record is seen again")]
+
+    name: ClassVar[str] = "in-turn"
+    assumption: ClassVar[str] = "every record is seen at one step of each period"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        return own_pair(mechanism, direction)
+
+    @property
+    def steps_per_round(self) -> int:
+        return self.period
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.period

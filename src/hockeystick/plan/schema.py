@@ -40,7 +40,6 @@ EPOCHS = whole_numbers().of(
     "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
     "sample_rate)"
 )
-SIZES = ("batch_size", "dataset_size")
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
     "epsilon": AT_LEAST_ZERO.of("what the source claims"),
@@ -78,7 +77,7 @@ def sampling_named(name: str) -> type[Sampling]:
 def sampling_keys(kind: type[Sampling]) -> tuple[str, ...]:
     """The keys of a round that only have a meaning with this sampling scheme."""
     keys = tuple(domains_of(kind))
-    return (*keys, "epochs") if set(SIZES) <= set(keys) else keys
+    return keys if kind.steps_per_epoch is Sampling.steps_per_epoch else (*keys, "epochs")
 
 
 def validated(data: Mapping[str, Any]) -> dict[str, Any]:

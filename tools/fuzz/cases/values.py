@@ -91,7 +91,9 @@ def outside(draw: Draw, held: Held) -> None:
 OF_A_MECHANISM = (
     "pair", "curve", "exact", "with_against_without", "sampled_replacement_pair", "unsampled_only", "replacement_only",
 )  # fmt: skip
-OF_A_SCHEME = ("claim", "claim_of", "pair", "curve", "keys", "exact_rate", "dataset_records", "steps_per_epoch")
+OF_A_SCHEME = (
+    "claim", "claim_of", "pair", "curve", "keys", "exact_rate", "dataset_records", "steps_per_epoch", "steps_per_round",
+)  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
     **dict.fromkeys(("NoSampling", "Poisson"), OF_A_SCHEME), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
@@ -121,6 +123,7 @@ def objects(draw: Draw, held: Held) -> None:
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
                 held.law(scheme.steps_per_epoch is None or scheme.steps_per_epoch >= 1, "steps of an epoch")
+                held.law(scheme.steps_per_round >= 1, "steps of a round")
                 made = held.ask("round", lambda scheme=scheme: hs.Round(item.mechanism, scheme), invalid=True)  # type: ignore[misc]
                 held.law(claim.source and scheme.keys() is not None, f"a claim without a source: {claim}")
                 held.law(scheme.dataset_records is None or scheme.dataset_records >= 1, "records")

@@ -79,6 +79,15 @@ class Sampling(ABC):
         return None
 
     @property
+    def steps_per_round(self) -> int:
+        """Steps of the program that one round stands for: more than 1 where a theorem is about many at once.
+
+        A scheme whose pair is that of a whole epoch of 1,000 steps says 1,000. ``count`` of a round counts rounds, as
+        pairs are composed; ``Plan.steps``, the stepped accountant and calibration count steps.
+        """
+        return 1
+
+    @property
     def steps_per_epoch(self) -> int | None:
         """Steps that one pass over the data takes, where the scheme says how many."""
         return None
