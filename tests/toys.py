@@ -16,7 +16,7 @@ from hockeystick.plan import schema
 from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
 from hockeystick.plan.sampling.base import own_pair
-from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields, whole_numbers
+from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields, list_of, whole_numbers
 
 
 def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sampling]) -> None:
@@ -108,6 +108,28 @@ class Counting(Mechanism):
 
     def with_against_without(self) -> BlackBoxPair:
         return BlackBoxPair(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Steps(Mechanism):
+    """Gaussian noise of one multiplier after another: a mechanism whose parameters are lists."""
+
+    noises: Annotated[tuple[float, ...], list_of(MAGNITUDE, most=2000).of("noise multipliers of the parts")]
+    mixing: Annotated[tuple[tuple[float, ...], ...] | None, list_of(list_of(MAGNITUDE, 2, 2), 2, 2)] = None
+
+    name: ClassVar[str] = "steps"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a toy's theorem"))
+    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        distance = 2.0 if direction is Direction.REPLACE_ONE else 1.0
+        return GaussianPair(distance * math.sqrt(math.fsum(noise**-2 for noise in self.noises)))
+
+    def with_against_without(self) -> GaussianPair:
+        return GaussianPair(math.sqrt(math.fsum(noise**-2 for noise in self.noises)))
 
 
 @dataclass(frozen=True)

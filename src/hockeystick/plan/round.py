@@ -181,7 +181,7 @@ class Round:
 
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
             values = (getattr(part, item) for item in domains.domains_of(type(part)))
-            return part.name, tuple((value is None, value or 0) for value in values)
+            return part.name, tuple((value is None, 0 if value is None else value) for value in values)
 
         return key(self.mechanism), key(self.sampling), self.epochs is not None
 

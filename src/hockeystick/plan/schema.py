@@ -22,6 +22,7 @@ from hockeystick.values.domains import (
     AT_LEAST_ZERO,
     COUNT,
     TARGET_DELTA,
+    AnyDomain,
     Domain,
     choice,
     domains_of,
@@ -204,7 +205,7 @@ def _given(model: BaseModel) -> dict[str, Any]:
     return {key: value for key, value in model if key in model.model_fields_set}
 
 
-def _number(key: str, domain: Domain) -> Any:
+def _number(key: str, domain: AnyDomain) -> Any:
     from pydantic import PlainValidator, WithJsonSchema
 
     return Annotated[Any, PlainValidator(partial(domain.check, key=key)), WithJsonSchema(domain.schema())]

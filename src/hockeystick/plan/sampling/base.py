@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -66,7 +66,8 @@ class Sampling(ABC):
 
     def keys(self) -> dict[str, Any]:
         """The plan-file keys that give this instance back, ``sampling`` itself apart."""
-        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
+        values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        return {key: value for key, value in values.items() if value is not None}
 
     @property
     def exact_rate(self) -> Fraction | None:
