@@ -36,7 +36,6 @@ class Dominated(Mechanism):
 
     name: ClassVar[str] = "dominated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.UPPER, "a toy's theorem"))
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -70,8 +69,6 @@ class Concentrated(Mechanism):
 
     name: ClassVar[str] = "concentrated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.RENYI, "a toy's guarantee"))
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
-    sampled_without_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -81,9 +78,6 @@ class Concentrated(Mechanism):
 
     def curve(self, direction: Direction) -> RenyiCurve:
         return Curve(self.rho)
-
-    def with_against_without(self) -> GaussianPair:
-        raise AssertionError("the toy has no pair, and is not asked for one")
 
 
 @dataclass(frozen=True)
@@ -98,7 +92,6 @@ class Counting(Mechanism):
         Direction.ADD: Claim(Status.TIGHT, "a toy's theorem"),
         Direction.REPLACE_ONE: Claim(Status.REFUSED, "replacing a record moves the toy's count by 2"),
     }
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "replacing a record moves the toy's count by 2")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -119,7 +112,6 @@ class Steps(Mechanism):
 
     name: ClassVar[str] = "steps"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a toy's theorem"))
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -157,8 +157,7 @@ class Round:
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
         """
         self.pair(direction)  # refuses what has no dominating pair
-        rate = self.sampling.exact_rate
-        found = None if rate is None else self.mechanism.exact(direction, rate)
+        found = self.sampling.exact(self.mechanism, direction)
         if found is None:
             raise UnsupportedError(
                 f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}"
