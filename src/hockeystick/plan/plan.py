@@ -109,8 +109,8 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """The number of rounds of all kinds together."""
-        return sum(item.count for item in self.rounds)
+        """Total number of steps; as many as rounds, unless a sampling scheme says that a round is several steps."""
+        return sum(item.steps for item in self.rounds)
 
     @property
     def kinds(self) -> list[tuple[Round, int]]:
