@@ -94,9 +94,6 @@ class ToyDiscreteLaplace(Mechanism):
 
     name: ClassVar[str] = "toy-discrete-laplace"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    sampled_replacement: ClassVar[Claim] = Claim(
-        Status.REFUSED, "no dominating pair is proven for a Poisson-sampled toy when a record is replaced"
-    )
 
     def __post_init__(self) -> None:
         check_fields(self)
