@@ -34,6 +34,7 @@ from hockeystick.directions.directions import Directions
 from hockeystick.directions.finite import estimated_delta, estimated_epsilon
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.logarithm import log_one_plus
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.values.bounds import DeltaEstimate, Estimate
@@ -111,14 +112,12 @@ def _log_delta(composition: Composition, epsilon: float) -> float:
 
 
 def _epsilon(composition: Composition, delta: float) -> float:
-    from scipy.optimize import brentq
-
     tails = tails_of(composition)
     if _difference(tails, 0.0) <= delta:
         return 0.0
     if _difference(tails, tails.reach) > delta:
         raise NotApplicableError(_noisy(delta, tails.reach))
-    epsilon = float(brentq(lambda at: _difference(tails, at) - delta, 0.0, tails.reach, xtol=1e-13, rtol=1e-13))
+    epsilon = root(lambda at: _difference(tails, at) - delta, 0.0, tails.reach, xtol=1e-13, rtol=1e-13)
     _delta(tails, epsilon)
     return epsilon
 

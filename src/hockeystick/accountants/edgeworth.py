@@ -33,6 +33,7 @@ import numpy.typing as npt
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -135,8 +136,6 @@ class _Sum:
 
     def epsilon(self, delta: float) -> float:
         """The first epsilon at which the estimate is delta."""
-        from scipy.optimize import brentq
-
         if delta < self._lost:
             return math.inf
         target = (delta - self._lost) / (1 - self._lost)
@@ -148,9 +147,7 @@ class _Sum:
             return math.inf
         first = int(np.argmax(below))
         low, high = grid[first - 1], grid[first]
-        return float(
-            brentq(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
-        )
+        return root(lambda e: float(self._finite(np.array([e]))[0]) - target, low, high, xtol=1e-300, rtol=ROOT_GAP)
 
     @cached_property
     def _grid(self) -> Array:

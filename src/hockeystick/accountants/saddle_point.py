@@ -41,6 +41,7 @@ from hockeystick.directions.finite import (
     estimated_delta,
     estimated_epsilon,
 )
+from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
@@ -192,8 +193,6 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
     Raises:
         NotApplicableError: it does not within the range of t.
     """
-    from scipy.optimize import brentq
-
     value, low, high = f(start), start, start
     while value > 0 and low > LOG_T_RANGE[0]:
         high, low = low, low - STRIDE
@@ -207,4 +206,4 @@ def increasing_root(f: Callable[[float], float], start: float) -> float:
             "no saddle point: epsilon is too near the largest loss, or delta too small; "
             "use accountant 'contour' or 'grid'"
         )
-    return float(brentq(f, low, high, xtol=1e-13, rtol=1e-14)) if high > low else start
+    return root(f, low, high, xtol=1e-13, rtol=1e-14) if high > low else start

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import SMALLEST_NORMAL, exp_above, next_down, next_up
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import DeltaUpperBound, UpperBound
@@ -59,8 +60,6 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
     Any such delta is good: ``epsilon(delta) <= epsilon_at(delta) <= epsilon``. The least one is found to 1e-9, though
     none below e^-650 but 0 itself.
     """
-    from scipy.optimize import brentq
-
     if epsilon_at(0.0) <= epsilon:
         return -math.inf
 
@@ -73,7 +72,7 @@ def log_delta_of(epsilon_at: Callable[[float], float], epsilon: float) -> float:
     if above(high) > 0:
         return 0.0
     step = LOG_DELTA_GAP
-    found = float(brentq(above, low, high, xtol=0.5 * step)) + step
+    found = root(above, low, high, xtol=0.5 * step) + step
     while found < high and above(found) > 0:
         found, step = found + step, 2 * step
     return min(found + 1e-15 * (1 + abs(found)), 0.0)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.values.errors import NotApplicableError
@@ -80,7 +81,6 @@ class DirectEngine:
 
     def _root(self, log_delta: Callable[[float], float], target: float) -> float:
         """The epsilon at which log delta, which exceeds the target at 0, meets it: by doubling, then Brent's method."""
-        from scipy.optimize import brentq
 
         def above(epsilon: float) -> float:
             return max(log_delta(epsilon) - target, -BOTTOM)
@@ -88,7 +88,7 @@ class DirectEngine:
         low, high = 0.0, max(min(1.0, 0.5 * self._pair.loss_range[1]), 1e-300)
         while above(high) > 0:
             low, high = high, 2 * high
-        return float(brentq(above, low, high, xtol=1e-300, rtol=ROOT_GAP))
+        return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP)
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         lower, upper = _of_atoms(self._pair, epsilon)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
@@ -65,15 +66,13 @@ def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
 
 def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, float]:
     """Certified ends of the epsilon at which log delta lies between two finite values; found outward from a root."""
-    from scipy.optimize import brentq
-
     least, most = log_delta
     if log_delta_ends(0.0, mu)[1] <= least:
         return 0.0, 0.0
     high = mu
     while log_delta_ends(high, mu)[1] > least:
         high *= 2
-    upper = float(brentq(lambda epsilon: log_delta_ends(epsilon, mu)[1] - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
+    upper = root(lambda epsilon: log_delta_ends(epsilon, mu)[1] - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
     step = math.ulp(upper)
     while log_delta_ends(upper, mu)[1] > least:
         upper, step = upper + step, 2 * step

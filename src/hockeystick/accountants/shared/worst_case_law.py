@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
 
@@ -185,14 +186,12 @@ class WorstCase:
 
     def epsilon(self, least: float, most: float) -> tuple[float, float]:
         """Certified ends of the epsilon at which delta lies between two positive numbers."""
-        from scipy.optimize import brentq
-
         if self.above(0.0) <= least:
             return 0.0, 0.0
         high = self._size + 4 * self._slip
         if self.above(high) > least:
             return 0.0, high * (1 + 1e-15)
-        upper = float(brentq(lambda at: self.above(at) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP))
+        upper = root(lambda at: self.above(at) - least, 0.0, high, xtol=1e-300, rtol=ROOT_GAP)
         step = math.ulp(upper)
         while self.above(upper) > least:
             upper, step = min(upper + step, high), 2 * step

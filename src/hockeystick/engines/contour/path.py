@@ -32,6 +32,7 @@ EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 
 ROUNDINGS = 500.0  # of a cumulant, about, relative to its size
 SUM_ROUNDINGS = 60.0  # of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
+CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function
 MAX_EVALUATIONS = 40_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
@@ -128,7 +129,7 @@ class Path:
         if evaluations > MAX_EVALUATIONS:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
         check_left()
-        spend(EVALUATION * evaluations)
+        spend(EVALUATION * evaluations + CALLS * len(lines))
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
             parts = [line.cumulants(step, count) for line in lines]
         self.values = np.array([values for values, _ in parts])

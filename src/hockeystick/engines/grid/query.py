@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.sums import GridSum
 from hockeystick.engines.grid.work import SEEN
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.work import Work
 from hockeystick.values.interval import Ends, Interval
 
@@ -238,9 +239,7 @@ def _first_step(excess: float, guess: float, slope: float) -> float:
 
 
 def _root(log_delta: Callable[[float], float], target: float, low: float, high: float, gap: float) -> float:
-    from scipy.optimize import brentq
-
     def above(epsilon: float) -> float:
         return max(log_delta(epsilon), -1e6) - target
 
-    return float(brentq(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14))
+    return root(above, low, high, xtol=max(1e-3 * gap * high, 1e-300), rtol=1e-14)
