@@ -35,7 +35,9 @@ MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
 """Most brackets that open in a file of TOML, and most braces: the parser keeps a kilobyte for each table. A round is
 written with two ``[`` or one ``{``; a thousand are left for what sources say."""
 
-TOML, JSON = "TOML", "JSON"  # names of the two syntaxes
+TOML, JSON = "TOML", "JSON"
+"""Names of the two syntaxes."""
+
 _ENDINGS = {".toml": TOML, ".json": JSON}
 """The syntax of a plan file by the ending of its name."""
 

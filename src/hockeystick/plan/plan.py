@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """The number of rounds of all kinds together."""
+        """Total number of rounds."""
         return sum(item.count for item in self.rounds)
 
     @property

@@ -117,7 +117,7 @@ class Accountant:
         return Plan(self._history, self._adjacency)
 
     def __len__(self) -> int:
-        """The number of steps so far."""
+        """The number of steps."""
         return sum(item.count for item in self._history)
 
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:

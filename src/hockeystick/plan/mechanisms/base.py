@@ -87,7 +87,7 @@ class Mechanism(ABC):
         raise AssertionError(f"{self.name} claims no pair under sampled replacement ({rate=})")
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactRound | None:
-        """The round in exact numbers, seen by a record with probability ``rate``; ``None`` where proofs know none."""
+        """One round in exact numbers, seen by a record with probability ``rate``; ``None`` where proofs know none."""
         return None
 
     @property

@@ -59,11 +59,11 @@ class Gaussian(Mechanism):
         return GaussianPair(1 / self.noise_multiplier)
 
     def sampled_replacement_pair(self, rate: float) -> DominatingPair:
-        """The pair of two contributions in opposite directions, each seen with probability ``rate``."""
+        """Two contributions in opposite directions."""
         return PoissonSubstitutionPair(1 / self.noise_multiplier, rate)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactGaussian:
-        """The round in exact numbers, at the distance that a record moves the sum by, or of one record if sampled."""
+        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
         return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier), rate)
 

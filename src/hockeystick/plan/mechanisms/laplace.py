@@ -54,7 +54,7 @@ class Laplace(Mechanism):
         return LaplacePair(1.0, self.scale)
 
     def exact(self, direction: Direction, rate: Fraction) -> ExactLaplace:
-        """The round in exact numbers, at the distance that a record moves the sum by, or of one record if sampled."""
+        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
         return ExactLaplace(decimal(distance) / decimal(self.scale), rate)
 

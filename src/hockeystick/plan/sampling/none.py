@@ -35,5 +35,5 @@ class NoSampling(Sampling):
 
     @property
     def exact_rate(self) -> Fraction:
-        """The rate is 1: every record is seen."""
+        """Every record is seen."""
         return Fraction(1)

@@ -68,7 +68,7 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """The mechanism's own claim under ``replace-one``; refused where the pair under replacement, its base, is."""
+        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
         if direction is not Direction.REPLACE_ONE:
             return _ONE_SIZE
         base = mechanism.claims[direction]
@@ -88,7 +88,7 @@ class WithoutReplacement(Sampling):
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve after sampling, from the mechanism's own pair under replacement."""
+        """From the mechanism's own pair under replacement."""
         base = own_pair(mechanism, direction)
         return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
 
