@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 import hockeystick as hs
-from hockeystick.plan.mechanisms.base import Status
+from hockeystick.pairs import PoissonSubstitutionPair
+from hockeystick.plan.mechanisms import Property, Status
 from hockeystick.plan.sampling import Sampling
-from toys import Concentrated, Counting, Dominated
+from toys import Concentrated, Counting, Dominated, EveryOther
 
 FIXED = hs.WithoutReplacement(10, 1000)
 
@@ -52,6 +53,42 @@ def test_a_renyi_curve_is_answered_by_rdp() -> None:
     assert answer.quoted == pytest.approx(same.epsilon(1e-6, accountant="rdp").quoted, rel=1e-9)
     with pytest.raises(hs.UnsupportedError, match="nothing but a Renyi curve is known"):
         hs.Plan([hs.Round(Concentrated(0.005), hs.Poisson(0.1))]).epsilon(1e-6, accountant="rdp")
+
+
+def test_at_a_rate_of_one_the_curve_is_the_mechanisms_own() -> None:
+    toy = Concentrated(0.005)
+    for sampling in (hs.Poisson(1.0), hs.WithoutReplacement(10, 10)):
+        assert sampling.curve(toy, hs.Direction.REPLACE_ONE) == toy.curve(hs.Direction.REPLACE_ONE)
+    assert hs.WithoutReplacement.claim(Concentrated, hs.Direction.REPLACE_ONE).status is Status.REFUSED
+
+
+class Loose(Dominated):
+    """Normal noise of which only a pair of twice the distance is claimed."""
+
+    properties = frozenset({Property.GAUSSIAN})
+
+
+class Lost(Counting):
+    """Of which much is declared, and replacing a record refused all the same."""
+
+    properties = frozenset({Property.GAUSSIAN, Property.INFINITE_LOSS})
+
+
+def test_theorems_ask_for_properties_and_inherit_what_the_base_is() -> None:
+    """The same theorem says as much of a pair as is known of the one it begins with."""
+    replaced = hs.Direction.REPLACE_ONE
+    assert hs.Poisson.claim(hs.Gaussian, replaced).status is Status.TIGHT
+    loose = hs.Poisson.claim(Loose, replaced)
+    assert loose.status is Status.UPPER
+    assert loose.source.endswith("of the pair of a toy's theorem")
+    assert hs.Poisson(0.1).pair(Loose(2.0), replaced) == PoissonSubstitutionPair(1.0, 0.1)
+    assert hs.Poisson.claim(Dominated, replaced).cited.endswith(
+        "Poisson-sampled Dominated mechanism when a record is replaced"
+    )
+    for scheme in (hs.NoSampling, hs.Poisson, hs.WithoutReplacement):
+        assert scheme.claim(Lost, replaced) == Lost.claims[replaced]
+    assert hs.WithoutReplacement.claim(hs.ApproximateDP, replaced).status is Status.REFUSED
+    assert hs.WithoutReplacement.claim(Loose, replaced).status is Status.RENYI
 
 
 def test_sampling_does_not_make_a_claim_stronger() -> None:
@@ -128,3 +165,27 @@ def test_calibration_is_by_the_upper_end() -> None:
 def test_profiles_want_both_sides() -> None:
     with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
         DOMINATED.profile()
+
+
+@pytest.mark.parametrize("accountant", ["auto", "grid", "rdp", "zcdp", "prv", "gdp"])
+def test_a_record_is_charged_for_the_steps_it_can_be_in(accountant: str) -> None:
+    """Said once, where a plan becomes directions: every accountant composes as many rounds."""
+    for steps, seen in ((7, 4), (8, 4), (1, 1), (0, 0)):
+        turns = hs.Plan([hs.Round(hs.Gaussian(5.0), EveryOther(), steps)])
+        alone = hs.Plan([hs.Round(hs.Gaussian(5.0), count=seen)])
+        assert turns.steps == steps
+        assert turns.epsilon(1e-6, accountant=accountant) == alone.epsilon(1e-6, accountant=accountant)
+        assert turns.delta(0.5, accountant=accountant) == alone.delta(0.5, accountant=accountant)
+
+
+def test_steps_of_one_kind_are_counted_through() -> None:
+    """Also where they were stepped one after the other."""
+    item = hs.Round(hs.Gaussian(5.0), EveryOther(), 3)
+    stepped = hs.Accountant()
+    for _ in range(2):
+        stepped.step(item)
+    assert stepped.epsilon(1e-6) == (item + item).epsilon(1e-6) == hs.Plan([2 * item]).epsilon(1e-6)
+    alone = hs.Plan([hs.Round(hs.Gaussian(5.0), count=3)])
+    assert stepped.epsilon(1e-6).upper == alone.epsilon(1e-6).upper
+    curve = hs.Plan([2 * item]).profile().delta([0.1, 0.5])
+    assert (curve.upper == alone.profile().delta([0.1, 0.5]).upper).all()

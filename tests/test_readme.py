@@ -15,7 +15,8 @@ from hockeystick.plan.sampling import NoSampling, Poisson
 from hockeystick.values.adjacency import Direction
 
 ROOT = Path(__file__).parents[1]
-TEXTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")])
+PAGES = [page for page in (ROOT / "docs").rglob("*.md") if not {"generated", "_build"} & {*page.parts}]
+TEXTS = sorted([*ROOT.glob("*.md"), *PAGES, *(ROOT / "examples").glob("*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE = re.compile(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|md|toml))`")
 

@@ -1,16 +1,31 @@
-"""Mechanisms of kinds that the library does not ship, for tests of what holds of every kind."""
+"""Mechanisms and a sampling scheme that the library does not ship, for tests of what holds of every kind."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, ClassVar
+
+import pytest
 
 from hockeystick import Direction
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields
+from hockeystick.plan import schema
+from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
+from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.sampling.base import own_pair
+from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, check_fields, list_of, whole_numbers
+
+
+def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sampling]) -> None:
+    """Let plan files name these kinds, too, as a line in a registry would, until the test ends."""
+    mechanisms = tuple(kind for kind in kinds if issubclass(kind, Mechanism))
+    samplings = tuple(kind for kind in kinds if issubclass(kind, Sampling))
+    monkeypatch.setattr(schema, "MECHANISMS", MECHANISMS + mechanisms)
+    monkeypatch.setattr(schema, "SAMPLINGS", SAMPLINGS + samplings)
+    monkeypatch.setattr(schema, "_plan_model", cache(schema._plan_model.__wrapped__))
 
 
 @dataclass(frozen=True)
@@ -21,7 +36,6 @@ class Dominated(Mechanism):
 
     name: ClassVar[str] = "dominated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.UPPER, "a toy's theorem"))
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -55,8 +69,6 @@ class Concentrated(Mechanism):
 
     name: ClassVar[str] = "concentrated"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.RENYI, "a toy's guarantee"))
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
-    sampled_without_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "nothing is proven of the toy")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -66,9 +78,6 @@ class Concentrated(Mechanism):
 
     def curve(self, direction: Direction) -> RenyiCurve:
         return Curve(self.rho)
-
-    def with_against_without(self) -> GaussianPair:
-        raise AssertionError("the toy has no pair, and is not asked for one")
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,6 @@ class Counting(Mechanism):
         Direction.ADD: Claim(Status.TIGHT, "a toy's theorem"),
         Direction.REPLACE_ONE: Claim(Status.REFUSED, "replacing a record moves the toy's count by 2"),
     }
-    sampled_replacement: ClassVar[Claim] = Claim(Status.REFUSED, "replacing a record moves the toy's count by 2")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -93,3 +101,70 @@ class Counting(Mechanism):
 
     def with_against_without(self) -> BlackBoxPair:
         return BlackBoxPair(self.epsilon)
+
+
+@dataclass(frozen=True)
+class EveryOther(Sampling):
+    """A record is in every other step, for certain."""
+
+    name: ClassVar[str] = "every-other"
+    assumption: ClassVar[str] = "records take turns"
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        return own_pair(mechanism, direction)
+
+    def participations(self, steps: int) -> int:
+        return (steps + 1) // 2
+
+
+@dataclass(frozen=True)
+class Steps(Mechanism):
+    """Gaussian noise of one multiplier after another: a mechanism whose parameters are lists."""
+
+    noises: Annotated[tuple[float, ...], list_of(MAGNITUDE, most=2000).of("noise multipliers of the parts")]
+    mixing: Annotated[tuple[tuple[float, ...], ...] | None, list_of(list_of(MAGNITUDE, 2, 2), 2, 2)] = None
+
+    name: ClassVar[str] = "steps"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a toy's theorem"))
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        distance = 2.0 if direction is Direction.REPLACE_ONE else 1.0
+        return GaussianPair(distance * math.sqrt(math.fsum(noise**-2 for noise in self.noises)))
+
+    def with_against_without(self) -> GaussianPair:
+        return GaussianPair(math.sqrt(math.fsum(noise**-2 for noise in self.noises)))
+
+
+@dataclass(frozen=True)
+class InTurn(Sampling):
+    """Every record is seen at one step of each ``period``, always the same one: a round is a whole period."""
+
+    period: Annotated[int, whole_numbers(least=1, most=10**6).of("steps until a record is seen again")]
+
+    name: ClassVar[str] = "in-turn"
+    assumption: ClassVar[str] = "every record is seen at one step of each period"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        return mechanism.claims[direction]
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        return own_pair(mechanism, direction)
+
+    @property
+    def steps_per_round(self) -> int:
+        return self.period
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.period

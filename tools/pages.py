@@ -181,6 +181,8 @@ def _key(key: str, value: Mapping[str, Any], required: bool) -> str:
 def _form(value: Mapping[str, Any]) -> str:
     if "enum" in value:
         return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
+    if value.get("type") == "array" and "type" in value["items"]:
+        return f"list of {value['minItems']} to {_literal(value['maxItems'])}, each: {_form(value['items'])}"
     if value.get("type") not in ("number", "integer", "string"):
         return "table" if "$ref" in value else "tables"
     words = {"number": "number", "integer": "whole number", "string": "string"}[value["type"]]
@@ -192,6 +194,8 @@ def _form(value: Mapping[str, Any]) -> str:
 def _literal(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_literal, value))}]"
     return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+", "e")
 
 

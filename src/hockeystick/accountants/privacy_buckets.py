@@ -43,7 +43,7 @@ Array = npt.NDArray[np.float64]
 
 NEGLIGIBLE = 1e-7  # of delta: what one convolution may put into the bucket at infinity before the factor is squared
 DROWNED = "delta is within the rounding of the Fourier transforms"
-"""Why an interval is wide."""
+"""Why an interval of delta is wide."""
 
 MAX_WORK = 4e6  # buckets times convolutions, in one direction: two seconds or so
 UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from hockeystick.directions.tradeoff import Nodes, TradeOff
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
-from hockeystick.numerics.work import USED_UP, spent
+from hockeystick.numerics.work import USED_UP, short, spent
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends
 
@@ -78,7 +78,7 @@ def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
     for each in trade_offs:
         lower, upper = _mu(each, least_rate)
         low, high = max(low, lower), max(high, upper)
-    reason = CERTAIN if math.isinf(high) else USED_UP if spent() else None
+    reason = CERTAIN if math.isinf(high) else USED_UP if short() else None
     return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
 
 

@@ -20,7 +20,7 @@ from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, spent
+from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, spent
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
 from hockeystick.values.errors import NotApplicableError
@@ -33,6 +33,7 @@ GRID_NARROW = 1e-3  # relative width of delta by the grid, where nothing else is
 SHARPER = 1e-2  # of the width that is asked, at a contour's own epsilon: room for the epsilons around it
 SHARPEST = 1e-11  # of widths that a contour is asked for
 GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
+CONTOURS = 0.8  # of the work that is left, which contours may take: they are the narrower ones
 MOST_SECTIONS = 100  # of one kind, for one question
 FEW = 8  # epsilons of one round, each of which is an integral
 MOST_FAILURES = 4  # after which a kind is not tried any more
@@ -183,9 +184,11 @@ class Curve:
             best = best.shared(self._chernoff.log_delta(at))
         contours, grids = self._kinds
         if self._composition.count > 1 or len(at) > FEW:
-            best = contours.improved(best, at, floor)
+            with part(CONTOURS):  # the grid may be what answers
+                best = contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
-        best = contours.improved(best, at, floor)  # of few epsilons, those that the integral could not answer
+        with part(CONTOURS):
+            best = contours.improved(best, at, floor)  # of few epsilons, those that the integral could not answer
         best = grids.improved(best, at, floor)
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):

@@ -238,6 +238,7 @@ class Guide:
         out: Array = k0 - t * _epsilons(t, k1) - np.log(t) - np.log1p(t) - 0.5 * np.log(2 * math.pi * curvature)
         return out
 
+    @quiet
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
         """The t where a function of log t, in units of log delta, turns positive: many points at a time.
 

@@ -15,8 +15,8 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from functools import lru_cache, wraps
+from typing import Generic, ParamSpec, TypeVar
 
 from hockeystick.values.errors import NotApplicableError
 
@@ -28,6 +28,9 @@ QUESTION = 1.6e9
 
 CALL = 2.0 * QUESTION
 """Units that one public call may take, however many questions it asks: as much as the two directions of one plan."""
+
+UNCOUNTED = 1e15
+"""Units that nothing takes, and from which one is still told."""
 
 USED_UP = "the work that one call may take was used up"
 """Why an answer is wider than it might be."""
@@ -45,15 +48,20 @@ class WorkLimitError(NotApplicableError):
 class _Allowance:
     """What is left for a call, or for a part of one, which the whole is paid from too."""
 
-    __slots__ = ("left", "whole")
+    __slots__ = ("left", "refused", "whole")
 
     def __init__(self, left: float, whole: _Allowance | None = None) -> None:
-        self.left, self.whole = left, whole
+        self.left, self.whole, self.refused = left, whole, False
 
     def spend(self, units: float) -> None:
         self.left -= units
         if self.whole is not None:
             self.whole.spend(units)
+
+    def refuse(self) -> None:
+        self.refused = True
+        if self.whole is not None:
+            self.whole.refuse()
 
 
 _open: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
@@ -83,6 +91,8 @@ class Work:
             WorkLimitError: too little is left; nothing was paid.
         """
         if not units <= self.left:
+            if units <= self._units:
+                _refuse()
             raise WorkLimitError(f"it would take too long: {step}")
         self.spend(units)
 
@@ -137,6 +147,39 @@ def _opened(allowance: _Allowance) -> Iterator[None]:
         _open.reset(token)
 
 
+class Remembered(Generic[P, T]):
+    """A function with a cache, whose work is paid for whether it is done or remembered; see :func:`remembered`."""
+
+    def __init__(self, function: Callable[P, T], size: int) -> None:
+        self.__wrapped__ = function
+        self._measured = lru_cache(maxsize=size)(self._measure)
+        self.cache_clear, self.cache_info = self._measured.cache_clear, self._measured.cache_info
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """What the function gives, which pays what it took when it was called first."""
+        found, units = self._measured(*args, **kwargs)  # type: ignore[arg-type]  # hashable, or lru_cache says so
+        spend(units)
+        return found
+
+    def _measure(self, *args: P.args, **kwargs: P.kwargs) -> tuple[T, float]:
+        allowance = _Allowance(UNCOUNTED)
+        try:
+            with _opened(allowance):
+                return self.__wrapped__(*args, **kwargs), UNCOUNTED - allowance.left
+        except NotApplicableError:  # which is not remembered
+            spend(UNCOUNTED - allowance.left)
+            raise
+
+
+def remembered(size: int) -> Callable[[Callable[P, T]], Remembered[P, T]]:
+    """Give a function of hashable arguments a cache of so many results.
+
+    What an answer may take then does not depend on what was asked before, and neither does the answer. The work within
+    is not refused once it has begun.
+    """
+    return lambda function: Remembered(function, size)
+
+
 def spend(units: float) -> None:
     """Pay from the open allowance, if there is one, for what is done in any case."""
     allowance = _open.get()
@@ -162,4 +205,17 @@ def check_left() -> None:
         WorkLimitError: nothing is.
     """
     if spent():
+        _refuse()
         raise WorkLimitError(USED_UP)
+
+
+def short() -> bool:
+    """Whether anything was left out so far since the allowance of the call did not hold it."""
+    allowance = _open.get()
+    return allowance is not None and (allowance.refused or allowance.left <= 0)
+
+
+def _refuse() -> None:
+    allowance = _open.get()
+    if allowance is not None:
+        allowance.refuse()

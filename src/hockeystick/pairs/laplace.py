@@ -20,12 +20,14 @@ import numpy as np
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_up
+from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
+PANEL = 40.0  # units of work of one panel
 MOMENT_PANELS = 4096  # of the middle part; the error is of second order in their width
 
 
@@ -150,6 +152,10 @@ class LaplacePair(DominatingPair):
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""
+        rough = (moment.mixture_add if add else moment.mixture_remove)(self.log_moment, rate, t)
+        if spent():
+            return rough
+        spend(PANEL * MOMENT_PANELS)
         middle = self.smooth
         width = self.theta / MOMENT_PANELS
         power = -t if add else 1 + t
@@ -165,5 +171,4 @@ class LaplacePair(DominatingPair):
         else:
             inside = moment.log_convex(log_f, width)
         size = 1 + self.theta + power * float(np.abs(psi).max())
-        rough = (moment.mixture_add if add else moment.mixture_remove)(self.log_moment, rate, t)
         return min(moment.rounded_up(float(np.logaddexp(ends, inside)), size), rough)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.logarithm import exp_beyond_first
+from hockeystick.numerics.logarithm import beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -42,7 +42,7 @@ def laplace(theta: float, t: float) -> float:
     a, c = t * theta, (1 + t) * theta
     if a > DIRECT:  # m <= e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), and e^(-c) <= e^a
         return rounded_up(a, 1.0)
-    return rounded_up(math.log1p(((1 + t) * _beyond(a) + t * _beyond(-c)) / (1 + 2 * t)))
+    return rounded_up(math.log1p(((1 + t) * beyond_first(a) + t * beyond_first(-c)) / (1 + 2 * t)))
 
 
 def black_box(epsilon: float, delta: float, t: float) -> float:
@@ -53,7 +53,7 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
     a, small = t * epsilon, math.exp(-epsilon)
     if a > DIRECT:
         return rounded_up(a, 1.0)
-    excess = (_beyond(a) + small * _beyond(-a) - a * math.expm1(-epsilon)) / (1 + small)
+    excess = (beyond_first(a) + small * beyond_first(-a) - a * math.expm1(-epsilon)) / (1 + small)
     return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
 
 
@@ -142,7 +142,3 @@ def log_mixture(rate: float, k: float) -> float:
     if k > DIRECT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
     return math.log1p(rate * math.expm1(k))
-
-
-def _beyond(y: float) -> float:
-    return float(exp_beyond_first(np.array([y]))[0])

@@ -27,7 +27,7 @@ STRIDE = math.log(3.0)  # of log t, while the minimum is being bracketed
 LOG_T_RANGE = (-90.0, 90.0)  # of log t, in which the best order is sought
 PRECISION = 1e-6  # of log t; the bound errs by its square
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
-MOMENT = 2e3
+MOMENT = 10e3
 """Units of work of one moment of one kind of round, besides what sampled ones charge themselves."""
 
 
@@ -83,7 +83,7 @@ def _epsilon_at(k: float, t: float, log_delta: float) -> float:
 
 def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
     transform = pair.transform
-    return pair.log_moment(t) if transform is None else transform.upper(t, slack)
+    return pair.log_moment(t) if transform is None or spent() else transform.upper(t, slack)
 
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:

@@ -40,7 +40,7 @@ METHODS = (Method("rdp"), Method("privacy-buckets"), Method("prv"), Method("conn
 
 BUCKETS = "buckets, plain transform"  # label of what the announcement calls privacy buckets
 GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
-STYLES = {BUCKETS: "privacy-buckets"}  # it is drawn as the accountant
+STYLES = {BUCKETS: "privacy-buckets"}  # whose line looks like which accountant's
 
 
 def compute(full: bool, say: Say) -> Table:
@@ -94,4 +94,4 @@ def panels(table: Table) -> Sequence[Panel]:
     ]
 
 
-EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)  # what is shown of it
+EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)  # what is shown of the paper

@@ -76,7 +76,7 @@ class Method:
     options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Its answer in the shortest of so many times, the options and the adjacency."""
+        """The answer in the shortest of so many times, the options and the adjacency."""
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
         adjacency = setting.whole if certified else setting.adjacency

@@ -38,7 +38,7 @@ MESH, COARSE_MESH = 4e-5, 8e-4  # gap of the lattices of losses: of Figure 1a, a
 EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # of the accountant prv, and by what delta is divided for its delta_error
 EPSILON_ASKED = 1.5  # of the figures with delta
 WIDTH = 0.2  # of the intervals whose times are compared
-PLAIN = "plain Fourier transform"  # label of a method
+PLAIN = "plain Fourier transform"  # label of a method that charges no rounding
 RAW_LENGTH, RAW_POINTS = 12.0, 1 << 22  # half-width and points of its window of losses
 WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
 

@@ -44,7 +44,7 @@ LEAST_MASS = 1e-30  # of a sample that is kept
 LEAST_POWER = 1e-22  # of a bin that is kept
 BINS = 16  # summed at a time
 STANDS = 1e-11  # the last step of the iteration to its root
-MOST_STEPS = 60  # of that iteration
+MOST_STEPS = 60  # of the iteration
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,10 @@ MAX_BRACKETS = 2 * MAX_ROUNDS + 1000
 """Most brackets that open in a file of TOML, and most braces: the parser keeps a kilobyte for each table. A round is
 written with two ``[`` or one ``{``; a thousand are left for what sources say."""
 
-TOML, JSON = "TOML", "JSON"
-"""Names of the two syntaxes."""
+ON_A_LINE = 8
+"""Elements of a list that are written on one line of TOML."""
 
+TOML, JSON = "TOML", "JSON"  # names of the two syntaxes
 _ENDINGS = {".toml": TOML, ".json": JSON}
 """The syntax of a plan file by the ending of its name."""
 
@@ -126,12 +127,18 @@ def save_plan(plan: Plan, path: str | Path) -> None:
 
     Raises:
         InvalidInputError: another file name ending, a plan that could not be read again (no rounds, too many kinds of
-            them, or ``published`` with keys that files do not have), or a place that cannot be written.
+            them, lists too long for a file, or ``published`` with keys that files do not have), or a place that
+            cannot be written.
     """
     syntax = _syntax_of(path)
     keys = plan_to_dict(plan)
     plan_from_dict(keys)
-    write_text(path, json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys))
+    text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys)
+    if syntax == TOML:
+        _check_toml_size(text)
+    if len(text.encode()) > MAX_BYTES:
+        raise InvalidInputError(f"the plan would take more than {MAX_BYTES // 10**6} MB, which could not be read again")
+    write_text(path, text)
 
 
 def _round(item: dict[str, Any]) -> Round:
@@ -154,7 +161,13 @@ def _round_keys(item: Round) -> dict[str, Any]:
             keys[field.name] = value
     if not isinstance(item.sampling, NoSampling):
         keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
+    keys = {key: _listed(value) for key, value in keys.items()}
     return {**keys, "count": item.count} if item.epochs is None else {**keys, "epochs": item.epochs}
+
+
+def _listed(value: Any) -> Any:
+    """A value with lists in place of tuples, as a file has them when it is read."""
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _syntax_of(path: str | Path) -> str:
@@ -247,7 +260,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _toml(keys: Mapping[str, Any]) -> str:
-    """TOML for the few shapes that a plan has: scalars, one table, one list of tables."""
+    """TOML for the few shapes that a plan has: scalars and lists of them, one table, one list of tables."""
     lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", "published")]
     tables = [("[published]", keys["published"])] if "published" in keys else []
     tables += [("[[round]]", item) for item in keys["round"]]
@@ -256,7 +269,14 @@ def _toml(keys: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _toml_value(value: str | float) -> str:
+def _toml_value(value: str | float | list[Any]) -> str:
+    if isinstance(value, list):
+        items = [_toml_value(item) for item in value]
+        on_a_line = 1 if any(isinstance(item, list) for item in value) else ON_A_LINE
+        if len(items) <= on_a_line:
+            return f"[{', '.join(items)}]"
+        lines = (", ".join(items[first : first + on_a_line]) for first in range(0, len(items), on_a_line))
+        return "[\n" + "".join(f"    {line},\n" for line in lines) + "]"
     if isinstance(value, str):
         return '"' + "".join(_toml_character(character) for character in value) + '"'
     return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)  # not NumPy's, which names the type

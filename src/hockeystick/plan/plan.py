@@ -109,8 +109,8 @@ class Plan:
 
     @property
     def steps(self) -> int:
-        """Total number of rounds."""
-        return sum(item.count for item in self.rounds)
+        """Total number of steps; as many as rounds, unless a sampling scheme says that a round is several steps."""
+        return sum(item.steps for item in self.rounds)
 
     @property
     def kinds(self) -> list[tuple[Round, int]]:
@@ -144,8 +144,9 @@ class Plan:
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds in each direction, as accountants are asked about them."""
-        return Directions(self.adjacency, tuple(self.kinds), self.known_from_below)
+        """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
+        kinds = tuple((item, item.sampling.participations(count)) for item, count in self.kinds)
+        return Directions(self.adjacency, kinds, self.known_from_below)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.

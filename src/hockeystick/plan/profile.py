@@ -22,7 +22,7 @@ from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOff
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import USED_UP, one_call, part, spent
+from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
@@ -397,4 +397,4 @@ def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
 
 def _shaped(ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
     lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
-    return Band(lower, estimate, upper, safe, USED_UP if spent() else None)
+    return Band(lower, estimate, upper, safe, USED_UP if short() else None)

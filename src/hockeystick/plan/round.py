@@ -29,7 +29,8 @@ class Round:
     Args:
         mechanism: what answers the round.
         sampling: which records it sees; all of them by default.
-        count: number of times, 0 to 10^12; 0 costs nothing. Leave it out where ``epochs`` says it.
+        count: number of times, 0 to 10^12; 0 costs nothing. Leave it out where ``epochs`` says it. A round is one step,
+            unless the sampling scheme says that it is several (``steps_per_round``).
         epochs: passes over the data, in place of ``count``; the sampling scheme says how many steps one takes.
 
     Raises:
@@ -61,8 +62,14 @@ class Round:
 
     def _count_epochs(self) -> None:
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
-        each = steps_of_epoch(self.sampling)
-        if self.count not in (1, epochs * each):
+        each, together = steps_of_epoch(self.sampling), self.sampling.steps_per_round
+        count, left = divmod(epochs * each, together)
+        if left:
+            raise InvalidInputError(
+                f"epochs must come to whole rounds of {together} steps; received {epochs} epochs of {each} steps",
+                "epochs",
+            )
+        if self.count not in (1, count):
             raise InvalidInputError(
                 f"give either count or epochs; received count {self.count} and {epochs} epochs of {each} steps",
                 "epochs",
@@ -73,7 +80,7 @@ class Round:
                 "epochs",
             )
         object.__setattr__(self, "epochs", epochs)
-        object.__setattr__(self, "count", epochs * each)
+        object.__setattr__(self, "count", count)
 
     def __repr__(self) -> str:
         often = f"count={self.count}" if self.epochs is None else f"epochs={self.epochs}"
@@ -91,6 +98,11 @@ class Round:
         from hockeystick.plan.plan import Plan  # late: a plan is made of rounds
 
         return Plan((self,)) + other
+
+    @property
+    def steps(self) -> int:
+        """Number of steps of the program: the count, times the steps that one round stands for."""
+        return self.count * self.sampling.steps_per_round
 
     def changed(self, **changes: Any) -> Round:
         """The round with other fields: epochs are kept unless ``epochs`` or ``count`` is among them.
@@ -145,8 +157,7 @@ class Round:
             UnsupportedError: no dominating pair is proven for the combination, or no proof is implemented for it.
         """
         self.pair(direction)  # refuses what has no dominating pair
-        rate = self.sampling.exact_rate
-        found = None if rate is None else self.mechanism.exact(direction, rate)
+        found = self.sampling.exact(self.mechanism, direction)
         if found is None:
             raise UnsupportedError(
                 f"no proof is implemented for mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r}"
@@ -169,7 +180,7 @@ class Round:
 
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
             values = (getattr(part, item) for item in domains.domains_of(type(part)))
-            return part.name, tuple((value is None, value or 0) for value in values)
+            return part.name, tuple((value is None, 0 if value is None else value) for value in values)
 
         return key(self.mechanism), key(self.sampling), self.epochs is not None
 

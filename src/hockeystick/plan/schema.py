@@ -22,6 +22,7 @@ from hockeystick.values.domains import (
     AT_LEAST_ZERO,
     COUNT,
     TARGET_DELTA,
+    AnyDomain,
     Domain,
     choice,
     domains_of,
@@ -41,9 +42,6 @@ EPOCHS = whole_numbers().of(
     "sample_rate)"
 )
 """Domain of the key ``epochs``."""
-
-SIZES = ("batch_size", "dataset_size")
-"""Keys of a sampling scheme that can be run in epochs."""
 
 PUBLISHED: Mapping[str, Domain | None] = {
     "source": None,
@@ -87,7 +85,7 @@ def sampling_named(name: str) -> type[Sampling]:
 def sampling_keys(kind: type[Sampling]) -> tuple[str, ...]:
     """The keys of a round that only have a meaning with this sampling scheme."""
     keys = tuple(domains_of(kind))
-    return (*keys, "epochs") if set(SIZES) <= set(keys) else keys
+    return keys if kind.steps_per_epoch is Sampling.steps_per_epoch else (*keys, "epochs")
 
 
 def validated(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,7 +212,7 @@ def _given(model: BaseModel) -> dict[str, Any]:
     return {key: value for key, value in model if key in model.model_fields_set}
 
 
-def _number(key: str, domain: Domain) -> Any:
+def _number(key: str, domain: AnyDomain) -> Any:
     from pydantic import PlainValidator, WithJsonSchema
 
     return Annotated[Any, PlainValidator(partial(domain.check, key=key)), WithJsonSchema(domain.schema())]

@@ -182,14 +182,16 @@ _STAIRS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
 
 
 def _steps(plan: Plan) -> tuple[float, Build]:
+    """The steps of the only kind of round; a round of several steps that has begun is counted whole."""
     item = _only(plan, "steps")
-    return item.count, lambda new: _each(plan, lambda item: item.changed(count=int(new)))
+    together = item.sampling.steps_per_round
+    return item.steps, lambda new: _each(plan, lambda item: item.changed(count=-(-int(new) // together)))
 
 
 def _epochs(plan: Plan) -> tuple[float, Build]:
     item = _only(plan, "epochs")
     each = steps_of_epoch(item.sampling)
-    return item.count / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
+    return item.steps / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
 
 
 def _noise(plan: Plan) -> tuple[float, Build]:

@@ -117,8 +117,8 @@ class Accountant:
         return Plan(self._history, self._adjacency)
 
     def __len__(self) -> int:
-        """The number of steps."""
-        return sum(item.count for item in self._history)
+        """The number of steps so far."""
+        return sum(item.steps for item in self._history)
 
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
         """What was spent so far: see :meth:`Plan.epsilon`."""
@@ -156,7 +156,7 @@ class Accountant:
         """
         step = Round(Gaussian(noise_multiplier), Poisson(sample_rate))
         history = tuple(self._history)
-        most = MAX_COUNT - len(self)
+        most = max(MAX_COUNT - len(self), 0)
 
         def extended(count: float) -> Plan:
             return Plan([*history, step * int(count)], self._adjacency)

@@ -1,7 +1,8 @@
 """The domains of parameters: a check returns the value in its own type or raises one line to be shown to a person.
 
-A parameter of a mechanism or sampling scheme carries its :class:`Domain` in its annotation. The check in
-``__post_init__``, the reader of plan files and the JSON Schema all use that one object.
+A parameter of a mechanism or sampling scheme carries its :class:`Domain` in its annotation, or the
+:class:`ListDomain` of a list. The check in ``__post_init__``, the reader of plan files and the JSON Schema all use that
+one object.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, TypeAlias, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ from hockeystick.values.errors import InvalidInputError
 
 MAX_COUNT = 10**12
 """The largest count of rounds, records or steps that is accepted."""
+
+MAX_ITEMS = 10_000
+"""Most elements of a list in a parameter: a curve, a law or a matrix of real use is far shorter, and a plan file of a
+hundred rounds with such lists is still read."""
 
 SHOWN_LENGTH = 60
 """Longest form, in characters, in which a received value is repeated to a person."""
@@ -87,6 +92,73 @@ class Domain:
     def _refusal(self, value: object, key: str) -> InvalidInputError:
         meaning = f" ({self.meaning})" if self.meaning else ""
         return InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListDomain:
+    """The lists whose elements all lie in one domain, in words and as JSON Schema; matrices are lists of lists.
+
+    Attributes:
+        item: the domain of each element.
+        least: fewest elements.
+        most: most elements.
+        meaning: what the list is, for messages and for the schema; empty if the words on its elements say it all.
+    """
+
+    item: Domain | ListDomain
+    least: int
+    most: int
+    meaning: str = ""
+
+    @property
+    def accepted(self) -> str:
+        """The words after "must be"."""
+        many = str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+        return f"a list of {many} elements, each {self.item.accepted}"
+
+    def of(self, meaning: str) -> ListDomain:
+        """A copy of the domain in which lists have a meaning."""
+        return replace(self, meaning=meaning)
+
+    def check(self, value: object, key: str) -> tuple[Any, ...]:
+        """``value`` as a tuple whose elements each have their own type: a list, a tuple or an array is taken.
+
+        Raises:
+            InvalidInputError: it is none, too short or too long, or an element is outside its domain, which the message
+                then names by its place, counted from 1.
+        """
+        meaning = f" ({self.meaning})" if self.meaning else ""
+        if not isinstance(value, list | tuple | np.ndarray) or (isinstance(value, np.ndarray) and not value.ndim):
+            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+        if not self.least <= len(value) <= self.most:
+            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {len(value)} elements", key)
+        found = []
+        for number, element in enumerate(value, start=1):
+            try:
+                found.append(self.item.check(element, f"element {number} of {key}"))
+            except InvalidInputError as error:
+                raise InvalidInputError(str(error), key) from None
+        return tuple(found)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the domain."""
+        described = {"description": self.meaning} if self.meaning else {}
+        return {
+            "type": "array", "items": self.item.schema(), "minItems": self.least, "maxItems": self.most, **described,
+        }  # fmt: skip
+
+
+AnyDomain: TypeAlias = Domain | ListDomain
+"""The domain of a parameter."""
+
+
+def list_of(item: AnyDomain, least: int = 1, most: int = MAX_ITEMS) -> ListDomain:
+    """The lists of ``least`` to ``most`` elements of one domain.
+
+    >>> list_of(RATE, most=3).check([0.5, 1], "rates")
+    (0.5, 1.0)
+    """
+    return ListDomain(item, least, most)
 
 
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
@@ -165,13 +237,13 @@ def whole(value: float, key: str, hint: str, least: int = 0, most: int = MAX_COU
 
 
 @cache
-def domains_of(kind: type) -> Mapping[str, Domain]:
+def domains_of(kind: type) -> Mapping[str, AnyDomain]:
     """The domain of each field of a dataclass, in the order of its fields."""
     hints = get_type_hints(kind, include_extras=True)
-    found: dict[str, Domain] = {}
+    found: dict[str, AnyDomain] = {}
     for item in fields(kind):
         extras = getattr(hints[item.name], "__metadata__", ())
-        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain))
+        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain | ListDomain))
     return found
 
 

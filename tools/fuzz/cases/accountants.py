@@ -25,6 +25,7 @@ def _options(draw: Draw, name: str) -> dict[str, float]:
         if draw.chance(0.3):
             low, high = OPTIONS[item.name]
             domain = domains.domains_of(type(hs.ACCOUNTANTS[name]))[item.name]
+            assert isinstance(domain, domains.Domain)  # no accountant takes a list
             whole = domain.whole or isinstance(low, int)
             made[item.name] = draw.random.randint(int(low), int(high)) if whole and high < 100 else (
                 int(draw.spread(low, high)) if whole else draw.spread(low, high))  # fmt: skip

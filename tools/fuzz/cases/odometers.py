@@ -44,7 +44,7 @@ def _stepped(draw: Draw, held: Held) -> hs.Accountant:
 def accountant(draw: Draw, held: Held) -> None:
     """Bit for bit the plan's answers; a state that went through JSON goes on the same."""
     made = _stepped(draw, held)
-    held.same("number of steps", len(made), sum(item.count for item in made.history))
+    held.same("number of steps", len(made), sum(item.steps for item in made.history))
     plan = held.ask("plan", lambda: made.plan, invalid=True)
     if plan is None:
         return

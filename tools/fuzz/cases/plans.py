@@ -194,7 +194,7 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
 
 @case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.pairs", "Plan.curves", "Plan.kinds",
       "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
-      "Round.exact", "Round.claim", "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
+      "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
     """Sums, multiples and copies of plans are plans of the same rounds, whatever the order; pairs go with rounds."""
     one, two = draw.plan(), draw.plan(1)
@@ -210,13 +210,14 @@ def arithmetic(draw: Draw, held: Held) -> None:
     twice = held.ask("2 * one", lambda: 2 * one, invalid=True)
     if twice is not None:
         held.same("steps of twice", twice.steps, 2 * one.steps)
+    held.same("steps of the rounds", sum(item.steps for item in one.rounds), one.steps)
     for item in one.rounds:
         held.same("joined", held.ask("joined", partial(item.joined, item), invalid=True), held.ask(
             "twice", lambda item=item: 2 * item, invalid=True))  # type: ignore[misc]  # fmt: skip
         held.same("changed", item.changed(count=3).count, 3)
         held.same("sort_key", item.sort_key(), copy.deepcopy(item).sort_key())
     held.same("samplings", len(one.samplings), len(one.rounds))
-    held.same("steps of the kinds", sum(count for _, count in one.kinds), one.steps)
+    held.same("steps of the kinds", sum(count * item.sampling.steps_per_round for item, count in one.kinds), one.steps)
     known = [item.claim(direction).status == "tight" for item in one.rounds for direction in one.adjacency.directions]
     held.law(one.known_from_below or not all(known), "a plan of tight pairs is not known from below")
     for direction in one.adjacency.directions:

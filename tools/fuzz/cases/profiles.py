@@ -17,6 +17,9 @@ from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 
+WARM = 5
+"""Calls after which a profile that is still short of work is left alone."""
+
 
 def _profile(draw: Draw, held: Held, both: bool = False) -> hs.Profile | None:
     plan = draw.sgd() if draw.chance(0.2) else draw.plan(both=both)
@@ -225,11 +228,16 @@ def table(draw: Draw, held: Held) -> None:
     if profile is None:
         return
     at = draw.note("epsilon", draw.several(draw.epsilon))
+    for _ in range(WARM):  # what one call leaves out for want of work the next one adds
+        band = held.ask("delta", lambda: profile.delta(at))
+        if band is None or band.reason is None:
+            break
     columns = held.ask("table", lambda: profile.table(at))
     if columns is None:
         return
-    band = held.ask("delta", lambda: profile.delta(at))
     if band is not None:
+        if band.reason is not None:
+            return
         held.same("table", columns["delta_upper"], np.ravel(band.upper).tolist())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table"

@@ -89,12 +89,15 @@ def outside(draw: Draw, held: Held) -> None:
 
 
 OF_A_MECHANISM = (
-    "pair", "curve", "exact", "with_against_without", "sampled_replacement_pair", "unsampled_only", "replacement_only",
+    "pair", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
 )  # fmt: skip
-OF_A_SCHEME = ("claim", "claim_of", "pair", "curve", "keys", "exact_rate", "dataset_records", "steps_per_epoch")
+OF_A_SCHEME = (
+    "claim", "claim_of", "pair", "curve", "exact", "keys", "dataset_records", "steps_per_epoch", "steps_per_round",
+    "participations",
+)  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
-    **dict.fromkeys(("NoSampling", "Poisson"), OF_A_SCHEME), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
+    "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -120,11 +123,14 @@ def objects(draw: Draw, held: Held) -> None:
             for scheme in (item.sampling, fixed, hs.NoSampling()):
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
+                held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")
                 held.law(scheme.steps_per_epoch is None or scheme.steps_per_epoch >= 1, "steps of an epoch")
+                held.law(scheme.steps_per_round >= 1, "steps of a round")
                 made = held.ask("round", lambda scheme=scheme: hs.Round(item.mechanism, scheme), invalid=True)  # type: ignore[misc]
                 held.law(claim.source and scheme.keys() is not None, f"a claim without a source: {claim}")
                 held.law(scheme.dataset_records is None or scheme.dataset_records >= 1, "records")
-                held.law(scheme.exact_rate is None or 0 < scheme.exact_rate <= 1, f"rate {scheme.exact_rate}")
+                rate = getattr(scheme, "exact_rate", 1)
+                held.law(0 < rate <= 1, f"rate {rate}")
                 if made is not None and claim.status != "refused":
                     held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
                     held.ask("curve", lambda made=made, direction=direction: made.curve(direction))  # type: ignore[misc]

@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 from hockeystick.engines.contour.contour import Contour
@@ -30,7 +29,7 @@ from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Aim, BlindError, Path, upper
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.work import check_left
+from hockeystick.numerics.work import check_left, remembered
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
@@ -180,8 +179,7 @@ class ContourEngine:
     def _first(self, target: float, gap: float) -> FirstPath:
         digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
         rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
-        laid = _first_path if len(rounds) <= KEPT_KINDS else _first_path.__wrapped__
-        return laid(rounds, target, gap)
+        return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap)
 
 
 class FirstPath(NamedTuple):
@@ -193,13 +191,8 @@ class FirstPath(NamedTuple):
     coarse: bool
 
 
-@lru_cache(maxsize=KEPT_PATHS)
 def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
-    """The first path for rounds as often as their counts rounded down to a few digits.
-
-    A program that steps and asks in turn finds it here. Whether it is found or laid again makes no difference to the
-    answer.
-    """
+    """The first path for rounds as often as their counts rounded down to a few digits."""
     composition, transforms = Composition(rounds), _transforms(rounds)
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
@@ -208,6 +201,11 @@ def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
         return _first_path_at(aim, transforms, gap)
     except BlindError:
         return _first_path_at(_aim(composition, transforms, target), transforms, gap)
+
+
+_kept_first_path = remembered(KEPT_PATHS)(_first_path)
+"""An accountant that is stepped and asked in turn finds its first path here. Whether it is found or laid again makes no
+difference to the answer."""
 
 
 def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float) -> FirstPath:

@@ -36,7 +36,7 @@ from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spr
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
-MAX_NODES = 400_000  # of a line
+MAX_NODES = 250_000  # of a line, in all its sums: some three seconds
 MANY_NODES = 300  # above which better nodes are looked for
 STRIPS = 80  # half-widths that are tried
 
@@ -215,7 +215,7 @@ class MixtureBalls:
     ) -> Iterator[list[ComplexBall]]:
         """m, and C where there is a core."""
         grid = self.grid(t, step * (count - 1), log_tolerance, core.width if core else math.inf)
-        if grid.count > MAX_NODES:
+        if grid.count * (2 if core else 1) > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
         weights, losses = self._nodes(t, grid)
         sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)

@@ -99,7 +99,7 @@ class AddedStrip:
         """The logs of the terms of M, about, by panel, and of its last one if the panels ended there."""
         mu, q, t = float(self._item.mu), float(self._item.rate), self._t
         odds = np.exp(np.minimum(_log_odds(x, mu, q) - math.log1p(-q), 300.0))
-        more = odds * math.exp(mu * PANEL)
+        more = odds * math.exp(min(mu * PANEL, 300.0))
         turn = np.arctan2(more * np.sin(mu * h), 1 + more * np.cos(mu * h))
         size = 0.5 * h * h - t * (math.log1p(-q) + 0.5 * np.log1p(odds * (2 * np.cos(mu * h) + odds)))
         density = -0.5 * np.square(np.maximum(np.maximum(x, -x - PANEL), 0.0)) - LOG_ROOT

@@ -20,7 +20,6 @@ also keeps to the range of a double.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +27,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
+from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.sampled.gaussian_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
@@ -36,7 +35,8 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 MAX_NODES = 1 << 21  # beyond, a line is refused
-UPPER, BUILT = 120.0, 300.0  # units of work of a node: of an upper bound, and of a line
+LINE = 150e3  # units of work of one line, whatever its nodes
+UPPER, BUILT = 180.0, 400.0  # units of work of a node: of an upper bound, and of a line
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
 LARGE = 2.0  # log m(t) from which on the plain form is used
 MODERATE = 30.0  # tu up to which e^(tu) - 1 is more than a rounding of e^u
@@ -72,7 +72,7 @@ class MixtureLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(BUILT * self.nodes)
+        spend(LINE + BUILT * self.nodes)
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = Nodes(self._law, x, self.t)
@@ -186,7 +186,7 @@ def _where_large(
     return value, size, moved
 
 
-@lru_cache(maxsize=KEPT_BOUNDS)
+@remembered(KEPT_BOUNDS)
 def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)

@@ -26,7 +26,6 @@ from hockeystick.pairs.transform import Transform
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
 SAMPLED_SECONDS = 0.008  # what a published method may take for one kind of sampled rounds
 SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
-MIXED = 60.0  # units of work of one loss after sampling
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
 
 
@@ -81,7 +80,6 @@ class BasePair(Protocol):
 
 def mixed_loss(loss: Array, rate: float) -> Array:
     """``psi(l) = log(1 - q + q e^l)``, elementwise; ``log(1 - q)`` at ``-inf``, ``+inf`` at ``+inf``."""
-    spend(MIXED * loss.size)
     if rate <= HALF and len(loss) and float(loss.max()) <= LARGE:
         plain: Array = np.log1p(rate * np.expm1(loss))
         return plain

@@ -1,7 +1,7 @@
 """What was run on the data: one frozen dataclass a mechanism, one mechanism a file."""
 
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
@@ -16,6 +16,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "Property",
     "RandomizedResponse",
     "Status",
 ]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactBlackBox
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import PROBABILITY_BELOW_ONE, ROUND_EPSILON, check_fields
 
@@ -42,13 +41,7 @@ class ApproximateDP(Mechanism):
 
     name: ClassVar[str] = "approximate-dp"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    sampled_replacement: ClassVar[Claim] = Claim(
-        Status.REFUSED,
-        "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
-    )
-    sampled_without_replacement: ClassVar[Claim] = Claim(
-        Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
-    )
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -61,6 +54,6 @@ class ApproximateDP(Mechanism):
         """The worst pair with that guarantee, which does not depend on the direction."""
         return BlackBoxPair(self.epsilon, self.delta)
 
-    def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:
+    def exact(self, direction: Direction) -> ExactBlackBox:
         """The guarantee as a round in exact numbers."""
-        return ExactBlackBox(decimal(self.epsilon), decimal(self.delta), rate)
+        return ExactBlackBox(decimal(self.epsilon), decimal(self.delta))

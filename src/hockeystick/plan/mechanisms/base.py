@@ -2,7 +2,8 @@
 
 To add a mechanism: a frozen dataclass in a file of its own, with ``name``, ``claims`` and ``pair``; if its law is
 new, a pair in ``pairs/``; its class in ``MECHANISMS``. The plan-file keys, the JSON Schema, the table of what is
-supported and the error messages follow from the dataclass.
+supported and the error messages follow from the dataclass. A mechanism says nothing about any sampling: the schemes in
+``plan/sampling/`` ask for its pair, and for the properties it declares, and know what follows.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 from typing import ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
@@ -53,41 +53,50 @@ class Claim:
         return readable(self.cited)
 
 
+class Property(StrEnum):
+    """What a mechanism declares of itself beside its pairs, for the theorems of sampling schemes to ask.
+
+    ``gaussian``: normal noise on a sum to which a record adds a vector of bounded norm, any such vector, so that
+    ``with_against_without`` is a ``GaussianPair``. ``guarantee``: nothing is known but a guarantee for the plan's own
+    adjacency.
+    ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite.
+    """
+
+    GAUSSIAN = "gaussian"
+    GUARANTEE = "guarantee"
+    INFINITE_LOSS = "infinite-loss"
+
+
 class Mechanism(ABC):
     """A randomised mechanism that answers one round.
 
     Attributes:
         name: the plan file's name for it.
         claims: what is proven of its pair in each direction, unsampled.
-        sampled_replacement: what is proven of its pair under Poisson sampling when one record is replaced.
-        sampled_without_replacement: what is proven for batches of fixed size when one record is replaced.
+        properties: what else holds of it; none by default, which allows the least.
     """
 
     name: ClassVar[str]
     claims: ClassVar[Mapping[Direction, Claim]]
-    sampled_replacement: ClassVar[Claim]
-    sampled_without_replacement: ClassVar[Claim] = Claim(
-        Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: by the accountant rdp alone"
-    )
+    properties: ClassVar[frozenset[Property]] = frozenset()
 
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one unsampled round; never asked where the claim is ``renyi`` or ``refused``."""
 
-    @abstractmethod
     def with_against_without(self) -> BasePair:
-        """The pair (law with the record, law without it), from which sampling builds its own."""
+        """The pair (law with the record, law without it), from which sampling builds its own in both directions.
+
+        It dominates when a record is removed, and its mirror image when one is added: only where both are claimed.
+        """
+        raise AssertionError(f"{type(self).__name__} claims a pair in both directions and does not give it")
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """The Renyi curve of one unsampled round: that of its pair; another where the claim is ``renyi``."""
         return self.pair(direction)
 
-    def sampled_replacement_pair(self, rate: float) -> DominatingPair:
-        """The pair under Poisson sampling when one record is replaced; only where ``sampled_replacement`` says so."""
-        raise AssertionError(f"{self.name} claims no pair under sampled replacement ({rate=})")
-
-    def exact(self, direction: Direction, rate: Fraction) -> ExactRound | None:
-        """One round in exact numbers, seen by a record with probability ``rate``; ``None`` where proofs know none."""
+    def exact(self, direction: Direction) -> ExactRound | None:
+        """One unsampled round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
         return None
 
     @property

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import DominatingPair, GaussianPair, PoissonSubstitutionPair
+from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
@@ -42,9 +41,7 @@ class Gaussian(Mechanism):
 
     name: ClassVar[str] = "gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    sampled_replacement: ClassVar[Claim] = Claim(
-        Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13"
-    )
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GAUSSIAN})
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -58,14 +55,10 @@ class Gaussian(Mechanism):
         """N(1, s^2) against N(0, s^2), in units of s."""
         return GaussianPair(1 / self.noise_multiplier)
 
-    def sampled_replacement_pair(self, rate: float) -> DominatingPair:
-        """Two contributions in opposite directions."""
-        return PoissonSubstitutionPair(1 / self.noise_multiplier, rate)
-
-    def exact(self, direction: Direction, rate: Fraction) -> ExactGaussian:
-        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
-        return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier), rate)
+    def exact(self, direction: Direction) -> ExactGaussian:
+        """The round in exact numbers, at the distance of :meth:`pair`."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+        return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier))
 
     @property
     def unsampled_only(self) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
@@ -38,9 +37,6 @@ class Laplace(Mechanism):
 
     name: ClassVar[str] = "laplace"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    sampled_replacement: ClassVar[Claim] = Claim(
-        Status.REFUSED, "no dominating pair is proven for a Poisson-sampled Laplace mechanism when a record is replaced"
-    )
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -53,10 +49,10 @@ class Laplace(Mechanism):
         """Lap(1, scale) against Lap(0, scale)."""
         return LaplacePair(1.0, self.scale)
 
-    def exact(self, direction: Direction, rate: Fraction) -> ExactLaplace:
-        """At the distance of :meth:`pair`, or of :meth:`with_against_without` where it is sampled."""
-        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE and rate == 1 else 1.0
-        return ExactLaplace(decimal(distance) / decimal(self.scale), rate)
+    def exact(self, direction: Direction) -> ExactLaplace:
+        """The round in exact numbers, at the distance of :meth:`pair`."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+        return ExactLaplace(decimal(distance) / decimal(self.scale))
 
     @property
     def unsampled_only(self) -> str | None:

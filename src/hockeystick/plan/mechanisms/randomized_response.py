@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.pairs.exact import ExactBlackBox
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
@@ -37,10 +36,7 @@ class RandomizedResponse(Mechanism):
 
     name: ClassVar[str] = "randomized-response"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    sampled_replacement: ClassVar[Claim] = Claim(
-        Status.REFUSED,
-        "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
-    )
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -53,6 +49,6 @@ class RandomizedResponse(Mechanism):
         """The pair with two outcomes, of loss epsilon and -epsilon, in either direction."""
         return BlackBoxPair(self.epsilon)
 
-    def exact(self, direction: Direction, rate: Fraction) -> ExactBlackBox:
+    def exact(self, direction: Direction) -> ExactBlackBox:
         """The guarantee of epsilon alone."""
-        return ExactBlackBox(decimal(self.epsilon), rate=rate)
+        return ExactBlackBox(decimal(self.epsilon))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict
-from fractions import Fraction
+from dataclasses import fields
 from typing import Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
@@ -27,8 +27,33 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
     return mechanism.pair(direction)
 
 
+NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
+"""What follows from a base of which there is no pair, under a scheme whose theorem begins with one."""
+
+
+def inherited(base: Claim, theorem: Claim) -> Claim:
+    """What a theorem that takes tight pairs to tight pairs, and dominating to dominating ones, makes of a claim.
+
+    Args:
+        base: what the mechanism claims of the pair that the theorem begins with.
+        theorem: what holds where that pair is tight.
+
+    Returns:
+        A refusal as it is; of a pair that only dominates a claim that the new one dominates.
+    """
+    if base.status is Status.TIGHT:
+        return theorem
+    if base.status is Status.UPPER:
+        return Claim(Status.UPPER, f"{theorem.cited}; of the pair of {base.cited}")
+    return base if base.status is Status.REFUSED else NO_PAIR
+
+
 class Sampling(ABC):
     """How the records of one round are chosen.
+
+    A scheme knows by which theorem the pair of a round follows from what a mechanism says of itself unsampled
+    (``claims``, ``pair``, ``with_against_without``, ``properties``). To add one: a frozen dataclass in a file of its
+    own with ``name``, ``assumption``, ``claim`` and ``pair``, and its class in ``SAMPLINGS``.
 
     Attributes:
         name: the plan file's name for it.
@@ -64,19 +89,35 @@ class Sampling(ABC):
         """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
         return self.pair(mechanism, direction)
 
+    def participations(self, steps: int) -> int:
+        """How many of that many steps of one kind of rounds a record can be in: all, unless it is sure to miss some.
+
+        What is composed of such a kind is that many rounds of :meth:`pair`.
+        """
+        return steps
+
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """One round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
+        return None
+
     def keys(self) -> dict[str, Any]:
         """The plan-file keys that give this instance back, ``sampling`` itself apart."""
-        return {key: value for key, value in asdict(self).items() if value is not None}  # type: ignore[call-overload]
-
-    @property
-    def exact_rate(self) -> Fraction | None:
-        """The probability that a record is in a batch, as a fraction; ``None`` where proofs know no such round."""
-        return None
+        values = {item.name: getattr(self, item.name) for item in fields(self)}  # type: ignore[arg-type]
+        return {key: value for key, value in values.items() if value is not None}
 
     @property
     def dataset_records(self) -> int | None:
         """Number of records of the dataset, where the scheme knows it."""
         return None
+
+    @property
+    def steps_per_round(self) -> int:
+        """Steps of the program that one round stands for: more than 1 where a theorem is about many at once.
+
+        A scheme whose pair is that of a whole epoch of 1,000 steps says 1,000. ``count`` of a round counts rounds, as
+        pairs are composed; ``Plan.steps``, the stepped accountant and calibration count steps.
+        """
+        return 1
 
     @property
     def steps_per_epoch(self) -> int | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
 from hockeystick.plan.mechanisms.base import Claim, Mechanism
 from hockeystick.plan.sampling.base import Sampling, own_pair
 from hockeystick.values.adjacency import Direction
@@ -33,7 +33,6 @@ class NoSampling(Sampling):
         """The mechanism's own Renyi curve."""
         return mechanism.curve(direction)
 
-    @property
-    def exact_rate(self) -> Fraction:
-        """Every record is seen."""
-        return Fraction(1)
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """The mechanism's own round in exact numbers."""
+        return mechanism.exact(direction)

@@ -4,26 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import DominatingPair, PoissonAddPair, PoissonRemovePair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.pairs import (
+    DominatingPair,
+    GaussianPair,
+    PoissonAddPair,
+    PoissonRemovePair,
+    PoissonSubstitutionPair,
+    RenyiCurve,
+)
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling.base import Sampling, inherited, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
-
-_NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
-"""The claim for a mechanism without a pair."""
 
 ROUNDED = Fraction(1, 2**52)
 """Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
 """The claim for adding and removing a record, on a mechanism with a tight pair."""
+
+_REPLACED_GAUSSIAN = Claim(Status.TIGHT, "Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24], Proposition 13")
+"""The claim for replacing a record, on Gaussian noise."""
+
+_REPLACED_GUARANTEE = Claim(
+    Status.REFUSED,
+    "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
+)
+"""The claim for replacing a record, on a mechanism that is known by its guarantee alone."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +100,21 @@ class Poisson(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Adding and removing: as good as the mechanism's own pair. Replacing: where it has a theorem of its own."""
-        if direction is Direction.REPLACE_ONE:
-            return mechanism.sampled_replacement
+        """Adding and removing: as good as the mechanism's own pair. Replacing: for Gaussian noise alone.
+
+        The theorem on replacing begins with the pair of one record's contribution, that of removing it.
+        """
         base = mechanism.claims[direction]
-        if base.status is Status.TIGHT:
-            return _THEOREM
-        if base.status is Status.UPPER:  # what dominates the mechanism dominates it sampled, and is no tighter for it
-            return Claim(Status.UPPER, f"{_THEOREM.cited}; of the pair of {base.cited}")
-        return base if base.status is Status.REFUSED else _NO_PAIR
+        if direction is not Direction.REPLACE_ONE:
+            return inherited(base, _THEOREM)
+        if base.status is Status.REFUSED:
+            return base
+        if Property.GAUSSIAN in mechanism.properties:
+            return inherited(mechanism.claims[Direction.REMOVE], _REPLACED_GAUSSIAN)
+        if Property.GUARANTEE in mechanism.properties:
+            return _REPLACED_GUARANTEE
+        what = f"a Poisson-sampled {mechanism.__name__} mechanism when a record is replaced"
+        return Claim(Status.REFUSED, f"no dominating pair is proven for {what}")
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
@@ -106,15 +126,27 @@ class Poisson(Sampling):
         rate = _given(self.sample_rate)
         if rate == 1:
             return own_pair(mechanism, direction)
-        if direction is Direction.REPLACE_ONE:
-            return mechanism.sampled_replacement_pair(rate)
         base = mechanism.with_against_without()
+        if direction is Direction.REPLACE_ONE:  # two contributions in opposite directions
+            assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
+            return PoissonSubstitutionPair(base.mu, rate)
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
 
     def keys(self) -> dict[str, Any]:
         """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""
         keys = super().keys()
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of the mixture pair; at rate 1 the mechanism's own."""
+        return mechanism.curve(direction) if self.sample_rate == 1 else self.pair(mechanism, direction)
+
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """The contribution of one record, which is that of removing it, seen with the rate as it is written."""
+        if self.exact_rate == 1:
+            return mechanism.exact(direction)
+        base = mechanism.exact(Direction.REMOVE)
+        return None if base is None else replace(base, rate=self.exact_rate)
 
     @property
     def exact_rate(self) -> Fraction:

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling.base import Sampling, inherited, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.citations import readable
@@ -17,6 +18,14 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
 """The claim for adding and removing a record."""
+
+_THEOREM = Claim(Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: by the accountant rdp alone")
+"""The claim for replacing a record, where the pair under replacement is known."""
+
+_INFINITE = Claim(
+    Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
+)
+"""The claim for replacing a record, on a mechanism with mass at infinite loss."""
 
 _NO_PAIR = (
     "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
@@ -68,11 +77,13 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Under ``replace-one`` the mechanism's own; refused where the pair under replacement, its base, is."""
+        """A bound under ``replace-one``, from the pair under replacement; refused where there is none."""
         if direction is not Direction.REPLACE_ONE:
             return _ONE_SIZE
-        base = mechanism.claims[direction]
-        return base if base.status is Status.REFUSED else mechanism.sampled_without_replacement
+        base = inherited(mechanism.claims[direction], _THEOREM)
+        if base.status is not Status.REFUSED and Property.INFINITE_LOSS in mechanism.properties:
+            return _INFINITE
+        return base if base.status is Status.REFUSED else _THEOREM
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
@@ -88,14 +99,14 @@ class WithoutReplacement(Sampling):
         )
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """From the mechanism's own pair under replacement."""
-        base = own_pair(mechanism, direction)
-        return base if self.rate == 1 else WithoutReplacementCurve(base, self.rate)
+        """The Renyi curve after sampling, from the mechanism's own pair under replacement."""
+        if self.rate == 1:
+            return mechanism.curve(direction)
+        return WithoutReplacementCurve(own_pair(mechanism, direction), self.rate)
 
-    @property
-    def exact_rate(self) -> Fraction:
-        """``batch_size / dataset_size``; only at 1 the round has a pair, of which there can be a proof."""
-        return Fraction(self.batch_size, self.dataset_size)
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """The mechanism's own round where every batch is the whole dataset; else there is no pair to prove of."""
+        return mechanism.exact(direction) if self.rate == 1 else None
 
     @property
     def dataset_records(self) -> int:

@@ -1,0 +1,110 @@
+"""A toy: the discrete Laplace mechanism, whole-number noise on a count to which one record contributes a few.
+
+The noise Z has ``P(Z = k) = (1 - r) / (1 + r) r^|k|`` with ``r = e^(-1/scale)``. Let the counts of neighbouring
+datasets differ by at most D. Then the law of the answer shifted by D against the law that is not shifted dominates.
+
+Proof. Let the difference be d, ``0 <= d <= D`` (for a negative one mirror the line). The ratio of the law at d to the
+law at 0 is ``r^(|k - d| - |k|)``, which does not decrease in k. So by Neyman and Pearson the best event against any
+``alpha >= 0`` is a half-line ``{k >= c}``, and the hockey-stick divergence is the largest over c of ``P(Z >= c - d) -
+alpha P(Z >= c)``. Each of these does not decrease in d. At d = D it is attained: the pair is tight. The law is
+symmetric, so that the same pair serves both directions.
+
+With the record the answer is centred at D, without it at 0. Its loss is ``(|k| - |k - D|) / scale``, which is ``(2j -
+D) / scale`` for ``j = min(max(k, 0), D)``, and the masses of the ``D + 1`` values of j are geometric sums.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
+
+_TIGHT = Claim(Status.TIGHT, "proof in toy_discrete_laplace.py")
+
+
+@dataclass(frozen=True, slots=True)
+class ToyDiscreteLaplacePair(DominatingPair):
+    """Discrete Laplace noise around ``distance`` against the same noise around 0.
+
+    Args:
+        distance: by how much the two centres differ, a whole number of at least 1.
+        scale: of the noise.
+    """
+
+    distance: int
+    scale: float
+
+    @property
+    def atoms(self) -> Atoms:
+        """The ``distance + 1`` losses, and their masses in logarithms: sums of one sign, so that nothing cancels."""
+        j = np.arange(self.distance + 1, dtype=np.float64)
+        log_end = -math.log1p(math.exp(-1 / self.scale))  # of P(Z >= 0)
+        log_p = (j - self.distance) / self.scale + log_end
+        log_p[1:-1] += math.log(-math.expm1(-1 / self.scale))
+        return Atoms((2 * j - self.distance) / self.scale, log_p, log_p[::-1])
+
+    @property
+    def smooth(self) -> None:
+        """None: all losses are atoms."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From ``-distance / scale`` to ``distance / scale``."""
+        return -self.distance / self.scale, self.distance / self.scale
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """The largest loss as a fraction, which makes the answer at delta 0 exact."""
+        return self.distance / decimal(self.scale)
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        atoms = self.atoms
+        return moment.atoms(atoms.loss, atoms.log_p, t)
+
+
+@dataclass(frozen=True)
+class ToyDiscreteLaplace(Mechanism):
+    """Discrete Laplace noise on a count; a record contributes a whole number, up to ``sensitivity`` either way.
+
+    Args:
+        scale: of the noise; greater than 0.
+        sensitivity: the most that one record adds to the count or takes from it, 1 to 1000.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> ToyDiscreteLaplace(scale=2.0).pair(Direction.ADD).loss_range
+    (-0.5, 0.5)
+    """
+
+    scale: Annotated[float, MAGNITUDE.of("scale of the noise")]
+    sensitivity: Annotated[int, whole_numbers(1, 1000).of("most that one record adds to the count")] = 1
+
+    name: ClassVar[str] = "toy-discrete-laplace"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    sampled_replacement: ClassVar[Claim] = Claim(
+        Status.REFUSED, "no dominating pair is proven for a Poisson-sampled toy when a record is replaced"
+    )
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> ToyDiscreteLaplacePair:
+        """Replacing a record may take its whole contribution away, and add another one to the other side."""
+        return ToyDiscreteLaplacePair(self.sensitivity * (2 if direction is Direction.REPLACE_ONE else 1), self.scale)
+
+    def with_against_without(self) -> ToyDiscreteLaplacePair:
+        """The law with the record against the law without it, of which Poisson sampling makes its own pairs."""
+        return ToyDiscreteLaplacePair(self.sensitivity, self.scale)
