@@ -26,7 +26,7 @@ from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
 SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # cited with the figures
-RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60  # rate of sampling, delta; rounds and end of the curves
+RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60  # rate, delta; rounds and end of the curves
 NOISES = (0.65, 1.0)  # noise multipliers; the first one is that of epsilon against rounds
 METHODS = (
     Method("rdp"),
