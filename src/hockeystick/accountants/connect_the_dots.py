@@ -42,7 +42,7 @@ from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 
-DEFAULT_INTERVAL = 1e-4
+DEFAULT_INTERVAL = 1e-4  # in losses: the default gap, where the error law asks for no narrower one
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
 WIDTH = 1e-4  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
 FEW_POINTS = 1 << 20  # to which the default gap is widened
@@ -51,11 +51,18 @@ LEAST_LOG_FLOOR = -640.0  # of the mass left out: within the range of a double
 MAX_ORDER = 1e4  # of the error law: of a bounded loss near its end the order says nothing
 UNSEEN = 650.0  # a loss beyond which Q has masses below the range of a double, so that no tangent is known
 NOTHING_SEEN = f"no tangents beyond a loss of {UNSEEN:.0f}, where masses under Q are below the range of a double"
+"""Why an interval is wide, or has no lower end, where delta depends on such losses."""
+
 ALL_INFINITE = (
     "within rounding, a round has no mass at finite losses, so that nothing is left to compose; use 'contour'"
 )
+"""Why a plan is refused whose rounds have nothing but infinite losses."""
+
 LEFT_OUT = "delta is within what the lattice leaves out at the top"
+"""Why the upper end of an interval is infinite."""
+
 REMEDY = "leave the option interval out, or set it {factor:.0f} times as wide"
+"""What is said where a lattice would have too many points."""
 
 
 @dataclass(frozen=True)

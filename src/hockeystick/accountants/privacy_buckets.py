@@ -43,11 +43,16 @@ Array = npt.NDArray[np.float64]
 
 NEGLIGIBLE = 1e-7  # of delta: what one convolution may put into the bucket at infinity before the factor is squared
 DROWNED = "delta is within the rounding of the Fourier transforms"
+"""Why an interval of delta is wide."""
+
 MAX_WORK = 4e6  # buckets times convolutions, in one direction: two seconds or so
 UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double
 SUMMED = 1e-13  # relative rounding of sums of positive terms
 ABOVE_ONE = domains.Domain("a finite number greater than 1", {"exclusiveMinimum": 1})
+"""Domain of the ratio of neighbouring buckets."""
+
 BUCKETS = domains.Domain("a whole number from 10 to 1000000", {"minimum": 10, "maximum": 1_000_000}, whole=True)
+"""Domain of the number of buckets on either side of 1."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,7 @@ class Buckets:
 
     @property
     def half(self) -> int:
-        """n."""
+        """The number n of buckets on either side of the middle one."""
         return len(self.mass) // 2
 
     def squared(self) -> Buckets:

@@ -53,7 +53,10 @@ LEAST_LOG_LOST = -700.0  # of what a domain leaves out
 NO_SHARE = (
     "a thousandth of delta, what its delta_error is by default, is below the range of a double; ask for a larger delta"
 )
+"""Why a delta is refused if delta_error is left out."""
+
 USED = "delta_error leaves nothing of delta; set it below delta"
+"""Why a delta_error is refused."""
 
 
 class Rounding(NamedTuple):

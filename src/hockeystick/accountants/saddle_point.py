@@ -47,9 +47,9 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
 
-LOG_T_RANGE = (-40.0, 40.0)
-STRIDE = math.log(3.0)
-BISECTIONS = 12
+LOG_T_RANGE = (-40.0, 40.0)  # of log t, in which a tilt is sought
+STRIDE = math.log(3.0)  # of log t, while a root is being bracketed
+BISECTIONS = 12  # of a range of 0.25 in log t
 
 
 @dataclass(frozen=True)

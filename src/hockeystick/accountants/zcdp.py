@@ -61,7 +61,7 @@ def rho(composition: Composition) -> float:
 
 
 def quadratic(rho: float) -> Callable[[float], float]:
-    """``t (1 + t) rho``."""
+    """The log-moment bound ``t (1 + t) rho`` as a function of t, rounded up."""
     return lambda t: t * (1 + t) * rho * (1 + CARE) if rho else 0.0
 
 

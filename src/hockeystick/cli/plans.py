@@ -30,6 +30,7 @@ _OTHERS = (
     "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr", "risk", "prior",
     "success", "baseline",
 )  # fmt: skip
+"""The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

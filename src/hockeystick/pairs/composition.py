@@ -78,7 +78,7 @@ class RenyiComposition:
 
     @cached_property
     def log_finite_mass(self) -> float:
-        """``log P(no round has infinite loss)``."""
+        """The logarithm of the probability that no round has infinite loss."""
         masses = ((pair.infinite_mass, count) for pair, count in self.rounds)
         return math.fsum(count * math.log1p(-mass) for mass, count in masses if mass)
 

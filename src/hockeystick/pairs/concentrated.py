@@ -43,5 +43,5 @@ def mutual(epsilon: float) -> float:
 
 
 def laplace(theta: float) -> float:
-    """``theta - 1 + e^-theta``."""
+    """The least rho of unsampled Laplace noise, ``theta - 1 + e^-theta``, rounded up."""
     return rounded_up(float(exp_beyond_first(np.array([-theta]))[0]))

@@ -141,7 +141,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def ratio_moments(self) -> Callable[[int], list[Decimal]]:
-        """``exp(mu^2 i (i - 1) / 2)``."""
+        """The moments ``E_Q (dP/dQ)^i = exp(mu^2 i (i - 1) / 2)``."""
         return self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:

@@ -38,7 +38,7 @@ class LaplaceMiddle:
     theta: float
 
     def log_p(self, x: Array) -> Array:
-        """``log(1/2) - (theta - x)``."""
+        """The logarithm of the density under P, ``log(1/2) - (theta - x)``."""
         return LOG_HALF - (self.theta - x)
 
     def log_q(self, x: Array) -> Array:
@@ -125,7 +125,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """``theta - 1 + e^-theta``."""
+        """The least rho of zero-concentrated privacy, ``theta - 1 + e^-theta``, rounded up."""
         return concentrated.laplace(self.theta)
 
     @property

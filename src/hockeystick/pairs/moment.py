@@ -30,7 +30,7 @@ def rounded_up(value: float, size: float = 0.0) -> float:
 
 
 def gaussian(mu: float, t: float) -> float:
-    """``mu^2 t (1 + t) / 2``."""
+    """K(t) of unsampled Gaussian noise, ``mu^2 t (1 + t) / 2``, rounded up."""
     return rounded_up(0.5 * mu * mu * t * (1 + t))
 
 
@@ -138,7 +138,7 @@ def _log_sum(exponent: Array) -> float:
 
 
 def log_mixture(rate: float, k: float) -> float:
-    """``log(1 - q + q e^k)``."""
+    """The logarithm ``log(1 - q + q e^k)`` of a mixture of 1 and e^k."""
     if k > DIRECT:
         return k + math.log(rate) + math.log1p((1 - rate) / rate * math.exp(max(-k, -745.0)))
     return math.log1p(rate * math.expm1(k))

@@ -22,9 +22,11 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 """By name."""
 
-ALL = "all"
+ALL = "all"  # stands for every experiment where the name of one is expected
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
-FIGURES = (".svg", ".png")
+"""The experiments of each paper that has several, by its name."""
+
+FIGURES = (".svg", ".png")  # endings of the files that are drawn
 
 
 def chosen(name: str) -> Sequence[Experiment]:

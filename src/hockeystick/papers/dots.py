@@ -32,11 +32,15 @@ from hockeystick.plot import Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
 SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
-NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8
+"""What is cited with the figures."""
+
+NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8  # noise multiplier, sample rate, delta
 METHODS = (Method("rdp"), Method("privacy-buckets"), Method("prv"), Method("connect-the-dots"))
-BUCKETS = "buckets, plain transform"
-GRID, LENGTH = 1e-4, 20.0
-STYLES = {BUCKETS: "privacy-buckets"}
+"""Published methods, as they are called here, with their own options."""
+
+BUCKETS = "buckets, plain transform"  # label of what the announcement calls privacy buckets
+GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
+STYLES = {BUCKETS: "privacy-buckets"}  # whose line looks like which accountant's
 
 
 def compute(full: bool, say: Say) -> Table:
@@ -90,4 +94,4 @@ def panels(table: Table) -> Sequence[Panel]:
     ]
 
 
-EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)
+EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)  # what is shown of the paper

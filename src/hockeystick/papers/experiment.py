@@ -15,7 +15,7 @@ from hockeystick.plot.asked import Asked, ask
 
 Say = Callable[[str], None]
 
-CERTIFIED = "certified"
+CERTIFIED = "certified"  # label of the bracket, in tables and legends
 
 COLUMNS = (
     "method",
@@ -52,7 +52,7 @@ class Setting:
     adjacency: str = "remove"
 
     def plan(self, adjacency: str | None = None) -> Plan:
-        """As a plan."""
+        """The plan of the setting, in its own adjacency if no other is given."""
         return dp_sgd(self.noise, self.rate, self.rounds, adjacency=adjacency or self.adjacency)
 
     @property
@@ -76,7 +76,7 @@ class Method:
     options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """Its answer in the shortest of so many times, the options and the adjacency."""
+        """The answer in the shortest of so many times, the options and the adjacency."""
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
         adjacency = setting.whole if certified else setting.adjacency

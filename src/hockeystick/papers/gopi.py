@@ -31,18 +31,18 @@ from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"
-NOISE = 0.8
-TARGET = 1e-7
-MESH, COARSE_MESH = 4e-5, 8e-4
-EPS_ERROR, DELTA_SHARE = 0.1, 1000.0
-EPSILON_ASKED = 1.5
+SOURCE = "Gopi, Lee, Wutschitz 2021 [GLW21]"  # cited with the figures
+NOISE = 0.8  # noise multiplier of all figures
+TARGET = 1e-7  # delta of the figures with epsilon
+MESH, COARSE_MESH = 4e-5, 8e-4  # gap of the lattices of losses: of Figure 1a, and of the error bounds
+EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # of the accountant prv, and by what delta is divided for its delta_error
+EPSILON_ASKED = 1.5  # of the figures with delta
 WIDTH = 0.2  # of the intervals whose times are compared
-PLAIN = "plain Fourier transform"
-RAW_LENGTH, RAW_POINTS = 12.0, 1 << 22
+PLAIN = "plain Fourier transform"  # label of a method that charges no rounding
+RAW_LENGTH, RAW_POINTS = 12.0, 1 << 22  # half-width and points of its window of losses
 WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
 
-EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"
+EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
 
 
 def theorem_error(mesh: float, delta: float, rounds: int) -> float:
@@ -168,7 +168,7 @@ def panels_1a(table: Table) -> Sequence[Panel]:
 
 
 def panels_1b(table: Table) -> Sequence[Panel]:
-    """Epsilon over rounds."""
+    """The panel of Figure 1b: epsilon over rounds."""
     top = max(table.numbers("rounds"))
     return [Panel(ROUNDS, EPSILON_AT, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))]
 
@@ -190,13 +190,13 @@ def panels_2(table: Table) -> Sequence[Panel]:
 
 
 def panels_3a(table: Table) -> Sequence[Panel]:
-    """Delta over rounds."""
+    """The panel of Figure 3a: delta over rounds."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
     return [Panel(ROUNDS, ylabel, lines(table, "rounds"), bracket(table, "rounds"), "log", "log")]
 
 
 def panels_3b(table: Table) -> Sequence[Panel]:
-    """Time over rounds."""
+    """The panel of Figure 3b: time over rounds."""
     return [Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log")]
 
 
@@ -208,7 +208,7 @@ def panels_floats(table: Table) -> Sequence[Panel]:
 
 
 def panels_bounds(table: Table) -> Sequence[Panel]:
-    """Three privacy curves."""
+    """The panels of few and many rounds: a privacy curve for each number of rounds."""
     out = []
     for rounds in table.values("rounds"):
         own = table.where(rounds=rounds)
@@ -228,4 +228,4 @@ EXPERIMENTS = (
     Experiment(
         "gopi-bounds", "Few and many rounds (web version, Figure 4)", SOURCE, figure_bounds, panels_bounds, 3, 2.3
     ),
-)
+)  # what is shown of the paper

@@ -34,12 +34,12 @@ from hockeystick.plot import Line, Panel
 from hockeystick.plot.panel import Scale
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
-SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"
-RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000
-NOISES = (1.0, 2.0, 3.0)
-LENGTH, POINTS = 20.0, 1_000_000
-LENGTHS = (4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)
-EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"
+SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"  # cited with the figures
+RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000  # sample rate, delta, rounds of Table 1
+NOISES = (1.0, 2.0, 3.0)  # noise multipliers of Figures 1 and 2
+LENGTH, POINTS = 20.0, 1_000_000  # half-width L and points n of the figures
+LENGTHS = (4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0)  # L of Table 1, for one n
+EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"  # label of an axis
 
 RESIDUAL = 1e-9
 """At which the iteration counts as done; anything from 2.5e-10 to 4.1e-9 leaves the same four published values."""
@@ -168,12 +168,12 @@ def _by_noise(adjacency: str, full: bool, say: Say) -> Table:
 
 
 def figure_1(full: bool, say: Say) -> Table:
-    """Add/remove."""
+    """The table of Figure 1: epsilon over rounds, a record being removed."""
     return _by_noise("remove", full, say)
 
 
 def figure_2(full: bool, say: Say) -> Table:
-    """Substitution."""
+    """The table of Figure 2: epsilon over rounds, a record being replaced."""
     return _by_noise("replace-one", full, say)
 
 
@@ -226,4 +226,4 @@ EXPERIMENTS = (
     Experiment("koskela-1", "Add/remove (Figure 1)", SOURCE, figure_1, panels_by_noise, 3, 2.3),
     Experiment("koskela-2", "Substitution (Figure 2)", SOURCE, figure_2, panels_by_noise, 3, 2.3),
     Experiment("koskela-3", "Up to 50,000 rounds (Figure 3)", SOURCE, figure_3, panels_by_noise),
-)
+)  # what is shown of the paper

@@ -44,7 +44,7 @@ LEAST_MASS = 1e-30  # of a sample that is kept
 LEAST_POWER = 1e-22  # of a bin that is kept
 BINS = 16  # summed at a time
 STANDS = 1e-11  # the last step of the iteration to its root
-MOST_STEPS = 60
+MOST_STEPS = 60  # of the iteration
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Samples:
 
     @classmethod
     def of(cls, noise: float, rate: float, length: float, points: int) -> Samples:
-        """The published samples."""
+        """The samples of the loss as they were published, the spurious one apart."""
         step = 2 * length / points
         edge = math.log1p(-rate)
         first = math.floor(edge / step)
@@ -122,7 +122,7 @@ def newton(tail: Tail, delta: float, length: float) -> list[Iterate]:
 
 
 def composed(samples: Samples, rounds: int) -> tuple[Tail, Tail]:
-    """So many rounds: of the published samples, and of those without the spurious one."""
+    """The tails after so many rounds of the published samples, and of those without the spurious one."""
     powers: tuple[list[ComplexArray], list[ComplexArray]] = ([], [])
     excess = math.fsum([-1.0, *samples.mass])
     while True:

@@ -25,19 +25,20 @@ from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"
-RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60
-NOISES = (0.65, 1.0)
+SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # cited with the figures
+RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60  # rate, delta; rounds and end of the curves
+NOISES = (0.65, 1.0)  # noise multipliers; the first one is that of epsilon against rounds
 METHODS = (
     Method("rdp"),
     Method("saddle-point"),
     Method("gdp"),
     Method("prv", options=lambda setting: {"eps_error": 0.1}),
 )
+"""Published methods, the accountant prv with an error of 0.1 in epsilon."""
 
 
 def epsilons(full: bool, say: Say) -> Table:
-    """Epsilon against rounds."""
+    """The table of epsilon against rounds."""
     settings = [Setting(NOISES[0], RATE, k) for k in spread(full, 100, 3000, 12, 4, logarithmic=False)]
     return answers(METHODS, settings, [("epsilon", TARGET)], say)
 
@@ -54,7 +55,7 @@ def curves(full: bool, say: Say) -> Table:
 
 
 def epsilon_panels(table: Table) -> Sequence[Panel]:
-    """Epsilon over rounds."""
+    """The panels of epsilon against rounds, and of how far off it is."""
     ylabel = f"{EPSILON} at $\\delta$ = 10$^{{-5}}$"
     top = max(table.numbers("rounds"))
     above = Panel(ROUNDS, ylabel, lines(table, "rounds"), bracket(table, "rounds"), xlim=(0, top), ylim=(0, None))
@@ -90,4 +91,4 @@ def curve_panels(table: Table) -> Sequence[Panel]:
 EXPERIMENTS = (
     Experiment("saddle-epsilon", "Epsilon against rounds", SOURCE, epsilons, epsilon_panels),
     Experiment("saddle-curves", "Privacy curves to delta 1e-60", SOURCE, curves, curve_panels, 2, 3.0),
-)
+)  # what is shown of the paper

@@ -49,7 +49,7 @@ class Table:
         return list(dict.fromkeys(row[at] for row in self.rows))
 
     def csv(self) -> str:
-        """As text, numbers to full precision."""
+        """The table as CSV text, numbers to full precision."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)

@@ -91,7 +91,7 @@ STYLES = {
     "zcdp": Style(RED, DOTTED, ">"),
     "tcdp": Style(RED, DASHDOT, "*"),
 }
-"""By accountant."""
+"""How the line of each accountant looks, by its name."""
 
 OTHERS = (
     Style(BLUE, SOLID, "o"),
@@ -101,7 +101,7 @@ OTHERS = (
     Style(ORANGE, TWODOTS, "v"),
     Style(SKY, LONG, "P"),
 )
-"""For lines that are no accountant's."""
+"""How lines look that are no accountant's, in turn."""
 
 
 def style_of(name: str, position: int) -> Style:

@@ -117,7 +117,7 @@ class ListDomain:
         return f"a list of {many} elements, each {self.item.accepted}"
 
     def of(self, meaning: str) -> ListDomain:
-        """The same domain for a list with a meaning."""
+        """A copy of the domain in which lists have a meaning."""
         return replace(self, meaning=meaning)
 
     def check(self, value: object, key: str) -> tuple[Any, ...]:

@@ -251,7 +251,7 @@ class LatticeSum:
         return math.exp(log_peak(self.tilt)) * (1 + 1e-12)
 
     def _mean(self, values: Array, epsilon: float) -> float:
-        """``sum values f(loss - eps)``."""
+        """The sum of ``values f(loss - eps)`` over the losses above eps."""
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
         beyond = self.losses[start:] - epsilon
         return float((values[start:] * np.exp(-self.tilt * beyond) * -np.expm1(-beyond)).sum())

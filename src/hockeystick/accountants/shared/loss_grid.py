@@ -80,7 +80,7 @@ class GridLaw:
         return grid.step * np.arange(self.first, self.first + len(self.mass), dtype=np.float64)
 
     def log_moment(self, grid: LossGrid, t: float) -> float:
-        """``log sum mass e^(t s)``."""
+        """The log-moment ``log sum mass e^(t s)`` of the finite losses; minus infinity where there is no mass."""
         exponent = t * self.losses(grid)
         top = float(exponent[self.mass > 0].max(initial=-math.inf))
         if top == -math.inf:

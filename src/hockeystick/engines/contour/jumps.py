@@ -105,7 +105,9 @@ class Jumps:
         tolerance: float,
         longest: float,
     ) -> Jumps | None:
-        """The jumps of one kind of round, a record being removed; None if the core reaches eps or the line is too long.
+        """The jumps of one kind of sampled Gaussian round, a record being removed.
+
+        None for other rounds, where the core reaches eps, and where the line would be too long.
 
         Args:
             transforms: characteristic functions and counts.

@@ -29,8 +29,8 @@ ComplexArray = npt.NDArray[np.complex128]
 
 TILTS = (1.0, 0.85, 0.7, 0.55, 0.4)  # tried, of the saddle point
 EXTRA_TILTS = np.array([0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 2.0, 4.0])  # theta, of t
-ROUNDINGS = 500.0  # of a cumulant, about, relative to its size
-SUM_ROUNDINGS = 60.0  # of the sum, about
+ROUNDINGS = 500.0  # units of rounding of a cumulant, about, relative to its size
+SUM_ROUNDINGS = 60.0  # units of rounding of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function

@@ -16,7 +16,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute for log delta
-ATTEMPTS = 10  # runs, each by what the last one showed
+ATTEMPTS = 10  # runs, each chosen by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
 HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it

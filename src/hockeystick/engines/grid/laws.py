@@ -28,7 +28,7 @@ Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
 
 ALIGNMENTS = 3  # of the grid of a lower bound that are tried
-MAX_STEP = 700.0  # exponent that a double can hold
+MAX_STEP = 700.0  # exponent that a double can hold: largest tilt times width of a cell
 HEAVIEST = 1e280  # mass of a place: sums of as many as fit stay within the range of a double
 MAX_MERGED_WIDTH = 2.0  # of a cell, in units of the loss: wider ones are rounded down
 CARE = 128  # roundings of what passed through a knot

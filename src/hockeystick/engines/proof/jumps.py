@@ -221,7 +221,9 @@ class Apart:
 
     @classmethod
     def of(cls, rounds: ExactRounds, t: float, epsilon: float, wanted: float) -> Apart | None:
-        """The pieces of sampled Gaussian rounds of one kind, a record being removed; None where the core reaches eps.
+        """The pieces of sampled Gaussian rounds of one kind, a record being removed.
+
+        None for other rounds, and where the core reaches eps.
 
         Args:
             rounds: the rounds.

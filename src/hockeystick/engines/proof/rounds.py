@@ -157,7 +157,7 @@ class ExactRounds:
         return bool(self.mu_squared) + sum(map(bool, self._kinds))
 
     def finite_mass(self) -> Ball:
-        """``P(no round has infinite loss)``."""
+        """The probability that no round has infinite loss, as a ball."""
         out = arb(1)
         for box, count in self.boxes.items():
             out *= ball(1 - box.infinite_mass) ** count

@@ -67,8 +67,11 @@ class Split(NamedTuple):
         return out
 
     def care(self, x: Array, sign: int = 1) -> Array:
-        """Bound on the relative rounding error of the same at nodes on the lattice: that of Phi, and of its argument v,
-        three units, times ``|v| + 1`` below 0; above, where ``phi(v) |v|`` is small, nothing to speak of."""
+        """Bound on the relative rounding error of chi, or of 1 - chi with sign -1, at nodes on the lattice.
+
+        It is that of Phi, and of its argument v, three units, times ``|v| + 1`` below 0; above, where ``phi(v) |v|`` is
+        small, nothing to speak of.
+        """
         below = np.minimum((sign / self.width) * (x - self.centre), 0.0)
         return CUMULATIVE + 8 * UNIT_ROUNDOFF * np.square(below)
 

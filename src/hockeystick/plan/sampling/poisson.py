@@ -138,7 +138,7 @@ class Poisson(Sampling):
         return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """That of the mixture pair; at rate 1 the mechanism's own."""
+        """The Renyi curve of the mixture pair; at rate 1 the mechanism's own."""
         return mechanism.curve(direction) if self.sample_rate == 1 else self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
