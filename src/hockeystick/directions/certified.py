@@ -39,7 +39,7 @@ SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times
 ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
-FIRST = 0.65  # of the work of a call, which the direction that is asked first may take
+FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
