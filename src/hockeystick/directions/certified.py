@@ -32,6 +32,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
+from hockeystick.values.side import Side
 
 T = TypeVar("T")
 
@@ -327,9 +328,9 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     return Interval(
-        min(_log_sum(finite.lower, low, -1), 0.0),
-        min(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
-        min(_log_sum(finite.upper, high, +1), 0.0),
+        min(_log_sum(finite.lower, low, Side.BELOW), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
+        min(_log_sum(finite.upper, high, Side.ABOVE), 0.0),
         finite.limited,
         finite.engine,
     )
@@ -366,12 +367,12 @@ def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float])
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
 
 
-def _log_sum(a: float, b: float, side: int) -> float:
-    """A double on that side of ``log(e^a + e^b)``, for side 0 the nearest that is computed.
+def _log_sum(a: float, b: float, side: Side | None) -> float:
+    """A double on that side of ``log(e^a + e^b)``, the nearest that is computed where there is none.
 
     The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
     """
     top = max(a, b)
     if top == -math.inf:
         return top
-    return top + math.log1p(math.exp(min(a, b) - top)) + side * SUM_ERROR * (1 + abs(top))
+    return top + math.log1p(math.exp(min(a, b) - top)) + (side or 0) * SUM_ERROR * (1 + abs(top))
