@@ -22,6 +22,7 @@ from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.accountants.shared.round_guarantee import RoundGuarantee, split
 from hockeystick.accountants.shared.worst_case_law import WorstCase, binomial_law, rounded_law
 from hockeystick.pairs import BlackBoxPair, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.values.side import Side
 
 Number = Any
 
@@ -112,7 +113,7 @@ def test_epsilons_rounded_to_a_grid_keep_their_side() -> None:
     """Up is worse, down is better, also where an epsilon is on the grid but for its rounding."""
     for step in (0.1, 0.07, 0.3):
         for epsilon in (0.3, 0.7 * 0.3, 2.1, 0.95):
-            up, down = (rounded_law([(epsilon, 1)], step, way) for way in (True, False))
+            up, down = (rounded_law([(epsilon, 1)], step, way) for way in (Side.ABOVE, Side.BELOW))
             assert up.loss.max() >= epsilon * (1 - 1e-15)
             assert down.loss.max() <= epsilon * (1 + 1e-15)
 

@@ -34,6 +34,7 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.base import Atoms, SmoothPart
+from hockeystick.values.side import Side
 from polygons import Number, Polygon, convolved
 
 Array = npt.NDArray[np.float64]
@@ -103,10 +104,10 @@ def test_what_the_laws_leave_out_is_charged_in_full() -> None:
     true = mpmath.exp(true_log_delta(laws, 0.5))
     for share in (1e-3, 1.0, 1e3):
         log_lost = float(mpmath.log(share * true))
-        upper = GridSum(laws, WIDE, +1, log_lost).log_delta(0.5)
+        upper = GridSum(laws, WIDE, Side.ABOVE, log_lost).log_delta(0.5)
         assert mpmath.exp(upper) >= true + mpmath.exp(log_lost)
         assert mpmath.exp(upper) <= (true + mpmath.exp(log_lost)) * (1 + 1e-9)
-        assert GridSum(laws, WIDE, -1, log_lost).log_delta(0.5) <= mpmath.log(true)
+        assert GridSum(laws, WIDE, Side.BELOW, log_lost).log_delta(0.5) <= mpmath.log(true)
 
 
 @pytest.mark.parametrize("error", [1e-3, 1e-9], ids="error {:g}".format)
@@ -114,7 +115,7 @@ def test_the_error_of_the_transform_is_charged_at_every_place(error: float, monk
     """A transform that errs by all that it admits, and against us at every place: ``error * sum f`` is owed."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
     true = true_log_delta(laws, 0.5)
-    for side in (-1, +1):
+    for side in Side:
         monkeypatch.setattr(sums, "convolution_power", convolving(error, -side * error))
         found = GridSum(laws, WIDE, side, NOTHING).log_delta(0.5)
         assert side * (found - true) >= 0
@@ -125,7 +126,7 @@ def test_the_error_of_the_scale_is_charged(monkeypatch: pytest.MonkeyPatch) -> N
     """The product of the laws' totals is known up to ``scale_error`` in its logarithm, and may be off by all of it."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
     true = true_log_delta(laws, 0.5)
-    for side in (-1, +1):
+    for side in Side:
         monkeypatch.setattr(sums, "convolution_power", convolving(0, 0, 1e-6, -side * 1e-6))
         found = GridSum(laws, WIDE, side, NOTHING).log_delta(0.5)
         assert 0 <= side * (found - true) < 1e-7
@@ -138,7 +139,7 @@ def test_mass_above_the_window_is_charged_where_the_window_ends() -> None:
     """
     laws = [(law_of({0: 0.5, 11: 0.5}, 0.1, 3.0), 1)]
     window = Window(-0.5, 1.0, 200.0, 200.0)  # 16 places: up to 1.1
-    total = GridSum(laws, window, +1, NOTHING)
+    total = GridSum(laws, window, Side.ABOVE, NOTHING)
     assert len(total) == 16
     true = true_log_delta(laws, 0.5)
     assert 0 <= total.log_delta(0.5) - true < 0.02
@@ -151,7 +152,7 @@ def test_mass_below_the_window_is_charged_where_epsilon_is_below_it_too() -> Non
     at = round(math.log1p(1 / t) / h)  # where f is at its peak, for epsilon 0
     laws = [(law_of({at: 0.5, at + 60: 0.5}, h, t), 1)]
     window = Window((at + 1) * h, (at + 90) * h, 15.0, 15.0)
-    total = GridSum(laws, window, +1, NOTHING)
+    total = GridSum(laws, window, Side.ABOVE, NOTHING)
     true = true_log_delta(laws, 0.0)
     assert 0 <= total.log_delta(0.0) - true < 0.3
 
@@ -162,7 +163,7 @@ def test_terms_where_f_has_faded_are_charged() -> None:
     t, h = 1.0, 0.01
     place = math.ceil((FADE / t + math.log1p(1 / t)) / h) + 3
     laws = [(law_of({place: 1.0}, h, t), 1)]
-    found = GridSum(laws, Window(-0.5, (place + 100) * h, 1.0, 1.0), +1, NOTHING).log_delta(0.0)
+    found = GridSum(laws, Window(-0.5, (place + 100) * h, 1.0, 1.0), Side.ABOVE, NOTHING).log_delta(0.0)
     assert 0 <= found - true_log_delta(laws, 0.0) < 0.2
 
 
@@ -172,7 +173,7 @@ def test_mass_that_wraps_to_above_epsilon_is_taken_off() -> None:
     t, h, n = 30.0, 0.01, 900
     peak = round(math.log1p(1 / t) / h)
     laws = [(law_of({0: 0.875, peak + 2: 0.0625, peak + n: 0.0625}, h, t), 1)]
-    total = GridSum(laws, Window(-0.5, -0.5 + n * h, 4.0, 4.0), -1, NOTHING)
+    total = GridSum(laws, Window(-0.5, -0.5 + n * h, 4.0, 4.0), Side.BELOW, NOTHING)
     assert len(total) == n
     found = total.log_delta(0.0)
     assert -0.5 < found - true_log_delta(laws, 0.0) <= 0
@@ -185,7 +186,7 @@ def test_mass_below_the_window_is_taken_off_a_lower_bound() -> None:
     peak = round(math.log1p(1 / t) / h)
     low = -1
     laws = [(law_of({low - 1: 0.0625, 400: 0.875, n - 3: 0.0625}, h, t), 1)]
-    total = GridSum(laws, Window(low * h, (n + low) * h, 4.0, 4.0), -1, NOTHING)
+    total = GridSum(laws, Window(low * h, (n + low) * h, 4.0, 4.0), Side.BELOW, NOTHING)
     assert len(total) == n
     epsilon = (n + low - 1 - peak) * h  # the mass below lands a peak above it
     found = total.log_delta(epsilon)
@@ -204,8 +205,8 @@ def test_epsilon_moves_by_the_rounding_of_the_grid_points() -> None:
         window = Window(top - 8.0, top + 2.0, 5.0, 5.0)
         for epsilon in (math.nextafter(top, 0.0), top, top - 1e-11):
             true = true_log_delta(laws, epsilon)
-            assert GridSum(laws, window, -1, NOTHING).log_delta(epsilon) <= true
-            assert GridSum(laws, window, +1, NOTHING).log_delta(epsilon) >= true
+            assert GridSum(laws, window, Side.BELOW, NOTHING).log_delta(epsilon) <= true
+            assert GridSum(laws, window, Side.ABOVE, NOTHING).log_delta(epsilon) >= true
             decided += true > NOTHING
     assert decided > 40
 
@@ -218,7 +219,7 @@ def test_the_rounding_of_the_norm_is_charged() -> None:
         kappa = float(random.uniform(1e6, 2e6))
         laws = [(law_of({0: 0.5, 10: 0.5}, 0.1, 1.0, 0.0, kappa), 1)]
         true = true_log_delta(laws, 0.3)
-        for side in (-1, +1):
+        for side in Side:
             found = GridSum(laws, WIDE, side, NOTHING).log_delta(0.3)
             assert 0 <= side * (found - true) < 1e-7
 
@@ -228,7 +229,7 @@ def test_the_elementary_functions_in_a_sum_may_be_off_by_all_that_is_stated(monk
     """exp and expm1 off by ``ULPS`` units each, against us: far above epsilon no other charge is as large as that."""
     laws = [(law_of({0: 0.75, 1000: 0.25}, 0.05, 1e-4), 1)]
     true = true_log_delta(laws, 0.01)
-    for side in (-1, +1):
+    for side in Side:
         off = 1 - side * 2 * ULPS * UNIT_ROUNDOFF
 
         class Worst:
@@ -286,7 +287,7 @@ def curve(laws: Counted) -> Polygon:
     return Polygon(masses, losses, 0.0, 0.0)
 
 
-def holds(laws: Counted, window: Window, side: int, at: Sequence[float], within: float = math.inf) -> None:
+def holds(laws: Counted, window: Window, side: Side, at: Sequence[float], within: float = math.inf) -> None:
     """That a block with what is charged beside it is on its side of the sum's own curve, at every epsilon given.
 
     ``within``: and no further than that, relative, or another charge would hide the one that is looked at.
@@ -309,7 +310,7 @@ def exact_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_error_of_the_transform_is_charged_at_every_place_of_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every mass is raised (lowered) by the whole error that the transform admits."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
-    for side in (-1, +1):
+    for side in Side:
         monkeypatch.setattr(stages, "convolution_power", convolving(1e-6, -side * 1e-6))
         holds(laws, WIDE, side, (-1.0, 0.5, 1.55), 1e-4)
 
@@ -317,7 +318,7 @@ def test_the_error_of_the_transform_is_charged_at_every_place_of_a_block(monkeyp
 def test_the_error_of_the_scale_of_a_block_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logarithm of all masses together is off by ``scale_error``."""
     laws = [(law_of({0: 0.75, 8: 0.25}, 0.1, 1.0), 2)]
-    for side in (-1, +1):
+    for side in Side:
         monkeypatch.setattr(stages, "convolution_power", convolving(0, 0, 1e-6, -side * 1e-6))
         holds(laws, WIDE, side, (-1.0, 0.5, 1.55), 1e-5)
 
@@ -326,14 +327,14 @@ def test_the_error_of_the_scale_of_a_block_is_charged(monkeypatch: pytest.Monkey
 def test_mass_below_the_window_of_a_block_is_raised_to_it() -> None:
     """At a steep tilt the bound on what it weighs at the lowest place is an equality: nothing of it may be missing."""
     laws = [(law_of({-3: 0.5, 13: 0.5}, 0.1, 30.0), 1)]
-    holds(laws, Window(-0.2, 1.4, 30.0, 30.0), +1, (-40.0, -0.5, -0.25))
+    holds(laws, Window(-0.2, 1.4, 30.0, 30.0), Side.ABOVE, (-40.0, -0.5, -0.25))
 
 
 @pytest.mark.usefixtures("exact_blocks")
 def test_mass_above_the_window_of_a_block_counts_as_infinite() -> None:
     """It has wrapped to the lowest place, and is missing at every epsilon above that."""
     laws = [(law_of({0: 0.5, 16: 0.5}, 0.1, 0.5), 1)]
-    holds(laws, Window(0.0, 1.6, 50.0, 50.0), +1, (0.1, 0.7, 1.5))
+    holds(laws, Window(0.0, 1.6, 50.0, 50.0), Side.ABOVE, (0.1, 0.7, 1.5))
 
 
 @pytest.mark.usefixtures("exact_blocks")
@@ -342,9 +343,9 @@ def test_mass_that_wraps_around_a_block_is_taken_off() -> None:
     n, h, t = 200, 0.1, 1.0
     window = Window(0.0, n * h, 15.0, 15.0)
     above = [(law_of({0: 0.25, 100: 0.25, n: 0.5}, h, t), 1)]
-    holds(above, window, -1, (-40.0, -1.0, 0.05))
+    holds(above, window, Side.BELOW, (-40.0, -1.0, 0.05))
     below = [(law_of({-1: 0.125, 100: 0.625, n - 1: 0.25}, h, t), 1)]
-    holds(below, window, -1, (10.0, 15.0, 19.5))
+    holds(below, window, Side.BELOW, (10.0, 15.0, 19.5))
 
 
 @pytest.mark.usefixtures("exact_blocks")
@@ -355,7 +356,7 @@ def test_the_rounding_of_losses_moves_a_block() -> None:
         offset, h = float(random.uniform(900.0, 1000.0)), float(random.uniform(0.01, 0.02))
         laws = [(law_of({0: 0.5, 1: 0.5}, h, 1e-6, offset), 3)]
         top = float(convolved(laws)[1][-1])
-        for side in (-1, +1):
+        for side in Side:
             holds(laws, Window(top - 1.0, top + 1.0, 5.0, 5.0), side, (math.nextafter(top, 0.0), top - 1e-12))
 
 
@@ -366,7 +367,7 @@ def test_the_rounding_of_losses_under_a_steep_tilt_is_paid_by_the_masses() -> No
     for _ in range(30):
         offset = float(random.uniform(900.0, 1000.0))
         laws = [(law_of({0: 0.5, 1: 0.5}, 0.25, 50.0, offset), 3)]
-        for side in (-1, +1):
+        for side in Side:
             holds(laws, Window(3 * offset - 1.0, 3 * offset + 1.0, 60.0, 60.0), side, (0.0,), 1e-8)
 
 
@@ -377,7 +378,7 @@ def test_the_rounding_of_the_norm_of_a_block_is_paid_by_the_masses() -> None:
     for _ in range(30):
         kappa = float(random.uniform(1e6, 2e6))
         laws = [(law_of({0: 0.5, 1: 0.5}, 0.25, 1.0, 0.0, kappa), 3)]
-        for side in (-1, +1):
+        for side in Side:
             holds(laws, WIDE, side, (-50.0, 0.0), 1e-7)
 
 
@@ -413,7 +414,7 @@ def curve_of(outcomes: Sequence[tuple[Number, Number]]) -> Polygon:
     return Polygon([p for p, _ in ordered], [loss for _, loss in ordered], 0.0, 0.0)
 
 
-def on_its_side(law: GridLaw, true: Polygon, side: int, at: Sequence[Number] = ()) -> None:
+def on_its_side(law: GridLaw, true: Polygon, side: Side, at: Sequence[Number] = ()) -> None:
     """At every kink of both, between and beyond."""
     found = Polygon.of(law)
     kinks = sorted([*true.losses, *found.losses, *at])
@@ -444,8 +445,8 @@ def test_a_loss_known_up_to_its_rounding_counts_on_the_safe_side(share: float, h
     mass = float(cells.left.sum() + cells.right.sum())
     cells.shift[2] = mass * slip / -math.expm1(-mesh.h)
     loss = mpmath.mpf(mesh.offset) + (2 + mpmath.mpf(share)) * mpmath.mpf(mesh.h)
-    on_its_side(spread(cells, mesh), curve_of([(p, loss + slip)]), +1)
-    on_its_side(merge(cells, mesh), curve_of([(p, loss - slip)]), -1)
+    on_its_side(spread(cells, mesh), curve_of([(p, loss + slip)]), Side.ABOVE)
+    on_its_side(merge(cells, mesh), curve_of([(p, loss - slip)]), Side.BELOW)
 
 
 def test_a_mass_known_up_to_its_rounding_counts_on_the_safe_side() -> None:
@@ -456,8 +457,8 @@ def test_a_mass_known_up_to_its_rounding_counts_on_the_safe_side() -> None:
         cells.mass_error[:] = 1e-3
         loss = mpmath.mpf(mesh.offset) + (2 + mpmath.mpf(share)) * mpmath.mpf(mesh.h)
         tiny = mpmath.mpf(1e-14)  # the share of the cell is itself a double
-        on_its_side(spread(cells, mesh), curve_of([(p / (1 - mpmath.mpf(1e-3)), loss - tiny)]), +1)
-        on_its_side(merge(cells, mesh), curve_of([(p / (1 + mpmath.mpf(1e-3)), loss + tiny)]), -1)
+        on_its_side(spread(cells, mesh), curve_of([(p / (1 - mpmath.mpf(1e-3)), loss - tiny)]), Side.ABOVE)
+        on_its_side(merge(cells, mesh), curve_of([(p / (1 + mpmath.mpf(1e-3)), loss + tiny)]), Side.BELOW)
 
 
 def test_atoms_on_grid_points_count_with_their_errors() -> None:
@@ -469,8 +470,8 @@ def test_atoms_on_grid_points_count_with_their_errors() -> None:
     held = [(mass, mpmath.mpf(place) * mesh.h) for place, mass in ((1, mpmath.mpf(0.5)), (3, mpmath.mpf(0.25)))]
     p = [(mass * mpmath.exp(-mesh.t * loss), loss) for mass, loss in held]
     lost = (mpmath.mpf(UNDERFLOW) * mpmath.exp(-mesh.t * mpmath.mpf(1.25)), mpmath.mpf(1.25))
-    on_its_side(spread(cells, mesh), curve_of([*((m / (1 - mpmath.mpf(1e-3)), x) for m, x in p), lost]), +1)
-    on_its_side(merge(cells, mesh), curve_of([(m / (1 + mpmath.mpf(1e-3)), x) for m, x in p]), -1)
+    on_its_side(spread(cells, mesh), curve_of([*((m / (1 - mpmath.mpf(1e-3)), x) for m, x in p), lost]), Side.ABOVE)
+    on_its_side(merge(cells, mesh), curve_of([(m / (1 + mpmath.mpf(1e-3)), x) for m, x in p]), Side.BELOW)
 
 
 def test_what_is_left_out_below_lies_as_high_as_it_may() -> None:
@@ -480,7 +481,7 @@ def test_what_is_left_out_below_lies_as_high_as_it_may() -> None:
     cells.below = 1e-3
     third = 2 * mpmath.mpf(mesh.h)
     true = curve_of([(p, mpmath.mpf(4.5) * mesh.h), (mpmath.mpf(1e-3) * mpmath.exp(-mesh.t * third), third)])
-    on_its_side(spread(cells, mesh), true, +1)
+    on_its_side(spread(cells, mesh), true, Side.ABOVE)
 
 
 def test_masses_too_small_for_a_double_are_charged_at_the_top() -> None:
@@ -490,7 +491,7 @@ def test_masses_too_small_for_a_double_are_charged_at_the_top() -> None:
     cells.underflow = 1e-3
     unit = mpmath.exp(-mesh.t * CUTS * mpmath.mpf(mesh.h))
     lost = [(mpmath.mpf(1e-3) * unit, (i + 1) * mpmath.mpf(mesh.h)) for i in range(CUTS)]
-    on_its_side(spread(cells, mesh), curve_of([(p, mpmath.mpf(4.5) * mesh.h), *lost]), +1)
+    on_its_side(spread(cells, mesh), curve_of([(p, mpmath.mpf(4.5) * mesh.h), *lost]), Side.ABOVE)
 
 
 @pytest.mark.parametrize("h", [0.05, 2.5], ids="h {:g}".format)
@@ -507,8 +508,8 @@ def test_spreading_and_merging_pay_for_their_own_roundings(h: float) -> None:
         cells.left[0], cells.right[1] = 3 * cells.left[0], 3 * cells.right[1]  # halves in order
         cells.mass_error[:] = UNIT_ROUNDOFF * (8 + 4 * mesh.t * h)
         true = outcomes_of(cells, mesh)
-        on_its_side(spread(cells, mesh), curve_of(true), +1)
-        on_its_side(merge(cells, mesh), curve_of(true), -1)
+        on_its_side(spread(cells, mesh), curve_of(true), Side.ABOVE)
+        on_its_side(merge(cells, mesh), curve_of(true), Side.BELOW)
 
 
 CANCELLING: list[tuple[list[int], float, float, list[list[float]], list[list[float]]]] = [
@@ -588,7 +589,7 @@ def test_merging_pays_for_what_cancels(
     mesh = Mesh(offset, h, 0.1, 0.0)
     cells = cells_of(np.array(left), np.array(right))
     cells.knots = np.array(knots)
-    on_its_side(merge(cells, mesh), curve_of(outcomes_of(cells, mesh)), -1)
+    on_its_side(merge(cells, mesh), curve_of(outcomes_of(cells, mesh)), Side.BELOW)
 
 
 def test_merging_pays_for_the_rounding_of_the_grid_that_it_moves() -> None:
@@ -600,7 +601,7 @@ def test_merging_pays_for_the_rounding_of_the_grid_that_it_moves() -> None:
         cells.right[1] += 1e-3  # neighbours to lend from
         lower = merge(cells, mesh)
         assert lower.mesh.offset != mesh.offset
-        on_its_side(lower, curve_of(outcomes_of(cells, mesh)), -1)
+        on_its_side(lower, curve_of(outcomes_of(cells, mesh)), Side.BELOW)
 
 
 # --- the integrals over the cells ---
@@ -655,7 +656,7 @@ def test_what_a_pair_admits_of_its_roundings_is_charged(loss_off: float, log_p_o
     base = GaussianPair(1.0).smooth
     assert base is not None
     mesh = Mesh(0.0, 0.01, 1.0, 1.0)
-    for side in (-1, +1):
+    for side in Side:
         pair: Any = StubPair(OffPart(base, -side * loss_off, -side * log_p_off), Atoms.none())
         cells = integrate(pair, mesh, Reach(-100.0, -60.0))
         law = spread(cells, mesh) if side > 0 else merge(cells, mesh)
@@ -674,7 +675,7 @@ def test_what_atoms_admit_of_their_losses_is_charged() -> None:
     """Atoms between the grid points whose losses are off by a few thousandths, as they say."""
     mesh, units = Mesh(0.0, 0.25, 1.0, 0.2), 1e-3 / UNIT_ROUNDOFF
     losses, masses = [-0.6, 0.3, 0.9], [0.25, 0.5, 0.25]
-    for side in (-1, +1):
+    for side in Side:
         cells = integrate(atoms_at(losses, masses, units), mesh, Reach(-100.0, -60.0))
         true = [
             (mpmath.mpf(p), mpmath.mpf(x) + side * abs(x) * mpmath.mpf(1e-3))
@@ -691,7 +692,7 @@ def test_the_rounding_of_the_exponent_of_an_atom_is_charged() -> None:
         mesh = Mesh(0.0, 2.0**-13 if random.integers(2) else 1.1e-4, t, float(t * loss + random.uniform(-1.0, 1.0)))
         cells = integrate(atoms_at([loss], [0.75]), mesh, Reach(-100.0, -60.0))
         total = mpmath.exp(mpmath.log(mpmath.mpf(0.75)))
-        for side, law in ((-1, merge(cells, mesh)), (+1, spread(cells, mesh))):
+        for side, law in ((Side.BELOW, merge(cells, mesh)), (Side.ABOVE, spread(cells, mesh))):
             assert side * (Polygon.of(law).delta(mpmath.mpf(-60)) - total * (1 - mpmath.exp(-60 - loss))) >= 0
 
 
@@ -716,18 +717,20 @@ def test_losses_that_are_off_by_a_rounding_move_a_coarser_law() -> None:
         offset, h = float(random.uniform(900.0, 1000.0)), float(random.uniform(0.01, 0.02))
         law = law_of({0: 0.5, 1: 0.25, 5: 0.25}, h, float(random.choice([1e-6, 20.0])), offset)
         losses = [mpmath.mpf(offset) + j * mpmath.mpf(h) for j in (0, 1, 5)]
-        for side in (-1, +1):
+        for side in Side:
             on_its_side(stages.coarsen(law, 3.7 * h, side), Polygon.of(law), side, losses)
 
 
 def test_masses_lost_below_the_least_double_are_charged_on_a_coarser_grid() -> None:
     """Many tilted masses of the least double, which vanish when they are split between two grid points."""
     law = GridLaw(Mesh(0.0, 0.1, 0.5, 0.0), 0, np.array([1.0, *[5e-324] * 199]))
-    on_its_side(stages.coarsen(law, 3.7, +1), Polygon.of(law), +1, [mpmath.mpf(19.85)])
+    on_its_side(stages.coarsen(law, 3.7, Side.ABOVE), Polygon.of(law), Side.ABOVE, [mpmath.mpf(19.85)])
 
 
-@pytest.mark.parametrize(("tiny", "side"), [(0.9, +1), (1.3, -1)], ids=["each is lost", "each is doubled"])
-def test_sums_of_many_masses_on_a_coarser_grid_are_charged(tiny: float, side: int) -> None:
+@pytest.mark.parametrize(
+    ("tiny", "side"), [(0.9, Side.ABOVE), (1.3, Side.BELOW)], ids=["each is lost", "each is doubled"]
+)
+def test_sums_of_many_masses_on_a_coarser_grid_are_charged(tiny: float, side: Side) -> None:
     """A thousand atoms in a cell, the heaviest first: adding any other one to it is a rounding, always the same way."""
     law = GridLaw(Mesh(0.0, 1e-7, 1e-3, 0.0), 0, np.array([1.0, *[tiny * UNIT_ROUNDOFF] * 1000]))
     coarse, true = Polygon.of(stages.coarsen(law, 1e-3, side)), Polygon.of(law)
@@ -758,7 +761,7 @@ def test_what_a_block_loses_counts_for_every_block(monkeypatch: pytest.MonkeyPat
     stub: Any = SimpleNamespace(
         _block_window=lambda i, level: Window(0.0, 1.6, 50.0, 50.0), work=Work(), log_lost=NOTHING, limited=None
     )
-    Run._block(stub, 0, [law], (1,), Level(((1,),), 1, 1000, 0.1), 0.1, +1)
+    Run._block(stub, 0, [law], (1,), Level(((1,),), 1, 1000, 0.1), 0.1, Side.ABOVE)
     above = mpmath.mpf(0.5) * mpmath.exp(-mpmath.mpf(0.5) * 16 * mpmath.mpf(0.1))
     assert mpmath.log(1000 * above) <= stub.log_lost <= mpmath.log(1000 * above) + 0.1
 
@@ -773,7 +776,7 @@ def test_atoms_on_the_grid_are_moved_by_what_they_admit() -> None:
     stub: Any = SimpleNamespace(_laws=lambda *_: laws, t=mesh.t)
     lower, upper = Run._round(stub, pair, 1, 0.0, mesh.h, math.inf)
     off = mpmath.mpf(pair.atoms.units) * UNIT_ROUNDOFF * max(abs(low), abs(high))
-    for law, before, side in ((lower, laws[0], -1), (upper, laws[1], +1)):
+    for law, before, side in ((lower, laws[0], Side.BELOW), (upper, laws[1], Side.ABOVE)):
         true = Polygon.of(before)
         true.losses = [loss + side * off for loss in true.losses]
         true.q = [q * mpmath.exp(-side * off) for q in true.q]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -37,8 +38,11 @@ def test_what_is_refused_in_one_direction_is_answered_in_the_others() -> None:
     assert toy.epsilon(1e-6) == known.epsilon(1e-6)
 
 
-@pytest.mark.parametrize("accountant", [name for name in hs.ACCOUNTANTS if name != "rdp"])
-def test_a_renyi_curve_alone_is_answered_by_rdp_alone(accountant: str) -> None:
+ENGINES = ("auto", "contour", "grid")
+
+
+@pytest.mark.parametrize("accountant", [name for name in hs.ACCOUNTANTS if name not in ("rdp", *ENGINES)])
+def test_a_renyi_curve_alone_is_refused_by_published_methods_but_rdp(accountant: str) -> None:
     """The others refuse in one line that says so."""
     plan = hs.Plan([hs.Round(Concentrated(0.01), count=10), hs.Round(hs.Gaussian(10.0))])
     with pytest.raises(hs.UnsupportedError, match='only its Renyi divergence is bounded: use accountant="rdp"'):
@@ -53,6 +57,61 @@ def test_a_renyi_curve_is_answered_by_rdp() -> None:
     assert answer.quoted == pytest.approx(same.epsilon(1e-6, accountant="rdp").quoted, rel=1e-9)
     with pytest.raises(hs.UnsupportedError, match="nothing but a Renyi curve is known"):
         hs.Plan([hs.Round(Concentrated(0.005), hs.Poisson(0.1))]).epsilon(1e-6, accountant="rdp")
+
+
+@pytest.mark.parametrize(("pairs", "curves", "routes"), [(400, 1, {"rdp+contour"}), (1, 400, {"rdp"}), (0, 3, {"rdp"})])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-30, 1e-200])
+def test_curves_and_pairs_are_composed_by_the_tighter_route(
+    pairs: int, curves: int, routes: set[str], delta: float
+) -> None:
+    """The truth of the worst mechanism with the toy's curve is at least that of Gaussian noise, which has it."""
+    toy, noise = hs.Round(Concentrated(0.005), count=curves), hs.Round(hs.Gaussian(10.0))
+    plan = hs.Plan([toy, *([noise] * pairs)])
+    answer = plan.epsilon(delta)
+    assert isinstance(answer, hs.UpperBound)
+    assert answer.accountant in routes
+    assert answer.reason == "of some rounds nothing but a Renyi curve is known: nothing is known from below"
+    truth = hs.Plan([noise] * (pairs + curves)).epsilon(delta)
+    rough = plan.epsilon(delta, accountant="rdp").quoted
+    assert truth.lower <= answer.upper <= rough * (1 + 1e-9)
+    if routes == {"rdp+contour"}:
+        assert answer.upper < truth.upper + 0.25 * (rough - truth.upper)  # most of what a Renyi bound gives away
+    back = plan.delta(answer.upper)
+    assert isinstance(back, hs.DeltaUpperBound)
+    assert back.upper == pytest.approx(delta, rel=1e-3)
+    assert back.accountant in routes
+    for name in ("contour", "grid") if pairs else ("grid",):  # a few losses alone have no contour
+        assert truth.lower <= plan.epsilon(delta, accountant=name).quoted
+
+
+def test_curves_at_the_ends() -> None:
+    toy = hs.Plan([hs.Round(Concentrated(0.005), count=3), hs.Round(hs.Gaussian(10.0))])
+    assert toy.epsilon(0.0).quoted == math.inf
+    assert toy.delta(0.0).quoted < 0.12
+    assert toy.delta(1e6).quoted < 1e-300
+    assert toy.delta(1e6).log_delta.quoted < -690.0
+    none = hs.Plan([hs.Round(Concentrated(0.005), count=0)])
+    assert none.epsilon(1e-6).quoted == 0.0
+    with pytest.raises(hs.UnsupportedError, match="a profile needs bounds from both sides"):
+        toy.profile()
+    with pytest.raises(hs.UnsupportedError, match="only its Renyi divergence is bounded"):
+        toy.epsilon(1e-6, proof=True)
+
+
+def test_curves_beside_a_black_box_that_may_fail() -> None:
+    plan = hs.Plan([hs.Round(Concentrated(0.005), count=3), hs.Round(hs.ApproximateDP(0.5, 1e-7))])
+    alone = hs.Plan([hs.Round(hs.Gaussian(10.0), count=3), hs.Round(hs.ApproximateDP(0.5, 1e-7))])
+    for delta in (1e-3, 1e-6, 1.0001e-7):
+        assert alone.epsilon(delta).lower <= plan.epsilon(delta).quoted
+    assert plan.epsilon(0.9e-7).quoted == math.inf
+    assert plan.delta(1e3).quoted == pytest.approx(1e-7, rel=1e-9)
+
+
+def test_noise_is_calibrated_beside_curves() -> None:
+    plan = hs.Plan([hs.Round(Concentrated(0.005), count=3), hs.Round(hs.Gaussian(1.0), count=100)])
+    found = hs.calibrate(plan, "noise-multiplier", hs.targets.Epsilon(2.0, 1e-6))
+    assert 1.99 < found.achieved.upper <= 2.0
+    assert found.achieved.lower == 0.0
 
 
 def test_at_a_rate_of_one_the_curve_is_the_mechanisms_own() -> None:

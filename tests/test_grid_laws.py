@@ -31,6 +31,7 @@ from hockeystick.pairs import (
     PoissonAddPair,
     PoissonRemovePair,
 )
+from hockeystick.values.side import Side
 from polygons import Number, Polygon, convolved, grid_point
 
 Array = npt.NDArray[np.float64]
@@ -390,7 +391,7 @@ def test_a_composed_law_agrees_with_brute_force(case: Case) -> None:
     laws = [both_laws(pair, mesh) for (pair, _), mesh in zip(composition.rounds, meshes, strict=True)]
     counts = [count for _, count in composition.rounds]
     log_lost = LOG_FLOOR + math.log(composition.count)
-    for side, which in ((-1, 0), (+1, 1)):
+    for side, which in ((Side.BELOW, 0), (Side.ABOVE, 1)):
         chosen = [(law[which], count) for law, count in zip(laws, counts, strict=True)]
         total = GridSum(chosen, window, side, log_lost)
         masses, losses = convolved(chosen)
@@ -418,7 +419,7 @@ def test_composed_gaussians_enclose_the_closed_form(k: int) -> None:
         lower, upper = both_laws(pair, mesh_for(pair, h, t), k)
         log_lost = LOG_FLOOR + math.log(k)
         true = mpmath.log(true_delta(folded, mpmath.mpf(epsilon)))
-        below = GridSum([(lower, k)], window, -1, log_lost).log_delta(epsilon)
-        above = GridSum([(upper, k)], window, +1, log_lost).log_delta(epsilon)
+        below = GridSum([(lower, k)], window, Side.BELOW, log_lost).log_delta(epsilon)
+        above = GridSum([(upper, k)], window, Side.ABOVE, log_lost).log_delta(epsilon)
         assert below <= true <= above
         assert above - below <= 1.3 * k * t * (1 + t) * h**2 / 8

@@ -12,6 +12,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.accountants.optimal import OptimalAccountant
 from hockeystick.accountants.shared.worst_case_law import WorstCase, binomial_law, rounded_law, rounding_step
+from hockeystick.values.side import Side
 
 
 def responses(*kinds: tuple[float, int]) -> hs.Plan:
@@ -94,7 +95,7 @@ def test_many_different_epsilons_are_rounded_to_a_grid_both_ways() -> None:
     size = sum(epsilon * count for epsilon, count in kinds) * 1.1
     for error in (0.1, 0.01):
         step = rounding_step(kinds, error)
-        low, high = (WorstCase([rounded_law(kinds, step, up)], size).epsilon(1e-4, 1e-4) for up in (False, True))
+        low, high = (WorstCase([rounded_law(kinds, step, side)], size).epsilon(1e-4, 1e-4) for side in Side)
         assert low[0] <= exact.ends["lower"] <= exact.quoted <= high[1]
         assert high[1] - low[0] <= 2 * error
 

@@ -17,6 +17,7 @@ from hockeystick.accountants.shared.tilted_moments import moments_of, representa
 from hockeystick.directions.directions import compositions
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.values.side import Side
 
 DP_SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
 RESPONSE = hs.Plan([hs.Round(hs.RandomizedResponse(0.2), count=40)])
@@ -92,15 +93,15 @@ def test_rounding_to_the_grid_moves_every_distribution_function_one_way(directio
     from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 
     pair, grid = the_pair(DP_SGD, direction), LossGrid(6.0, 4096)
-    for up in (True, False):
-        law = rounded(pair, grid, up)
+    for side in Side:
+        law = rounded(pair, grid, side)
         at = law.losses(grid)
         true, _ = PrivacyCurve(pair).above(at)
         above = np.cumsum(law.mass[::-1])[::-1] - law.mass + law.lost  # P(s > at)
         including = above + law.mass
         assert law.shift < 1e-13
         assert law.mass.min() >= 0
-        if up:
+        if side is Side.ABOVE:
             assert np.all(above >= true * (1 - 1e-12) - 1e-15)
         else:
             assert np.all(including <= true * (1 + 1e-12) + 1e-15)

@@ -18,6 +18,7 @@ from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.layout import Layout, Route, Spread
 from hockeystick.engines.grid.stages import Tail, Window, coarsen, compose
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair
+from hockeystick.values.side import Side
 from polygons import Number, Polygon, convolved
 
 
@@ -64,7 +65,7 @@ def test_coarser_grids_keep_their_sides(kind: str, t: float, ratio: float) -> No
     random = np.random.default_rng([len(kind), int(1000 * t), int(100 * ratio)])
     for _ in range(3):
         law = law_of(random, kind, 0.07, t)
-        lower, upper = (coarsen(law, 0.07 * ratio, side) for side in (-1, +1))
+        lower, upper = (coarsen(law, 0.07 * ratio, side) for side in Side)
         assert (lower.mass >= 0).all()
         assert lower.mesh.h == upper.mesh.h == 0.07 * ratio
         true, below, above = map(Polygon.of, (law, lower, upper))
@@ -83,7 +84,7 @@ def test_coarser_grids_keep_their_sides(kind: str, t: float, ratio: float) -> No
 def test_coarsening_holds_for_any_law(mass: list[float], h: float, to: float, t: float, offset: float) -> None:
     """The same for laws with holes, on grids of any gap, the finer one included."""
     law = GridLaw(Mesh(offset, h, t, 0.0), -3, np.array(mass))
-    lower, upper = (coarsen(law, to, side) for side in (-1, +1))
+    lower, upper = (coarsen(law, to, side) for side in Side)
     true, below, above = map(Polygon.of, (law, lower, upper))
     for epsilon in places(law, upper):
         assert below.delta(epsilon) <= true.delta(epsilon) <= above.delta(epsilon), float(epsilon)
@@ -95,7 +96,7 @@ def test_coarsening_costs_the_error_law() -> None:
     x = np.arange(-16000, 16001) * fine
     law = GridLaw(Mesh(0.0, fine, t, 0.0), -16000, np.exp(-0.5 * (x / sigma) ** 2))
     for h in (0.05, 0.11):
-        lower, upper = (coarsen(law, h, side) for side in (-1, +1))
+        lower, upper = (coarsen(law, h, side) for side in Side)
         assert upper.log_mass - law.log_mass == pytest.approx(t * (1 + t) * h**2 / 12, rel=0.03)
         assert law.log_mass - lower.log_mass == pytest.approx(t * (1 + t) * h**2 / 24, rel=0.05)
 
@@ -117,7 +118,7 @@ def test_what_a_window_loses_is_paid(kind: str, kept: float, monkeypatch: pytest
         middle /= float(mpmath.fsum(m * mpmath.exp(t * x) for m, x in zip(masses, losses, strict=True)))
         reach = 0.5 * kept * (high - low)
         window = Window(middle - reach, middle + reach, 4.0, 4.0)
-        for side in (-1, +1):
+        for side in Side:
             block, lost = compose(laws, window, side)
             assert side < 0 or window.high > high - 0.1 or lost > -math.inf
             found = Polygon.of(block)
@@ -138,7 +139,7 @@ def test_stage_after_stage(kind: str) -> None:
     masses, losses = convolved([(law, 12)])
     true = Polygon([float(m) for m in masses], losses, 0.0, 0.0)
     wide = Window(-100.0, 100.0, 5.0, 5.0)
-    for side in (-1, +1):
+    for side in Side:
         found = law
         log_lost = -math.inf
         for count, gap in ((3, 0.11), (2, 0.15), (2, 0.4)):

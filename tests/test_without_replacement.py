@@ -176,13 +176,23 @@ def test_a_batch_of_everything_is_no_sampling() -> None:
         assert whole.epsilon(1e-5, accountant=name).ends == unsampled.epsilon(1e-5, accountant=name).ends
 
 
-@pytest.mark.parametrize("name", [name for name in ACCOUNTANTS if name != "rdp"])
+@pytest.mark.parametrize("name", [name for name in ACCOUNTANTS if name not in ("rdp", "auto", "contour", "grid")])
 def test_others_refuse_and_name_the_one_that_does_not(name: str) -> None:
     with pytest.raises(hs.UnsupportedError, match=r'accountant="rdp"') as caught:
         plan(hs.Gaussian(1.0)).epsilon(1e-5, accountant=name)
     assert "\n" not in str(caught.value)
     with pytest.raises(hs.UnsupportedError, match=r'accountant="rdp"'):
         plan(hs.Gaussian(1.0)).delta(1.0, accountant=name)
+
+
+def test_auto_is_at_or_below_rdp_and_takes_other_rounds_as_they_are() -> None:
+    alone = plan(hs.Gaussian(2.0))
+    assert alone.epsilon(1e-5).quoted == pytest.approx(alone.epsilon(1e-5, accountant="rdp").quoted, rel=1e-12)
+    assert alone.epsilon(1e-5).accountant == "rdp"
+    both = alone + hs.Plan([hs.Round(hs.Gaussian(10.0), count=400)], "replace-one")
+    answer = both.epsilon(1e-5)
+    assert answer.quoted < 0.99 * both.epsilon(1e-5, accountant="rdp").quoted
+    assert answer.accountant.startswith("rdp+")
 
 
 def test_where_nothing_is_proven_rdp_refuses_too() -> None:
@@ -198,6 +208,8 @@ def test_a_plan_of_hundreds_of_kinds_is_refused() -> None:
     kinds = hs.Plan([hs.Round(hs.Gaussian(1 + i / 1000), FIXED) for i in range(200)], adjacency="replace-one")
     with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 20 s; give fewer"):
         kinds.epsilon(1e-5, accountant="rdp")
+    with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 20 s; give fewer"):
+        kinds.epsilon(1e-5)
 
 
 def test_mixed_plans_add_their_curves_up() -> None:

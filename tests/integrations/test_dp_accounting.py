@@ -364,9 +364,8 @@ def test_batches_without_replacement_have_a_bound_by_moments() -> None:
     plan = hs.Plan([hs.Round(hs.Gaussian(1.5), hs.WithoutReplacement(10, 1000))], "replace-one")
     assert to_plan(event, REPLACE) == plan
     assert to_event(plan) == event
-    assert not HockeystickAccountant(REPLACE).supports(event)
-    with pytest.raises(dp.UnsupportedEventError, match='use accountant="rdp"'):
-        HockeystickAccountant(REPLACE).compose(event)
+    both = HockeystickAccountant(REPLACE).compose(event, 50).compose(GAUSSIAN)
+    assert both.get_epsilon(1e-6) <= (50 * plan + both.plan.rounds[0]).epsilon(1e-6, accountant="rdp").quoted
     accountant = HockeystickAccountant(REPLACE, accountant="rdp").compose(event, 50)
     assert accountant.get_epsilon(1e-6) == (50 * plan).epsilon(1e-6, accountant="rdp").quoted
     assert accountant.get_delta(1.0) == (50 * plan).delta(1.0, accountant="rdp").quoted

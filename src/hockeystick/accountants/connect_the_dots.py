@@ -41,6 +41,7 @@ from hockeystick.accountants.shared.lattice import (
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 DEFAULT_INTERVAL = 1e-4  # in losses: the default gap, where the error law asks for no narrower one
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
@@ -85,7 +86,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         """Where the upper law's delta is at most the target, and where the lower law's is above it."""
         log_delta = math.log(delta)
         guess = guessed_epsilon(composition, log_delta)
-        total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, above=True)
+        total = _laws(composition, self._gap(composition, log_delta, guess.value, guess.order), log_delta, Side.ABOVE)
         tilt = tilt_for_delta(total, log_delta)
         upper, lower = self._sums(composition, total, log_delta, tilt)
         low, high = epsilon_below(lower, log_delta), epsilon_above(upper, log_delta)
@@ -96,7 +97,7 @@ class ConnectTheDotsAccountant(BracketAccountant):
         """Read off both sums."""
         guess = guessed_log_delta(composition, epsilon)
         target = max(guess.value, math.log(max(composition.infinite_mass, 1e-300)))
-        total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, above=True)
+        total = _laws(composition, self._gap(composition, target, epsilon, guess.order), target, Side.ABOVE)
         upper, lower = self._sums(composition, total, target, tilt_for_epsilon(total, epsilon))
         low, high = lower.lower(epsilon), upper.upper(epsilon)
         return Ends(low, high, NOTHING_SEEN if _unseen(composition, target) and low < high - DOUBTFUL else None)
@@ -126,9 +127,9 @@ class ConnectTheDotsAccountant(BracketAccountant):
         factor = math.ceil((window.high - window.low) / gap / FEW_POINTS)
         if self.interval is None and factor > 1:
             gap = commensurable_gap([pair for pair, _ in composition.rounds], factor * gap)
-            above = _laws(composition, gap, log_delta, above=True)
+            above = _laws(composition, gap, log_delta, Side.ABOVE)
             window = window_of(above, tilt)
-        below = _laws(composition, gap, log_delta, above=False)
+        below = _laws(composition, gap, log_delta, Side.BELOW)
         remedy = REMEDY.format(factor=math.ceil(points_of(window, gap) / FEW_POINTS))
         return compose(above, tilt, window, remedy), compose(below, tilt, window, remedy)
 
@@ -143,10 +144,10 @@ def _floor(composition: Composition, log_delta: float) -> float:
     return max(log_delta - BELOW_TARGET - math.log(composition.count), LEAST_LOG_FLOOR)
 
 
-def _laws(composition: Composition, gap: float, log_delta: float, above: bool) -> Laws:
+def _laws(composition: Composition, gap: float, log_delta: float, side: Side) -> Laws:
     floor = _floor(composition, log_delta)
-    build = law_above if above else law_below
+    build = law_above if side is Side.ABOVE else law_below
     laws = [(build(pair, knots_of(pair, gap, floor)), count) for pair, count in composition.rounds]
-    if above and not has_mass(laws):
+    if side is Side.ABOVE and not has_mass(laws):
         raise NotApplicableError(ALL_INFINITE)
     return laws

@@ -53,6 +53,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 Group = tuple[tuple[int, int], ...]
 """(index of a law, how often it is in the group)."""
@@ -85,9 +86,9 @@ class Evolution:
     lost: float = 0.0
     error: float = 0.0
 
-    def side(self, above: bool) -> Laws:
+    def on(self, side: Side) -> Laws:
         """The laws for one end."""
-        return [(both.above if above else both.below, count) for both, count in self.laws]
+        return [(both.above if side is Side.ABOVE else both.below, count) for both, count in self.laws]
 
 
 @dataclass(frozen=True)
@@ -119,10 +120,10 @@ class EvolvingAccountant(BracketAccountant):
         low, high = math.log(delta - least + error) + 1e-15, math.log(delta - most - error) - 1e-15
         evolution = self.evolve(composition, math.log(error))
         _refuse_rounding(evolution, delta - most)
-        tilt = tilt_for_delta(evolution.side(False), high)
+        tilt = tilt_for_delta(evolution.on(Side.BELOW), high)
         distance = self._distance(evolution)
-        upper = epsilon_above(self._sum(evolution.side(True), tilt), high) + distance
-        lower = max(epsilon_below(self._sum(evolution.side(False), tilt), low) - distance, 0.0)
+        upper = epsilon_above(self._sum(evolution.on(Side.ABOVE), tilt), high) + distance
+        lower = max(epsilon_below(self._sum(evolution.on(Side.BELOW), tilt), low) - distance, 0.0)
         return Ends(lower, upper)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
@@ -131,10 +132,10 @@ class EvolvingAccountant(BracketAccountant):
         log_error = math.log(self.delta_error) if self.delta_error else max(guess - math.log(SHARE), -600.0)
         evolution = self.evolve(composition, log_error)
         _refuse_rounding(evolution, math.exp(max(guess, -700.0)))
-        tilt = tilt_for_epsilon(evolution.side(False), epsilon)
+        tilt = tilt_for_epsilon(evolution.on(Side.BELOW), epsilon)
         distance = self._distance(evolution)
-        upper = log_plus(self._sum(evolution.side(True), tilt).upper(epsilon - distance), log_error)
-        lower = log_less(self._sum(evolution.side(False), tilt).lower(epsilon + distance), log_error)
+        upper = log_plus(self._sum(evolution.on(Side.ABOVE), tilt).upper(epsilon - distance), log_error)
+        lower = log_less(self._sum(evolution.on(Side.BELOW), tilt).lower(epsilon + distance), log_error)
         if composition.infinite_mass:
             least, most = composition.infinite_mass_ends
             log_least = math.log(least) if least > 0 else -math.inf
@@ -186,8 +187,8 @@ class EvolvingAccountant(BracketAccountant):
             sides = []
             log_outside = log_lost - math.log(4)
             window = window_of([(before.laws[i][0].above, count) for i, count in group], 0.0, log_outside)
-            for above in (True, False):
-                laws = [(before.side(above)[i][0], count) for i, count in group]
+            for side in (Side.ABOVE, Side.BELOW):
+                laws = [(before.on(side)[i][0], count) for i, count in group]
                 sides.append(compose(laws, 0.0, window, self._remedy, log_outside))
             up, down = sides
             scale = [math.exp(found.log_scale) for found in sides]

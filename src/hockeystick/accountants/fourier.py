@@ -39,6 +39,7 @@ from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -99,7 +100,7 @@ class FourierAccountant(Accountant):
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> tuple[Composed, Composed]:
         """The compositions rounded down and up (2021)."""
         grid = self._grid(composition, wrapped, epsilon)
-        return Composed.of(composition, grid, False), Composed.of(composition, grid, True)
+        return Composed.of(composition, grid, Side.BELOW), Composed.of(composition, grid, Side.ABOVE)
 
     def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         down, up = self.ends(composition, WRAPPED, epsilon)
@@ -160,10 +161,10 @@ class Composed:
     outside: float
 
     @classmethod
-    def of(cls, composition: Composition, grid: LossGrid, up: bool | None) -> Composed:
-        """The product of the rounds' laws, rounded up or down; of their densities where ``up`` is None."""
+    def of(cls, composition: Composition, grid: LossGrid, side: Side | None) -> Composed:
+        """The product of the rounds' laws, rounded up or down; of their densities where no side is given."""
         rounds = [
-            (sampled(pair, grid) if up is None else rounded(pair, grid, up), count)
+            (sampled(pair, grid) if side is None else rounded(pair, grid, side), count)
             for pair, count in composition.rounds
         ]
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
@@ -185,7 +186,7 @@ class Composed:
             math.expm1(power.scale_error + 2 * composition.count * MASS_ERROR + 64 * UNIT_ROUNDOFF),
             sum(count * law.shift for law, count in rounds) + 8 * UNIT_ROUNDOFF * grid.length,
             sum(count * law.lost for law, count in rounds),
-            0.0 if up is None else _outside(rounds, grid, up),
+            0.0 if side is None else _outside(rounds, grid, side),
         )
 
     @property
@@ -254,9 +255,8 @@ def _settled(start: float, holds: Callable[[float], bool], close: float) -> floa
     return at
 
 
-def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> float:
+def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, side: Side) -> float:
     """Chernoff's bound on the mass of sums at or above L, or below -L; lambda from a coarser law, K from the law."""
-    sign = 1 if up else -1
     coarse = []
     for law, count in rounds:
         block = max(len(law.mass) // 2048, 1)
@@ -267,10 +267,10 @@ def _outside(rounds: list[tuple[GridLaw, int]], grid: LossGrid, up: bool) -> flo
 
     def about(t: float) -> float:
         with np.errstate(divide="ignore"):
-            return sum(count * log_sum(np.log(mass) + sign * t * at) for mass, at, count in coarse) - t * grid.length
+            return sum(count * log_sum(np.log(mass) + side * t * at) for mass, at, count in coarse) - t * grid.length
 
     def bound(t: float) -> float:
-        moment = sum(count * law.log_moment(grid, sign * t) for law, count in rounds)
+        moment = sum(count * law.log_moment(grid, side * t) for law, count in rounds)
         care = UNIT_ROUNDOFF * sum(count for _, count in rounds) * (64 + 8 * t * grid.length)
         return moment + care - t * grid.length
 

@@ -58,6 +58,7 @@ from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 CARE = 64 * UNIT_ROUNDOFF  # relative: dozens of roundings
 MAX_EXACT, MAX_WORK = 1_000_000, 2e9  # points of the exact law, and terms of the rounded one: seconds for one epsilon
@@ -149,7 +150,7 @@ class OptimalAccountant(Accountant):
             return law, law
         step = self._step(boxes)
         size = math.fsum(count * (epsilon + 2 * step) for epsilon, count in boxes)
-        down, up = (WorstCase([rounded_law(boxes, step, up)], size) for up in (False, True))
+        down, up = (WorstCase([rounded_law(boxes, step, side)], size) for side in (Side.BELOW, Side.ABOVE))
         return down, up
 
     def _step(self, boxes: Boxes) -> float:

@@ -38,6 +38,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -65,7 +66,7 @@ class Buckets:
         infinite: mass of the bucket at infinity.
         error: bound on the mass that rounding may have misplaced.
         slip: bound on the rounding error of the losses.
-        up: whether losses are rounded up.
+        side: of the truth, to which losses are rounded.
     """
 
     width: float
@@ -73,7 +74,7 @@ class Buckets:
     infinite: float
     error: float
     slip: float
-    up: bool
+    side: Side
 
     @property
     def half(self) -> int:
@@ -83,7 +84,7 @@ class Buckets:
     def squared(self) -> Buckets:
         """The factor squared: two buckets become the one of the safe end of their losses."""
         index = np.arange(-self.half, self.half + 1)
-        to = -(-index // 2) if self.up else index // 2
+        to = -(-index // 2) if self.side is Side.ABOVE else index // 2
         mass = np.bincount(to + self.half, weights=self.mass, minlength=len(self.mass)).astype(np.float64)
         return replace(self, width=2 * self.width, mass=mass, error=self.error + SUMMED)
 
@@ -103,7 +104,7 @@ class Buckets:
             a, b = a.squared(), b.squared()
         mass = full[n : 3 * n + 1].copy()
         infinite = a.infinite + b.infinite - a.infinite * b.infinite
-        if self.up:
+        if self.side is Side.ABOVE:
             mass[0] += full[:n].sum()
             infinite += over
         else:
@@ -111,16 +112,15 @@ class Buckets:
         # each mass is off by at most ``error``, and so is what was moved; the factors' own errors meet masses up to 1
         size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
         misplaced = len(full) * error + (a.error + b.error) * size + a.error * b.error + SUMMED * over
-        return Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.up)
+        return Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side)
 
     def log_delta(self, epsilon: float) -> float:
         """log of delta at the safe side of all rounding."""
         losses = self.width * np.arange(-self.half, self.half + 1, dtype=np.float64)
-        epsilon += -self.slip if self.up else self.slip
+        epsilon -= self.side * self.slip
         start = int(np.searchsorted(losses, epsilon, side="right"))
         found = float((self.mass[start:] * -np.expm1(epsilon - losses[start:])).sum())
-        sign = 1 if self.up else -1
-        total = (self.infinite + found) * (1 + sign * 10 * SUMMED) + sign * self.error
+        total = (self.infinite + found) * (1 + self.side * 10 * SUMMED) + self.side * self.error
         return min(math.log(total), 0.0) if total > 0 else -math.inf
 
 
@@ -141,7 +141,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Where either law's delta crosses the target."""
-        up, down = (self._composed(composition, delta, above) for above in (True, False))
+        up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
         if up.error > 0.5 * delta:
             raise NotApplicableError(
                 f"the rounding of its Fourier transforms, up to {up.error:.1e}, drowns a delta of {delta:.1e}; "
@@ -156,12 +156,12 @@ class PrivacyBucketsAccountant(BracketAccountant):
         """Read off both laws."""
         guess = math.exp(max(guessed_log_delta(composition, epsilon).value, -700.0))
         delta = max(guess, composition.infinite_mass)
-        up, down = (self._composed(composition, delta, above) for above in (True, False))
+        up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
         upper = up.log_delta(epsilon)
         drowned = math.log(2 * up.error) > upper if up.error > 0 else False
         return Ends(down.log_delta(epsilon), upper, DROWNED if drowned else None)
 
-    def _composed(self, composition: Composition, delta: float, up: bool) -> Buckets:
+    def _composed(self, composition: Composition, delta: float, side: Side) -> Buckets:
         """All rounds, the same one by repeated squaring."""
         work = self.buckets * sum(2 * (count.bit_length() + count.bit_count()) for _, count in composition.rounds)
         if work > MAX_WORK:
@@ -170,7 +170,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         negligible = NEGLIGIBLE * delta / (2 * math.log2(composition.count + 1) * len(composition.rounds))
         total: Buckets | None = None
         for pair, count in composition.rounds:
-            power = self._round(pair, negligible / count, up)
+            power = self._round(pair, negligible / count, side)
             while count:
                 if count & 1:
                     total = power if total is None else total.convolved(power, negligible)
@@ -180,7 +180,7 @@ class PrivacyBucketsAccountant(BracketAccountant):
         assert total is not None
         return total
 
-    def _round(self, pair: DominatingPair, negligible: float, up: bool) -> Buckets:
+    def _round(self, pair: DominatingPair, negligible: float, side: Side) -> Buckets:
         width, n = math.log(self.factor), self.buckets
         high = loss_range(pair, max(math.log(max(negligible, 1e-300)), -690.0))[1]
         while width * n < high:
@@ -191,13 +191,13 @@ class PrivacyBucketsAccountant(BracketAccountant):
         above, below = float(curve.above(edges[-1:])[0][0]), float(curve.below(edges[:1])[0][0])
         slip = 4 * UNIT_ROUNDOFF * width * n
         mass = np.zeros(2 * n + 1)
-        if up:
+        if side is Side.ABOVE:
             mass[1:] = p + error
             mass[0] = below * (1 + 1e-12)
-            return Buckets(width, mass, pair.infinite_mass * (1 + 1e-14) + above * (1 + 1e-12), UNDERFLOW, slip, up)
+            return Buckets(width, mass, pair.infinite_mass * (1 + 1e-14) + above * (1 + 1e-12), UNDERFLOW, slip, side)
         mass[:-1] = np.maximum(p - error, 0.0)
         mass[-1] += above * (1 - 1e-12)
-        return Buckets(width, mass, pair.infinite_mass * (1 - 1e-14), UNDERFLOW, slip, up)
+        return Buckets(width, mass, pair.infinite_mass * (1 - 1e-14), UNDERFLOW, slip, side)
 
 
 def _convolution(a: Array, b: Array) -> tuple[Array, float]:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
-from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import Engine
@@ -23,14 +23,16 @@ from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.numerics.work import left, part
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
+from hockeystick.pairs.tabulated import tabulated
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.bounds import Bound, DeltaBound
+from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
+from hockeystick.values.side import Side
 
 T = TypeVar("T")  # what is asked in each direction: rounds, or a composition of them
 
@@ -54,9 +56,9 @@ class EngineFactory(Protocol):
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Epsilon at delta: the worst direction's interval."""
-    gap = None if gap is None else checked_gap(gap)
+    gap, subjects = None if gap is None else checked_gap(gap), _directions(directions)
     worst, interval = worst_direction(
-        _directions(directions),
+        subjects,
         lambda rounds: _epsilon(rounds, delta, gap, engine),
         lambda rounds, best: (
             Interval(0.0, best.lower, best.lower)
@@ -70,16 +72,16 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
         interval.upper,
         accountant=interval.engine,
         direction=worst.value,
-        reason=interval.limited,
+        reason=_reason(subjects, interval),
     )
     return without_lower(directions, found)
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
-    gap = None if gap is None else checked_gap(gap)
+    gap, subjects = None if gap is None else checked_gap(gap), _directions(directions)
     worst, log = worst_direction(
-        _directions(directions),
+        subjects,
         lambda rounds: _log_delta(rounds, epsilon, gap, engine),
         lambda rounds, best: (
             Interval(-math.inf, best.lower, best.lower)
@@ -88,7 +90,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
         ),
     )
     ends = (log.lower, log.estimate, log.upper)
-    found = delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=log.limited))
+    found = delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=_reason(subjects, log)))
     return without_lower(directions, found)
 
 
@@ -156,12 +158,51 @@ def _both(glanced: Interval, asked: Interval) -> Interval:
     return replace(wider.intersected(narrower), limited=asked.limited)
 
 
+def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> str | None:
+    """Why an interval is wide or has no end; where rounds have only a curve, that they do."""
+    return found.limited or (ONLY_CURVE if any(rounds.curves for _, rounds in subjects) else None)
+
+
 def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
-    return [(direction, gathered(composition)) for direction, composition in compositions(directions, many=True)]
+    return [(direction, _subject(composition)) for direction, composition in mixed_compositions(directions)]
+
+
+def _subject(rounds: RenyiComposition) -> Gathered:
+    """What engines are asked about: the pairs, and one pair in place of all rounds that have only a Renyi curve.
+
+    Raises:
+        NotApplicableError: too many kinds of rounds, or curves from which no epsilon follows.
+    """
+    if isinstance(rounds, Composition):
+        return gathered(rounds)
+    curves = [(item, count) for item, count in rounds.rounds if not isinstance(item, DominatingPair)]
+    pairs = [(item, count) for item, count in rounds.rounds if isinstance(item, DominatingPair)]
+    if not curves:  # none of them is run
+        return gathered(Composition(pairs))
+    check_time(RenyiComposition(curves))
+    stand_in = tabulated(RenyiComposition(curves))
+    if stand_in is None:
+        raise NotApplicableError("no finite epsilon follows from the Renyi divergences, which are all that is known")
+    return replace(gathered(Composition([*pairs, (stand_in, 1)])), curves=rounds)
+
+
+def _from_above(
+    rounds: RenyiComposition, found: Interval, ask: Callable[[Composition, EngineFactory], Interval]
+) -> Interval:
+    """The answer by a pair in place of curves, or the Renyi bound of all rounds where that is lower; named after it."""
+    rough = ask(cast(Composition, rounds), RenyiEngine)  # which asks for nothing but moments
+    if rough.upper < found.upper:
+        return rough
+    return replace(found, engine=f"rdp+{found.engine}")
 
 
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     """Epsilon of one direction; at delta 0 that of all kinds, which no engine is asked for."""
+    if rounds.curves is not None:
+        if delta <= rounds.curves.infinite_mass_ends[1]:
+            return _epsilon_of(cast(Composition, rounds.curves), delta, gap, RenyiEngine)
+        found = _epsilon(replace(rounds, curves=None), delta, gap, engine)
+        return _from_above(rounds.curves, found, lambda one, engine: _epsilon_of(one, delta, gap, engine))
     if delta == 0:
         return _epsilon_of(rounds.exact, delta, gap, engine)
     return _asked(rounds, gap, engine, lambda one, gap, engine: _epsilon_of(one, delta, gap, engine))
@@ -262,6 +303,9 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """log delta of one direction; beyond the largest loss of all kinds no engine is asked for it."""
+    if rounds.curves is not None:
+        found = _log_delta(replace(rounds, curves=None), epsilon, gap, engine)
+        return _from_above(rounds.curves, found, lambda one, engine: _log_delta_of(one, epsilon, gap, engine))
     if rounds.reason is not None and _beyond(rounds, epsilon):
         return _log_delta_of(rounds.exact, epsilon, gap, engine)
     return _asked(rounds, gap, engine, lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine))
@@ -284,9 +328,9 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     return Interval(
-        min(_log_sum(finite.lower, low, -1), 0.0),
-        min(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
-        min(_log_sum(finite.upper, high, +1), 0.0),
+        min(_log_sum(finite.lower, low, Side.BELOW), 0.0),
+        min(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
+        min(_log_sum(finite.upper, high, Side.ABOVE), 0.0),
         finite.limited,
         finite.engine,
     )
@@ -323,12 +367,12 @@ def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float])
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
 
 
-def _log_sum(a: float, b: float, side: int) -> float:
-    """A double on that side of ``log(e^a + e^b)``, for side 0 the nearest that is computed.
+def _log_sum(a: float, b: float, side: Side | None) -> float:
+    """A double on that side of ``log(e^a + e^b)``, the nearest that is computed where there is none.
 
     The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
     """
     top = max(a, b)
     if top == -math.inf:
         return top
-    return top + math.log1p(math.exp(min(a, b) - top)) + side * SUM_ERROR * (1 + abs(top))
+    return top + math.log1p(math.exp(min(a, b) - top)) + (side or 0) * SUM_ERROR * (1 + abs(top))

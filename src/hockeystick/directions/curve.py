@@ -21,6 +21,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_DOMINATED
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.interval import Ends, Interval
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -64,9 +65,9 @@ class DirectionCurve:
         # next to 0 the lower end of that mass is 0, whose logarithm is -inf: nothing is added below, which is safe
         log_low = math.log(low) if low > 0 else -math.inf
         return Ends(
-            np.minimum(_log_sum(finite.lower, log_low, -1), 0.0),
-            np.minimum(_log_sum(finite.estimate, math.log(infinite), 0), 0.0),
-            np.minimum(_log_sum(finite.upper, math.log(high), +1), 0.0),
+            np.minimum(_log_sum(finite.lower, log_low, Side.BELOW), 0.0),
+            np.minimum(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
+            np.minimum(_log_sum(finite.upper, math.log(high), Side.ABOVE), 0.0),
         )
 
     def _bounded(self, epsilon: Array, enough: Array | None) -> Ends:
@@ -90,10 +91,10 @@ class DirectionCurve:
         return Ends(*ends)
 
 
-def _log_sum(a: Array, b: float, side: int) -> Array:
+def _log_sum(a: Array, b: float, side: Side | None) -> Array:
     """``log(e^a + e^b)``, moved to that side by its rounding."""
     total: Array = np.logaddexp(a, b)
-    return total + side * SUM_ERROR * (1 + np.abs(total)) if side else total
+    return total if side is None else total + side * SUM_ERROR * (1 + np.abs(total))
 
 
 class _Known:

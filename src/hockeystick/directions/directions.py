@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.errors import NotApplicableError, UnsupportedError
 
 T = TypeVar("T")  # what is composed in each direction
 
@@ -78,6 +78,14 @@ class Directions:
         """
         return [(kind.curve(direction), count) for kind, count in self.kinds]
 
+    def rounds(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
+        """What is known of every kind of rounds in one direction: its pair, or its Renyi curve where it has none.
+
+        Raises:
+            UnsupportedError: a round for which nothing is proven.
+        """
+        return [(_known(kind, direction), count) for kind, count in self.kinds]
+
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
         """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
 
@@ -85,6 +93,13 @@ class Directions:
             UnsupportedError: a round for which no dominating pair is proven, or no proof is implemented.
         """
         return [(kind.exact(direction), count) for kind, count in self.kinds if count]
+
+
+def _known(kind: Kind, direction: Direction) -> RenyiCurve:
+    try:
+        return kind.pair(direction)
+    except UnsupportedError:
+        return kind.curve(direction)  # which refuses where nothing is proven
 
 
 def compositions(directions: Directions, *, many: bool = False) -> list[tuple[Direction, Composition]]:
@@ -101,8 +116,26 @@ def compositions(directions: Directions, *, many: bool = False) -> list[tuple[Di
     found = distinct(directions, lambda direction: Composition(directions.pairs(direction)))
     if not many:
         for _, composition in found:
-            _in_time(composition)
+            check_time(composition)
     return found
+
+
+def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
+    """The directions to compose, for methods that take pairs, and curves of rounds that have no pair.
+
+    Returns:
+        A :class:`Composition` in each direction where every round has a pair.
+
+    Raises:
+        UnsupportedError: a round for which nothing is proven.
+    """
+
+    def composed(direction: Direction) -> RenyiComposition:
+        rounds = directions.rounds(direction)
+        pairs = [(item, count) for item, count in rounds if isinstance(item, DominatingPair)]
+        return Composition(pairs) if len(pairs) == len(rounds) else RenyiComposition(rounds)
+
+    return distinct(directions, composed)
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:
@@ -114,12 +147,16 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
     """
     found = distinct(directions, lambda direction: RenyiComposition(directions.curves(direction)))
     for _, composition in found:
-        _in_time(composition)
+        check_time(composition)
     return found
 
 
-def _in_time(composition: RenyiComposition) -> None:
-    """Raise unless a method which treats each kind of rounds by itself ends in time."""
+def check_time(composition: RenyiComposition) -> None:
+    """Raise unless a method which treats each kind of rounds by itself ends in time.
+
+    Raises:
+        NotApplicableError: it would take too long.
+    """
     seconds = sum(curve.seconds for curve, _ in composition.rounds)
     if seconds > PATIENCE:
         raise NotApplicableError(

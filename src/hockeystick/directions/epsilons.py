@@ -16,6 +16,7 @@ from hockeystick.directions.curve import PlanCurve
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.values.interval import Ends
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -70,13 +71,13 @@ def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, n
             secant = (after - value) / (new - root)
         slopes = np.where(secant < 0, secant, slopes)
         root = new
-    upper, up_missed = _moved(curve, target, root, slopes, +1)
-    lower, _ = _moved(curve, target, root, slopes, -1)
+    upper, up_missed = _moved(curve, target, root, slopes, Side.ABOVE)
+    lower, _ = _moved(curve, target, root, slopes, Side.BELOW)
     return Ends.of(lower, root, upper), up_missed
 
 
 def _moved(
-    curve: PlanCurve, target: Array, root: Array, slopes: Array, side: int
+    curve: PlanCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The roots moved to their certified side, each as far as it takes; 0 where there is no lower end."""
     at = root.copy()
@@ -85,8 +86,8 @@ def _moved(
     for i in range(WIDENINGS):
         todo = np.flatnonzero(open_)
         ends = curve.log_delta(at[todo])
-        end = ends.upper if side > 0 else ends.lower
-        fine = end <= target[todo] if side > 0 else (end > target[todo]) | (at[todo] <= 0)
+        end = ends.upper if side is Side.ABOVE else ends.lower
+        fine = end <= target[todo] if side is Side.ABOVE else (end > target[todo]) | (at[todo] <= 0)
         open_[todo[fine]] = False
         todo = todo[~fine]
         if not len(todo):
@@ -96,6 +97,6 @@ def _moved(
             step[todo] = np.where(np.isfinite(off), off, 0.0) + FIRST_WIDENING * at[todo] + 1e-300
         at[todo] = np.maximum(at[todo] + side * step[todo], 0.0)
         step[todo] *= 2
-    if side < 0:
+    if side is Side.BELOW:
         at[open_] = 0.0
     return at, open_

@@ -24,6 +24,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -123,7 +124,7 @@ def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     loss, log_p = atoms.loss[seen], atoms.log_p[seen]
     slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + pair.supremum_error
     ends = []
-    for side in (-1, 1):
+    for side in Side:
         excess = loss + side * slip - epsilon
         kept = excess > 0
         with np.errstate(divide="ignore"):

@@ -23,7 +23,6 @@ from hockeystick.integrations.dp_events import (
 )
 from hockeystick.integrations.dp_plans import to_event
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.round import Round
 from hockeystick.questions.stepper import Accountant
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -37,16 +36,15 @@ class HockeystickAccountant(PrivacyAccountant):
     Args:
         neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (the noise is relative to the norm
             bound of one record: a sum moves by twice that) or ``REPLACE_SPECIAL`` (by one that contributes nothing).
-        accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments,
-            which also treats batches drawn without replacement.
+        accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments.
 
     Raises:
         InvalidInputError: an unknown relation, or another accountant.
     """
 
     def __init__(self, neighboring_relation: Any = DEFAULT_RELATION, accountant: str = "auto") -> None:
-        if accountant not in FINDERS:
-            raise InvalidInputError(domains.choice("accountant", accountant, list(FINDERS)), "accountant")
+        if accountant not in NAMES:
+            raise InvalidInputError(domains.choice("accountant", accountant, NAMES), "accountant")
         self._accountant = accountant
         self._adjacency = adjacency_of(neighboring_relation)
         self._steps = Accountant(self._adjacency)
@@ -78,7 +76,7 @@ class HockeystickAccountant(PrivacyAccountant):
             return
         try:
             for direction in self._adjacency.directions:
-                FINDERS[self._accountant](item, direction)
+                item.curve(direction)
         except UnsupportedError as error:
             raise UnsupportedEventError(str(error), event) from error
 
@@ -118,8 +116,8 @@ class HockeystickAccountant(PrivacyAccountant):
         return self.plan.delta(epsilon, accountant=self._accountant).quoted
 
 
-FINDERS = {"auto": Round.pair, "rdp": Round.curve}
-"""The accountants that give an upper bound on everything they treat, and what they need of a round."""
+NAMES = ("auto", "rdp")
+"""The accountants that give an upper bound on every round of which a Renyi curve is known, as it is of all pairs."""
 
 PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")
 """The domain of a target delta, both ends included: epsilon is 0 at delta 1."""

@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.black_box import BlackBoxPair
-from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
@@ -66,12 +66,14 @@ class Gathered:
         milder: dominated by it.
         worse: dominates it.
         reason: why there are two; ``None`` where there is one.
+        curves: all rounds as they are known, where a pair stands in ``exact`` for those that have only a Renyi curve.
     """
 
     exact: Composition
     milder: Composition
     worse: Composition
     reason: str | None = None
+    curves: RenyiComposition | None = None
 
     @property
     def tried(self) -> bool:

@@ -90,6 +90,9 @@ class DeltaBound(Bound):
 ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
 """Why there is no lower end where a round's pair is not claimed to be tight."""
 
+ONLY_CURVE = "of some rounds nothing but a Renyi curve is known: nothing is known from below"
+"""Why there is no lower end where a round has no pair."""
+
 
 @dataclass(frozen=True, slots=True)
 class UpperBound:

@@ -37,6 +37,7 @@ from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
@@ -100,7 +101,7 @@ def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
 
 def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """The connect-the-dots law: it dominates the pair."""
-    exact = _on_lattice(pair, knots, +1)
+    exact = _on_lattice(pair, knots, Side.ABOVE)
     if exact is not None:
         return exact
     curve = PrivacyCurve(pair)
@@ -120,12 +121,12 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     small = np.flatnonzero(left & (values < SMALLEST))
     values[small[-1:]] = SMALLEST
     used[small[-1:]] = True
-    return _law(_Points(values, left, knots), +1, used)
+    return _law(_Points(values, left, knots), Side.ABOVE, used)
 
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """The law of the tangents: the pair dominates it."""
-    exact = _on_lattice(pair, knots, -1)
+    exact = _on_lattice(pair, knots, Side.BELOW)
     if exact is not None:
         return exact
     curve = PrivacyCurve(pair)
@@ -163,7 +164,7 @@ def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     values[0] = min(ends[0][0], 0.0 if left[0] else -math.expm1(losses[0]))
     values[-1] = min(ends[1][-1], floor)
     values = np.where((values > 0) & (values < SMALLEST), 0.0, values)
-    return _law(_Points(values, left, knots), -1, np.ones(knots.n, dtype=np.bool_))
+    return _law(_Points(values, left, knots), Side.BELOW, np.ones(knots.n, dtype=np.bool_))
 
 
 @dataclass(slots=True)
@@ -175,8 +176,8 @@ class _Points:
     knots: Knots
 
 
-def _law(points: _Points, sign: int, used: npt.NDArray[np.bool_]) -> LatticeLaw:
-    """The law of the lower convex hull, its masses rounded up (sign +1) or down."""
+def _law(points: _Points, side: Side, used: npt.NDArray[np.bool_]) -> LatticeLaw:
+    """The law of the lower convex hull, its masses rounded to a side."""
     knots = points.knots
     kept = _without_ends(points)
     kept = kept[used[kept]]
@@ -189,7 +190,7 @@ def _law(points: _Points, sign: int, used: npt.NDArray[np.bool_]) -> LatticeLaw:
         kept = _one_by_one(points, kept)
     mass, error = _jumps(points, kept)
     out = np.zeros(knots.n)
-    out[kept] = np.maximum(mass + sign * error, 0.0)  # the jumps themselves are not negative
+    out[kept] = np.maximum(mass + side * error, 0.0)  # the jumps themselves are not negative
     last = kept[-1]
     infinite = max(float(points.values[last]), 0.0)
     return LatticeLaw(knots.first, knots.gap, out, infinite, 4 * UNIT_ROUNDOFF * _reach(knots))
@@ -329,7 +330,7 @@ class _Crossing(NamedTuple):
         return cls(alpha + drop / wide, out_error, drop * (1 + 1 / wide), error * (1 + 1 / wide))
 
 
-def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | None:
+def _on_lattice(pair: DominatingPair, knots: Knots, side: Side) -> LatticeLaw | None:
     """The law itself, of atoms that all lie on the lattice."""
     if pair.smooth is not None:
         return None
@@ -341,8 +342,8 @@ def _on_lattice(pair: DominatingPair, knots: Knots, sign: int) -> LatticeLaw | N
     if (np.abs(loss - knots.first - at * knots.gap) > slip).any():
         return None
     mass = np.zeros(knots.n)
-    np.add.at(mass, at, np.exp(log_p) * (1 + sign * 8 * UNIT_ROUNDOFF * (4 + np.abs(log_p))))
-    infinite = pair.infinite_mass * (1 + sign * 4 * UNIT_ROUNDOFF)
+    np.add.at(mass, at, np.exp(log_p) * (1 + side * 8 * UNIT_ROUNDOFF * (4 + np.abs(log_p))))
+    infinite = pair.infinite_mass * (1 + side * 4 * UNIT_ROUNDOFF)
     return LatticeLaw(knots.first, knots.gap, mass, infinite, 2 * float(slip.max(initial=0.0)))
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.side import Side
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 """Minus the logarithm of the standard normal density at 0."""
@@ -59,8 +60,8 @@ def log_delta_ends(epsilon: float, mu: float) -> tuple[float, float]:
         return -math.inf, -0.1 * FARTHEST * FARTHEST
     slip = MU_ROUNDINGS * UNIT_ROUNDOFF
     return (
-        _log_end(a + slip * size, mu * (1 - slip), upper=False),
-        min(_log_end(a - slip * size, mu * (1 + slip), upper=True), 0.0),
+        _log_end(a + slip * size, mu * (1 - slip), Side.BELOW),
+        min(_log_end(a - slip * size, mu * (1 + slip), Side.ABOVE), 0.0),
     )
 
 
@@ -82,9 +83,9 @@ def epsilon_ends(log_delta: tuple[float, float], mu: float) -> tuple[float, floa
     return lower, upper
 
 
-def _log_end(a: float, mu: float, upper: bool) -> float:
+def _log_end(a: float, mu: float, side: Side) -> float:
     if a < -SURE:  # mu is more than 80 then, and 1 - delta at most 2 phi(a) / |a| + phi(a) sqrt(pi / 2), below e^-799
-        return 0.0 if upper else -NEXT_TO_NOTHING
+        return 0.0 if side is Side.ABOVE else -NEXT_TO_NOTHING
     scale = -0.5 * a * a if a > 0 else 0.0
     if mu <= TOGETHER:
         found = _integral(a, mu)
@@ -98,12 +99,12 @@ def _log_end(a: float, mu: float, upper: bool) -> float:
             first.below + factor * second.above + rounding,
             first.above + factor * second.below + rounding,
         )
-    end = found.value + found.above if upper else found.value - found.below
+    end = found.value + found.above if side is Side.ABOVE else found.value - found.below
     if end <= 0:
         return -math.inf
     log_end = math.log(end) + scale - HALF_LOG_TWO_PI
     slip = 8 * UNIT_ROUNDOFF * (2 + abs(scale) + abs(log_end))
-    return log_end + slip if upper else log_end - slip
+    return log_end + side * slip
 
 
 def _integral(a: float, mu: float | None) -> Integral:

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import SmoothPart
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -88,12 +89,12 @@ class GridLaw:
         return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
 
 
-def rounded(pair: DominatingPair, grid: LossGrid, up: bool) -> GridLaw:
+def rounded(pair: DominatingPair, grid: LossGrid, side: Side) -> GridLaw:
     """The loss rounded up or down to the grid: an upper or a lower bound on every divergence."""
     first, last = _range(pair, grid)
     losses = grid.step * np.arange(first, last + 1, dtype=np.float64)
-    above, relative, shift = _above(pair, losses, up)
-    if up:
+    above, relative, shift = _above(pair, losses, side)
+    if side is Side.ABOVE:
         total = 1 - pair.infinite_mass * (1 - 1e-13)
         above = np.minimum(above * (1 + relative) + LEFT_OUT, total)
         above = np.maximum.accumulate(above[::-1])[::-1]
@@ -140,7 +141,7 @@ def _range(pair: DominatingPair, grid: LossGrid) -> tuple[int, int]:
     return min(first, grid.highest), max(last, grid.lowest)
 
 
-def _above(pair: DominatingPair, losses: Array, up: bool) -> tuple[Array, Array, float]:
+def _above(pair: DominatingPair, losses: Array, side: Side) -> tuple[Array, Array, float]:
     """``P(loss < L < inf)`` about each loss, its relative error, and by how much the losses were missed."""
     above, relative, shift = np.zeros_like(losses), np.zeros_like(losses), 0.0
     smooth = pair.smooth
@@ -153,7 +154,7 @@ def _above(pair: DominatingPair, losses: Array, up: bool) -> tuple[Array, Array,
         # up: X <= x has to lose at most the grid point; down: X > x at least that much
         missed = (
             np.where(masses.p_below > 0, smooth.loss(x) - losses, 0.0)
-            if up
+            if side is Side.ABOVE
             else (np.where(masses.p_above > 0, losses - smooth.loss(x), 0.0))
         )
         shift = float(np.maximum(missed + error, 0.0).max())

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -100,10 +101,10 @@ def rounding_work(kinds: Kinds, step: float) -> float:
     return rounds * (2 * math.fsum(count * (epsilon / step + 1) for epsilon, count in kinds) + 1)
 
 
-def rounded_law(kinds: Kinds, step: float, up: bool) -> Law:
+def rounded_law(kinds: Kinds, step: float, side: Side) -> Law:
     """The loss where every epsilon is rounded up to the grid, or down: round after round, all terms positive."""
     places = [
-        math.ceil(epsilon / step * (1 + 1e-12)) if up else math.floor(epsilon / step * (1 - 1e-12))
+        math.ceil(epsilon / step * (1 + 1e-12)) if side is Side.ABOVE else math.floor(epsilon / step * (1 - 1e-12))
         for epsilon, _ in kinds
     ]
     reach = sum(place * count for place, (_, count) in zip(places, kinds, strict=True))

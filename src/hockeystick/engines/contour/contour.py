@@ -18,6 +18,7 @@ from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Interval
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -85,8 +86,8 @@ class Contour:
         log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * terms.period)
         alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
         high, low = value + error + tail, value - error - tail - alias
-        upper = _log(high, 1) + scale + slip if high > 0 else math.inf
-        lower = _log(low, -1) + scale - slip if low > 0 else -math.inf
+        upper = _log(high, Side.ABOVE) + scale + slip if high > 0 else math.inf
+        lower = _log(low, Side.BELOW) + scale - slip if low > 0 else -math.inf
         upper = min(upper, 0.0)
         middle = math.log(value) + scale if value > 0 else lower
         return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
@@ -170,7 +171,7 @@ def _step(gain: float, slope: float, bend: float) -> float:
     return min(max(step, -2.0 / slope), 2.0 / slope)
 
 
-def _log(x: float, sign: int) -> float:
+def _log(x: float, side: Side) -> float:
     """``log x`` moved up or down by its rounding and that of a sum with it."""
     out = math.log(x)
-    return out + sign * 4 * UNIT_ROUNDOFF * abs(out)
+    return out + side * 4 * UNIT_ROUNDOFF * abs(out)

@@ -35,6 +35,7 @@ from hockeystick.numerics.work import Work, WorkLimitError
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.side import Side
 
 LATTICE_TILT = 30.0  # over the distance of two atoms
 MAX_POINTS = 1 << 21  # of the window; about 250 MB at the peak
@@ -155,8 +156,8 @@ class Run:
         check_range((self.window.high - self.window.low) / self.h, "the sum")
         self.work.spend(self._sums_cost(self.h) + PLACE * sum(len(law.mass) for law, _ in self.lower + self.upper))
         return (
-            GridSum(self.lower, self.window, -1, self.log_lost),
-            GridSum(self.upper, self.window, +1, self.log_lost),
+            GridSum(self.lower, self.window, Side.BELOW, self.log_lost),
+            GridSum(self.upper, self.window, Side.ABOVE, self.log_lost),
         )
 
     def _sums_cost(self, h: float) -> float:
@@ -255,7 +256,7 @@ class Run:
                 gap = first if i == 0 else gap
                 first = gap
             lower, upper = self._round(pair, count, self.kappas[i], first, asked * count / self.composition.count)
-            for law, side, out in ((lower, -1, self.lower), (upper, +1, self.upper)):
+            for law, side, out in ((lower, Side.BELOW, self.lower), (upper, Side.ABOVE, self.upper)):
                 laws = [law]
                 for level in route.levels:
                     to = gap if level is route.levels[-1] else max(level.gap * scale, laws[0].mesh.h)
@@ -263,7 +264,7 @@ class Run:
                 out += zip(laws, route.copies, strict=True)
 
     def _block(
-        self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: int
+        self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: Side
     ) -> GridLaw:
         """The law of one block, put on the next grid; P-mass that is lost on the way is charged."""
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
@@ -279,11 +280,11 @@ class Run:
         cost = POINT * len(parts) * places + PLACE * sum(len(law.mass) for law, _ in parts)
         self.work.charge(cost, "blocks of rounds reach too far")
         law, lost = compose(parts, window, side)
-        if side > 0:
+        if side is Side.ABOVE:
             self.log_lost = float(np.logaddexp(self.log_lost, lost + math.log(level.blocks) + 1e-9))
         return law if law.mesh.h == gap else self._coarsened(law, gap, side)
 
-    def _coarsened(self, law: GridLaw, h: float, side: int) -> GridLaw:
+    def _coarsened(self, law: GridLaw, h: float, side: Side) -> GridLaw:
         """Put on another grid, at its price."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")

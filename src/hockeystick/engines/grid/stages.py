@@ -40,6 +40,7 @@ from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, lange
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 Counted = Sequence[tuple[GridLaw, int]]
@@ -118,13 +119,13 @@ def log_markov(laws: Counted, theta: float) -> float:
     )
 
 
-def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
+def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
     """The law of a sum of grid losses on a grid of the same gap.
 
     Args:
         laws: (law, count), all on the same h and tilt.
         window: what to keep.
-        side: ``+1`` for an upper bound, ``-1`` for a lower one.
+        side: of the truth, on which the result is to be.
 
     Returns:
         The law, and the log of the P-mass that an upper bound has to count as infinite loss.
@@ -158,10 +159,10 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
     if not whole:
         low, high = origin + start * h, origin + (start + n) * h
         reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
-        out_low = Tail(laws, window.theta_low, -1, t if side > 0 else 0.0).log_weight_beyond(low + reach)
+        out_low = Tail(laws, window.theta_low, -1, t if side is Side.ABOVE else 0.0).log_weight_beyond(low + reach)
         out_high = Tail(laws, window.theta_high, +1).log_beyond(high - reach)
         lost = kappa - t * high + out_high + 1e-9 * (1 + abs(kappa) + abs(t * high))
-    if side > 0:
+    if side is Side.ABOVE:
         places_at = origin + (start + np.arange(len(values), dtype=np.float64)) * h
         tails = Tail(laws, window.theta_low, -1), Tail(laws, window.theta_high, +1)
         reach = 16 * UNIT_ROUNDOFF * (abs(origin) + (abs(start) + n) * h)
@@ -177,12 +178,12 @@ def compose(laws: Counted, window: Window, side: int) -> tuple[GridLaw, float]:
     return (GridLaw(moved, start, mass) if mass.any() else empty), lost
 
 
-def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
+def coarsen(law: GridLaw, h: float, side: Side) -> GridLaw:
     """The law spread (merged) on to a grid of gap h on which its heaviest atom lies."""
     if not law.mass.any():
         return GridLaw(replace(law.mesh, h=h), 0, np.zeros(1))
     offset = float(law.losses[int(np.argmax(law.mass))])
-    if side > 0:
+    if side is Side.ABOVE:
         return _coarsened(law, replace(law.mesh, offset=offset, h=h), side)
     best = _coarsened(law, replace(law.mesh, offset=offset, h=h), side)
     if best.mesh.offset != offset:
@@ -192,8 +193,8 @@ def coarsen(law: GridLaw, h: float, side: int) -> GridLaw:
     return best
 
 
-def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
-    """The law on one mesh. Losses are taken as computed; the result is moved by their rounding to the safe side.
+def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
+    """The law on one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
     """
@@ -214,9 +215,9 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: int) -> GridLaw:
     left: Array = np.bincount(2 * cell + upper, mass * w, 2 * n).reshape(n, 2).T.astype(np.float64)
     right: Array = np.bincount(2 * cell + upper, mass * rest, 2 * n).reshape(n, 2).T.astype(np.float64)
     error = UNIT_ROUNDOFF * (32 + 8 * mesh.t * mesh.h + int(atoms.max()))  # of every sum of masses
-    doubt = np.zeros(n) if side > 0 else error * (right[0] + left[1])  # what the excess of a knot is a sum of
+    doubt = np.zeros(n) if side is Side.ABOVE else error * (right[0] + left[1])  # what the excess of a knot is a sum of
     cells = Cells(np.arange(lowest, lowest + n + 1), left, right, doubt, np.full(n, error), Points.none())
-    if side > 0:
+    if side is Side.ABOVE:
         right[1] += atoms * UNDERFLOW
         out = spread(cells, mesh)
     else:

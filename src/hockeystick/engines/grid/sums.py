@@ -29,6 +29,7 @@ from hockeystick.engines.grid.stages import Tail, Window
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
@@ -42,15 +43,15 @@ class GridSum:
     Args:
         laws: (law, count), all on the same h and tilt.
         window: what to keep of the sum.
-        side: ``+1`` for an upper bound, ``-1`` for a lower one.
+        side: of the truth, on which the answers are to be.
         log_lost: log of the P-mass that the laws leave out, over all rounds (an upper bound counts it in full).
     """
 
-    def __init__(self, laws: Sequence[tuple[GridLaw, int]], window: Window, side: int, log_lost: float) -> None:
+    def __init__(self, laws: Sequence[tuple[GridLaw, int]], window: Window, side: Side, log_lost: float) -> None:
         mesh = laws[0][0].mesh
         self._empty = not all(law.mass.any() for law, _ in laws)  # nothing could be merged: the lower bound is 0
         if self._empty:
-            assert side < 0
+            assert side is Side.BELOW
             return
         self.t, self.h, self.side, self.log_lost = mesh.t, mesh.h, side, log_lost
         self._origin = math.fsum(count * law.mesh.offset for law, count in laws)
@@ -100,7 +101,7 @@ class GridSum:
         peak = math.exp(log_peak(t))
         low, high = self._origin + self.start * h, self._origin + (self.start + n) * h
         below = math.exp(self._tail_low.log_beyond(low + slip))
-        if self.side > 0:
+        if self.side is Side.ABOVE:
             log_above = self._tail_high.log_beyond(high - slip)
             missing = math.exp(log_above + _log_weight(max(high - epsilon, math.log1p(1 / t)), t))
             missing += peak * (1.1 * (1 + t) * math.exp(-FADE) + (below if below_window else 0.0))

@@ -25,8 +25,8 @@ class Status(StrEnum):
     """How good a dominating pair is, or what there is in place of one.
 
     ``tight``: no smaller pair dominates, so that bounds from below hold too. ``upper``: the pair dominates, and may be
-    larger than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: the accountant
-    ``rdp`` alone answers. ``refused``: nothing is proven.
+    larger than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: ``rdp`` and the
+    engines of this library answer with upper bounds. ``refused``: nothing is proven.
     """
 
     TIGHT = "tight"

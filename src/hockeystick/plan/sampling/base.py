@@ -22,7 +22,11 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
     """
     claim = mechanism.claims[direction]
     if claim.status in (Status.REFUSED, Status.RENYI):
-        only = '; only its Renyi divergence is bounded: use accountant="rdp"' if claim.status is Status.RENYI else ""
+        only = (
+            '; only its Renyi divergence is bounded: use accountant="rdp" or "auto"'
+            if claim.status is Status.RENYI
+            else ""
+        )
         raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
     return mechanism.pair(direction)
 

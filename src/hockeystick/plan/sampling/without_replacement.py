@@ -19,7 +19,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 _ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
 """The claim for adding and removing a record."""
 
-_THEOREM = Claim(Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: by the accountant rdp alone")
+_THEOREM = Claim(Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: a bound on its Renyi divergence")
 """The claim for replacing a record, where the pair under replacement is known."""
 
 _INFINITE = Claim(
@@ -29,7 +29,7 @@ _INFINITE = Claim(
 
 _NO_PAIR = (
     "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
-    '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp"'
+    '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp" or "auto"'
 )
 """Why a round has no pair, and what there is in place of it."""
 
@@ -39,7 +39,8 @@ class WithoutReplacement(Sampling):
     """Every round draws a batch of ``batch_size`` distinct records, all such batches being equally likely.
 
     There is an upper bound on the Renyi divergence of a round and no dominating pair whose composition is known to be
-    tight: the accountant ``rdp`` answers, the others refuse. Only under ``replace-one``.
+    tight: ``auto``, ``grid``, ``contour`` and ``rdp`` answer with an upper bound, the others refuse. Only under
+    ``replace-one``.
 
     Args:
         batch_size: number of records in a round, at most ``dataset_size``.

@@ -1,0 +1,222 @@
+"""A dominating pair in place of rounds of which nothing but a Renyi curve is known.
+
+Let K be the sum of the curves. For every epsilon and every t > 0 (``pairs/renyi.py``)
+
+    delta(eps) <= h(eps) = e^(K(t) - t eps) t^t / (1 + t)^(1 + t),
+
+and delta(0) is the total variation distance: with the Kullback-Leibler divergence D, which is at most ``K(t) / t``,
+it is at most ``sqrt(D / 2)`` (Pinsker's inequality) and ``sqrt(1 - e^(-D))``, since ``e^(-D) <= (int sqrt(p q))^2 <=
+int min(p, q) int max(p, q)`` by the inequalities of Jensen and of Cauchy and Schwarz.
+
+Any convex decreasing function of ``alpha = e^eps`` that starts at 1 and lies above delta at some knots lies above it
+between them, delta itself being convex in alpha; it is the privacy curve of a pair whose losses are the knots (Zhu,
+Dong, Wang 2022 [ZDW22], after Definition 7). What is left beyond the last knot counts as infinite loss. The pair
+dominates the rounds, so that the product with the pairs of other rounds dominates the composition (Theorem 10 there): a
+bound that is nowhere above the Renyi bound of all of them, but for the width of the knots, and below it wherever other
+rounds bring more than moments.
+
+Numerics: everything is in logarithms, since alpha and the masses leave the range of a double. The masses that come out
+are checked against h at every loss, and raised by what is missing, so that no rounding is left to trust.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.composition import RenyiComposition
+from hockeystick.pairs.renyi import SLACK, log_moment, log_peak
+
+STRIDE = 1.04
+"""Ratio of neighbouring orders less 1: between two of them the bound is off by about 3 % at delta 1e-30. Whole numbers
+in between are taken, too, since bounds on moments of samples without replacement have their corners there."""
+
+LITTLE = 1e-3
+"""K at the least order that is tried: lower ones say nothing that the bound at epsilon 0 does not."""
+
+LEAST_TILT, LARGEST_TILT = 1e-30, 1e15  # orders less 1 that are tried
+
+DEEPEST = -690.0
+"""Logarithm of delta at the last knot, within the range of a double; what is beyond it counts as infinite loss."""
+
+FINE, COARSE = 0.25, 0.8
+"""Distance of knots in units of ``1 / sqrt(t (1 + t))``: chords lie above h by a share of its square / 8."""
+
+DEEP = -80.0
+"""Logarithm of delta below which knots are coarse: less is seldom asked for."""
+
+MOST_KNOTS = 4000  # losses of one pair, at most
+
+CARE = 4e-13
+"""Relative: some roundings of logarithms as large as ``DEEPEST``, by which masses are raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class TabulatedPair(DominatingPair):
+    """A pair with finitely many losses, given by their masses under P.
+
+    Attributes:
+        losses: finite losses, increasing.
+        log_p: log of the mass of each under P.
+        infinite: mass under P of infinite loss.
+    """
+
+    losses: tuple[float, ...]
+    log_p: tuple[float, ...]
+    infinite: float = 0.0
+
+    @property
+    def atoms(self) -> Atoms:
+        """The finite losses, mass at infinite loss, and what Q has where P has none."""
+        loss, log_p = np.array(self.losses), np.array(self.log_p)
+        log_q = log_p - loss
+        missing = 1.0 - math.fsum(np.exp(log_q).tolist())
+        ends_loss = ([-math.inf] if missing > 0 else [], [math.inf] if self.infinite else [])
+        below = np.array([math.log(missing)] if missing > 0 else [])
+        above = np.array([math.log(self.infinite)] if self.infinite else [])
+        return Atoms(
+            np.concatenate([ends_loss[0], loss, ends_loss[1]]),
+            np.concatenate([np.full(below.shape, -math.inf), log_p, above]),
+            np.concatenate([below, log_q, np.full(above.shape, -math.inf)]),
+        )
+
+    @property
+    def smooth(self) -> None:
+        """The law has no smooth part: it is its masses."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest of the finite losses."""
+        return self.losses[0], self.losses[-1]
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses."""
+        return moment.atoms(np.array(self.losses), np.array(self.log_p), t)
+
+
+def tabulated(rounds: RenyiComposition) -> TabulatedPair | None:
+    """A pair that dominates the composition of all the rounds; ``None`` where their moments say nothing."""
+    lines = np.array(list(_lines(rounds)))
+    if not len(lines):
+        return None
+    least, most = rounds.infinite_mass_ends
+    largest = rounds.largest_loss[1] if rounds.largest_loss is not None else math.inf
+    epsilons, log_h = _knots(lines, largest, None if most else float((lines[:, 1] / lines[:, 0]).min()))
+    if not len(epsilons):
+        return None
+    kept, log_p = _hull(epsilons, log_h, math.log1p(-least))
+    losses, at_losses = epsilons[kept], log_h[kept]
+    beyond = math.exp(log_h[-1]) if log_h[-1] > -math.inf else 0.0
+    p = np.exp(log_p)
+    p *= 1 + CARE + _missing(losses, at_losses, p, beyond)
+    infinite = (beyond + most) * (1 + CARE)
+    p[0] = max(next_up(1.0 - math.fsum(p[1:].tolist()) - infinite, 4), math.ulp(0.0))
+    with np.errstate(divide="ignore"):
+        logs = np.log(p)
+    seen = logs > -math.inf
+    return TabulatedPair(tuple(losses[seen].tolist()), tuple(logs[seen].tolist()), infinite)
+
+
+def _lines(rounds: RenyiComposition) -> Iterator[tuple[float, float]]:
+    """Orders less 1, and K at each: from where K is little to where no delta is asked for."""
+    low = 1.0
+    while low > LEAST_TILT and log_moment(rounds, low) > LITTLE:
+        low /= 4
+    t, before = low, None
+    while t < LARGEST_TILT:
+        k = log_moment(rounds, t)
+        if not math.isfinite(k):
+            return
+        yield t, k
+        if before is not None:
+            slope = (k - before[1]) / (t - before[0])
+            if k - t * slope < DEEPEST:  # log delta where this order is the best one
+                return
+        before, following = (t, k), t * STRIDE
+        t = float(math.floor(following)) if math.floor(following) > t else following
+
+
+def _knots(lines: Array, largest: float, divergence: float | None) -> tuple[Array, Array]:
+    """Epsilons and the logarithm of h at each, from 0 to the last knot; increasing, h decreasing."""
+    t, k = lines[:, 0], lines[:, 1]
+    at_zero = k + np.array([log_peak(float(order)) for order in t]) + SLACK * (np.abs(k) + 2)
+
+    def bound(epsilon: float) -> tuple[float, float]:
+        values = at_zero - t * epsilon * (1 - SLACK)
+        best = int(np.argmin(values))
+        return float(values[best]), float(t[best])
+
+    top = 0.0
+    if divergence is not None:
+        total = math.sqrt(min(0.5 * divergence, -math.expm1(-divergence))) if divergence > 0 else 0.0
+        top = math.log(total) + CARE if 0 < total < 1 else 0.0
+    if largest <= 0:
+        return np.zeros(1), np.full(1, -math.inf)
+    # below where some order is first better than what is known at 0, the curve is flat
+    epsilon = min(max(float(((at_zero - top) / t).min()), 0.0), largest)
+    found: list[tuple[float, float]] = [(0.0, top)] if epsilon > 0 else []
+    while len(found) < MOST_KNOTS:
+        value, tilt = bound(epsilon)
+        found.append((epsilon, min(value, top)))
+        if epsilon >= largest:
+            found[-1] = (largest, -math.inf)
+            break
+        if value < DEEPEST:
+            break
+        width = FINE if value > DEEP else COARSE
+        step = width / math.sqrt(tilt * (1 + tilt))
+        while step > 2 * width / math.sqrt((after := bound(epsilon + step)[1]) * (1 + after)):
+            step /= 2
+        epsilon = min(epsilon + step, largest)
+    informative = [item for item in found if item[1] < 0]
+    epsilons, log_h = np.array(informative).reshape(-1, 2).T
+    return epsilons, log_h
+
+
+def _hull(epsilons: Array, log_h: Array, log_start: float) -> tuple[list[int], Array]:
+    """The knots on the lower convex hull of h and the start at alpha 0, and log-masses under P of the pair with it.
+
+    Between two of them delta, being convex, lies below their chord, so that the others are not needed.
+    """
+    kept: list[int] = []
+    falls: list[float] = []  # log of the slope, downwards, of the chord that ends at each kept knot
+    for index in range(len(epsilons)):
+        while True:
+            fall = _fall(epsilons, log_h, kept[-1] if kept else None, index, log_start)
+            if not kept or fall < falls[-1]:
+                break
+            kept.pop()
+            falls.pop()
+        kept.append(index)
+        falls.append(fall)
+    slopes = np.array([*falls, -math.inf])
+    with np.errstate(divide="ignore"):
+        log_q = slopes[:-1] + np.log(-np.expm1(slopes[1:] - slopes[:-1]))
+    return kept, epsilons[kept] + log_q
+
+
+def _fall(epsilons: Array, log_h: Array, first: int | None, last: int, log_start: float) -> float:
+    """log of ``(h(first) - h(last)) / (alpha(last) - alpha(first))``; the start is at alpha = 0."""
+    high, end = (log_start if first is None else float(log_h[first])), float(log_h[last])
+    if end >= high:
+        return -math.inf
+    run = float(epsilons[last])
+    if first is not None:
+        apart = run - float(epsilons[first])
+        run += math.log(-math.expm1(-apart))
+    return high + math.log(-math.expm1(end - high)) - run
+
+
+def _missing(losses: Array, log_h: Array, p: Array, beyond: float) -> float:
+    """By what share the curve of the masses lies below h, at the loss where it does most; 0 where nowhere."""
+    excess = -np.expm1(np.minimum(losses[:, None] - losses[None, :], 0.0))
+    curve = excess @ p + beyond
+    wanted = np.exp(log_h)
+    known = wanted > 0
+    return float((wanted[known] / curve[known] - 1).max(initial=0.0))
