@@ -21,6 +21,7 @@ from hockeystick.engines.grid.stages import WHOLE_PERIOD, Window, coarsen, compo
 from hockeystick.engines.grid.sums import FADE, GridSum
 from hockeystick.engines.grid.work import (
     ATOM,
+    BLOCK,
     LAYOUT_POINT,
     MEMORY,
     PLACE,
@@ -267,6 +268,7 @@ class Run:
         self, i: int, laws: list[GridLaw], recipe: tuple[int, ...], level: Level, gap: float, side: Side
     ) -> GridLaw:
         """The law of one block, put on the next grid; P-mass that is lost on the way is charged."""
+        self.work.spend(BLOCK)
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
         finest = (window.high - window.low) / MAX_POINTS
