@@ -79,7 +79,11 @@ def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, 
 def _moved(
     curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Each root moved to its certified side, as far as it takes; 0 where there is no lower end."""
+    """Each root moved to its certified side, as far as it takes, and where none was found.
+
+    A root is *open* until the bound there is on its side of the target. The first step is what the bound misses by, and
+    each further one is twice as long; after ``WIDENINGS`` a lower end is 0, and an upper one is left open.
+    """
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)
     step = np.full(len(at), math.nan)

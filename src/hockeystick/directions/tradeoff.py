@@ -134,6 +134,10 @@ class TradeOff:
         Args:
             fpr: shape (n,), in [0, 1].
             gap: relative width wanted of the smaller of the two.
+
+        A rate is *wide* until its interval is narrow enough, or *stalled* where several rounds in a row have hardly
+        narrowed it. Nodes are added around those that bound the wide rates, until there are none or the work is used
+        up.
         """
         out = self.known(fpr, self.steep)
         wide = np.arange(len(fpr))

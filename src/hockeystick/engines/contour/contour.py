@@ -85,6 +85,12 @@ class Contour:
         """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there; not certified.
 
         By steps to the root of the parabola, whose error is of third order; the last one is not looked at any more.
+
+        A step ends in one of five states. *Met*: the sum is as near to the target as it is known, or the step is lost
+        in the digits of epsilon. *Sure*: the last two steps gained so much that the next one lands close enough; it is
+        taken unseen. *Inside*: the step stays between the largest epsilon known to be too small and the least known to
+        be too large, and is taken. *Outside*: it does not, or S was not positive and there is no step; epsilon is
+        doubled, or put in the middle of the two. *Stuck*: the two have met; the nearest epsilon seen is the answer.
         """
         low, high, epsilon = 0.0, math.inf, guess
         best, before = (math.inf, guess, self.terms.t), 0.0
@@ -125,7 +131,12 @@ class Contour:
         return best[1:]
 
     def certified(self, target: tuple[float, float], root: float, slope: float) -> Interval:
-        """Ends at which the certified bounds of log delta are on the right side of the target."""
+        """Ends at which the certified bounds of log delta are on the right side of the target.
+
+        Each end steps outward from the root, first by the width there, then by twice as much each time. Its states:
+        *certified*, the bound is on its side of the target; *gone*, the upper end is infinite or the lower one 0, which
+        need no certificate; *given up* after ``STEPS`` doublings, which makes the end infinite, or 0.
+        """
         at_root = self.log_delta(root)
         upper, found = root, at_root
         step = max(at_root.upper - target[0], 0.0) / slope * 1.01 + 1e-15 * root
