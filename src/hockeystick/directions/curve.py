@@ -113,8 +113,8 @@ class _Known:
         raise AssertionError(f"only log delta was computed ({log_delta=}, {gap=})")
 
 
-class PlanCurve:
-    """log delta of the same rounds in each of their directions.
+class WorstCurve:
+    """log delta of rounds in each of their directions, and in the worse of them.
 
     Args:
         directions: the rounds in each direction.

@@ -5,14 +5,15 @@ A plan makes its :class:`Directions`; so may a test, a notebook or another libra
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.errors import NotApplicableError, UnsupportedError
+from hockeystick.values.domains import COUNT, shown, whole
+from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
 
 T = TypeVar("T")  # what is composed in each direction
 
@@ -49,6 +50,42 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
+class Given:
+    """A kind of rounds of which the pairs are given, or Renyi curves where there are none.
+
+    Attributes:
+        curves: what is known of one round in each direction.
+    """
+
+    curves: Mapping[Direction, RenyiCurve]
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The pair, where it is one.
+
+        Raises:
+            UnsupportedError: only a Renyi curve was given.
+        """
+        found = self.curves[direction]
+        if not isinstance(found, DominatingPair):
+            raise UnsupportedError(
+                f'only a Renyi curve is given of a round under {direction.value!r}: use accountant="rdp" or "auto"'
+            )
+        return found
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """What was given."""
+        return self.curves[direction]
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """Never known.
+
+        Raises:
+            UnsupportedError: always; a proof begins with exact numbers, which a pair in doubles is not.
+        """
+        raise UnsupportedError("no proof is implemented for pairs that are given in doubles; give a plan")
+
+
+@dataclass(frozen=True)
 class Directions:
     """The rounds that are composed, in each direction of a neighbouring relation.
 
@@ -61,6 +98,46 @@ class Directions:
     adjacency: Adjacency
     kinds: tuple[tuple[Kind, int], ...]
     known_from_below: bool = True
+
+    @classmethod
+    def of_pairs(
+        cls, rounds: Mapping[Direction, Sequence[tuple[RenyiCurve, int]]], *, tight: bool = True
+    ) -> Directions:
+        """Rounds that are given by their pairs, or by Renyi curves, in each direction.
+
+        Args:
+            rounds: pair (or curve) and count of every kind of rounds, for each direction of a neighbouring relation;
+                the kinds and their counts are the same in all of them, in the same order.
+            tight: whether the pairs are what is meant, and not only dominate it: an answer has a lower end then, unless
+                a round has no pair.
+
+        Raises:
+            InvalidInputError: directions of no neighbouring relation, kinds that do not go together, or no pairs.
+
+        >>> from hockeystick import ACCOUNTANTS
+        >>> from hockeystick.pairs import GaussianPair
+        >>> given = Directions.of_pairs({Direction.REMOVE: [(GaussianPair(mu=0.1), 100)]})
+        >>> round(float(ACCOUNTANTS["auto"].epsilon(given, 1e-6, None)), 4)
+        4.8866
+        """
+        known = {frozenset(adjacency.directions): adjacency for adjacency in Adjacency}
+        if frozenset(rounds) not in known:
+            raise InvalidInputError(
+                "rounds must be given for remove, for add, for both, or for replace-one; received "
+                f"{shown(list(rounds))}",
+                "rounds",
+            )
+        counts = {tuple(count for _, count in items) for items in rounds.values()}
+        if len(counts) > 1:
+            raise InvalidInputError("rounds must have the same counts in each direction, in the same order", "rounds")
+        curves: list[object] = [curve for items in rounds.values() for curve, _ in items]
+        if not all(isinstance(curve, RenyiCurve) for curve in curves):
+            raise InvalidInputError("rounds must be given by pairs of hockeystick.pairs, or by Renyi curves", "rounds")
+        checked = [whole(count, "rounds", COUNT.meaning) for count in next(iter(counts))]
+        kinds = zip(*([(direction, curve) for curve, _ in items] for direction, items in rounds.items()), strict=True)
+        pairs = all(isinstance(curve, DominatingPair) for curve in curves)
+        given = tuple((Given(dict(kind)), count) for kind, count in zip(kinds, checked, strict=True))
+        return cls(known[frozenset(rounds)], given, tight and pairs)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every kind of rounds in one direction.

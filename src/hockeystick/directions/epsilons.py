@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.certified import certified_epsilon
-from hockeystick.directions.curve import PlanCurve
+from hockeystick.directions.curve import WorstCurve
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.values.interval import Ends
@@ -27,7 +27,7 @@ FLAT = 1e150  # what stands for minus infinity in the table
 FIRST_WIDENING = 1e-9  # of epsilon, besides what the interval of delta says
 
 
-def epsilons(curve: PlanCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
+def epsilons(curve: WorstCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
     """Certified ends of epsilon at each delta in [0, 1), one-dimensional."""
     if not len(delta):
         return Ends(delta, delta, delta)
@@ -53,7 +53,7 @@ def _put(ends: Array, directions: Directions, place: int, delta: float, gap: flo
     return float(bound.upper)
 
 
-def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
+def _searched(curve: WorstCurve, target: Array, farthest: float) -> tuple[Ends, npt.NDArray[np.bool_]]:
     """Ends, and where an end was not found; log deltas increase, and epsilon is below ``farthest``."""
     table = np.linspace(0.0, max(farthest, 1e-12), TABLE)
     known = curve.log_delta(table).estimate
@@ -77,9 +77,13 @@ def _searched(curve: PlanCurve, target: Array, farthest: float) -> tuple[Ends, n
 
 
 def _moved(
-    curve: PlanCurve, target: Array, root: Array, slopes: Array, side: Side
+    curve: WorstCurve, target: Array, root: Array, slopes: Array, side: Side
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """The roots moved to their certified side, each as far as it takes; 0 where there is no lower end."""
+    """Each root moved to its certified side, as far as it takes, and where none was found.
+
+    A root is *open* until the bound there is on its side of the target. The first step is what the bound misses by, and
+    each further one is twice as long; after ``WIDENINGS`` a lower end is 0, and an upper one is left open.
+    """
     at = root.copy()
     open_ = np.ones(len(at), dtype=np.bool_)
     step = np.full(len(at), math.nan)

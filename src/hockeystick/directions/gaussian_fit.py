@@ -87,7 +87,7 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
     low = high = 0.0
     for direction in dict.fromkeys((trade_off.steep, trade_off.flat)):
         before = math.inf
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS):  # until it is narrow, refining narrows it too little, or the work is used up
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
             upper = _mus(rate, reached) + SPARE

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.directions.curve import PlanCurve
+from hockeystick.directions.curve import WorstCurve
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import part, spent
 from hockeystick.values.adjacency import Direction
@@ -101,7 +101,7 @@ class TradeOff:
         deep: delta below which its lower end does not matter.
     """
 
-    def __init__(self, curve: PlanCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
+    def __init__(self, curve: WorstCurve, steep: Direction, flat: Direction, farthest: float, deep: float) -> None:
         self._curve, self._deep = curve, deep
         self.steep, self.flat = steep, flat
         first = np.linspace(0.0, min(max(farthest, 1e-12), LARGEST_NODE), FIRST_NODES)
@@ -134,6 +134,10 @@ class TradeOff:
         Args:
             fpr: shape (n,), in [0, 1].
             gap: relative width wanted of the smaller of the two.
+
+        A rate is *wide* until its interval is narrow enough, or *stalled* where several rounds in a row have hardly
+        narrowed it. Nodes are added around those that bound the wide rates, until there are none or the work is used
+        up.
         """
         out = self.known(fpr, self.steep)
         wide = np.arange(len(fpr))

@@ -81,7 +81,12 @@ class _Sections:
         self._failures = 0
 
     def improved(self, best: Ends, epsilon: Array, enough: Array) -> Ends:
-        """What is known at increasing epsilons, and what sections add to it wherever that is wide."""
+        """What is known at increasing epsilons, and what sections add to it wherever that is wide.
+
+        A section is laid in the middle of the first run of wide epsilons. Its states: it *helps*, and the others are
+        looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;
+        there is *none*, likewise. The search ends where nothing is wide, after a few failures, or with the work.
+        """
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
         hopeless = np.zeros(len(epsilon), dtype=np.bool_)

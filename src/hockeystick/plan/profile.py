@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.auto import AutoAccountant
-from hockeystick.directions.curve import PlanCurve
+from hockeystick.directions.curve import WorstCurve
 from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOff
@@ -86,7 +86,7 @@ class Profile:
         self.plan = plan
         self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
         self._kinds = len(plan.kinds)
-        self._curve = PlanCurve(plan.directions, self._gap)
+        self._curve = WorstCurve(plan.directions, self._gap)
 
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:

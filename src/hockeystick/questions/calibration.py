@@ -203,6 +203,11 @@ class _Search:
     def run(self) -> tuple[_Sample, _Sample | None]:
         """What meets the target and what, just beside it, does not.
 
+        Its states: *outward*, one side is missing and the search steps towards it, to the end of the range if need be;
+        *closing*, both sides are there and the bracket is wider than the tolerance; *unsure*, it is closed, but the
+        interval of the side that does not meet the target holds the target, and a value at the far end of the tolerance
+        is measured once; *closed*.
+
         Raises:
             UnreachableError: nothing does.
         """

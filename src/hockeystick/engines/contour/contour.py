@@ -11,12 +11,9 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Path
-from hockeystick.engines.contour.sweep import log_expm1
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
@@ -76,26 +73,24 @@ class Contour:
 
     def log_delta(self, epsilon: float) -> Interval:
         """Certified interval of log delta at an epsilon near the contour's own."""
-        terms = self.terms
-        value, error = self._sums(epsilon)[0], self._error(epsilon)
-        scale = terms.k_top - terms.t * epsilon
-        slip = 4 * UNIT_ROUNDOFF * (abs(terms.k_top) + terms.t * abs(epsilon) + abs(scale))
-        tail = float(terms.left_out(epsilon, scale))
-        (theta, k_right), tilted = terms.right, terms.t + terms.right[0]
-        log_left = -log_expm1(terms.t * terms.period)
-        log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * terms.period)
-        alias = math.exp(min(np.logaddexp(log_left, log_right) - scale + SPARE + slip, 700.0))
-        high, low = value + error + tail, value - error - tail - alias
-        upper = _log(high, Side.ABOVE) + scale + slip if high > 0 else math.inf
-        lower = _log(low, Side.BELOW) + scale - slip if low > 0 else -math.inf
+        value = self._sums(epsilon)[0]
+        found = self.terms.certificate(epsilon, value, self._error(epsilon))
+        upper = float(found.moved(math.log(found.high), Side.ABOVE)) if found.high > 0 else math.inf
+        lower = float(found.moved(math.log(found.low), Side.BELOW)) if found.low > 0 else -math.inf
         upper = min(upper, 0.0)
-        middle = math.log(value) + scale if value > 0 else lower
+        middle = math.log(value) + found.scale if value > 0 else lower
         return Interval(min(lower, upper), min(max(middle, lower), upper), upper)
 
     def solve(self, target: float, guess: float) -> tuple[float, float]:
         """The epsilon >= 0 at which log S meets the target, and ``-d log S / d eps`` there; not certified.
 
         By steps to the root of the parabola, whose error is of third order; the last one is not looked at any more.
+
+        A step ends in one of five states. *Met*: the sum is as near to the target as it is known, or the step is lost
+        in the digits of epsilon. *Sure*: the last two steps gained so much that the next one lands close enough; it is
+        taken unseen. *Inside*: the step stays between the largest epsilon known to be too small and the least known to
+        be too large, and is taken. *Outside*: it does not, or S was not positive and there is no step; epsilon is
+        doubled, or put in the middle of the two. *Stuck*: the two have met; the nearest epsilon seen is the answer.
         """
         low, high, epsilon = 0.0, math.inf, guess
         best, before = (math.inf, guess, self.terms.t), 0.0
@@ -136,7 +131,12 @@ class Contour:
         return best[1:]
 
     def certified(self, target: tuple[float, float], root: float, slope: float) -> Interval:
-        """Ends at which the certified bounds of log delta are on the right side of the target."""
+        """Ends at which the certified bounds of log delta are on the right side of the target.
+
+        Each end steps outward from the root, first by the width there, then by twice as much each time. Its states:
+        *certified*, the bound is on its side of the target; *gone*, the upper end is infinite or the lower one 0, which
+        need no certificate; *given up* after ``STEPS`` doublings, which makes the end infinite, or 0.
+        """
         at_root = self.log_delta(root)
         upper, found = root, at_root
         step = max(at_root.upper - target[0], 0.0) / slope * 1.01 + 1e-15 * root
@@ -169,9 +169,3 @@ def _step(gain: float, slope: float, bend: float) -> float:
     bent = 2 * bend * gain / (slope * slope)
     step = 2 * gain / (slope * (1 + math.sqrt(1 + bent))) if abs(bent) < MUCH else gain / slope
     return min(max(step, -2.0 / slope), 2.0 / slope)
-
-
-def _log(x: float, side: Side) -> float:
-    """``log x`` moved up or down by its rounding and that of a sum with it."""
-    out = math.log(x)
-    return out + side * 4 * UNIT_ROUNDOFF * abs(out)

@@ -71,6 +71,11 @@ def cut(
         variance: about that of the tilted law.
         most: points allowed.
 
+    The search looks at a few edges at a time. It is in one of four states: *short*, all tails are above the depth, and
+    it leaps on by what the last two bounds promise; *overshot*, already the first edge is deep enough and lies far
+    beyond the last one that was too short, and it looks at the edges in between; *found*, the first edge whose tail is
+    deep enough is the cut; *hopeless*, an edge would take more points than are allowed, or the looks are used up.
+
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points, or it is too dear to find out.
     """

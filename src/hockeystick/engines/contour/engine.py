@@ -86,6 +86,11 @@ class ContourEngine:
     def at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
         """Interval of log delta at an epsilon, and the contour behind it, which serves the epsilons around it too.
 
+        After each contour the search is in one of five states: *narrow*, which ends it; *blind*, the guide did not see
+        as far as the tilt, and a deeper one takes its place; *shallow*, delta lay deeper than was thought, and the next
+        contour leaves out less; *split*, jumps were taken apart, and the next contour leans away from their saddle;
+        *too coarse*, and the next one is sharper.
+
         Raises:
             NotApplicableError: there is no contour.
         """

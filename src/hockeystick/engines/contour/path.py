@@ -234,6 +234,10 @@ def _placed(
 
     The guide may be blind to a hump far out that takes over at the extra tilt; then one with less of it is tried, as
     long as the guide has hopes for it.
+
+    The search ends where the guide hopes for no shorter period than the best one that is certified, or where what it
+    hoped for is about what is needed; it raises :class:`BlindError` where the guide was wrong and a deeper one is to be
+    had.
     """
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from hockeystick.engines.contour.cut import SPARE
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Ends
+from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -30,6 +31,26 @@ ComplexArray = npt.NDArray[np.complex128]
 CHUNK = 1 << 20  # phases at once
 NO_CORE = (0.0, -math.inf)  # where nothing was left out of the law: c = 0
 LARGEST = 700.0  # exponent that a double can hold
+
+
+class Certificate(NamedTuple):
+    """Between what delta lies, as ``e^scale`` times a number; numbers, or arrays of one shape.
+
+    Attributes:
+        low: what it is at least; of no use unless positive.
+        high: what it is at most.
+        scale: ``K_top - t eps``, which may be far beyond the exponents of a double.
+        slip: bound on the rounding of the scale.
+    """
+
+    low: Any
+    high: Any
+    scale: Any
+    slip: Any
+
+    def moved(self, log: Any, side: Side) -> Any:
+        """An end of log delta from the logarithm of ``low`` or ``high``, moved outward by all its roundings."""
+        return log + side * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + side * self.slip
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +89,14 @@ class Terms:
             return tail
         return tail + np.exp(np.minimum(log_core - tilt * epsilon - scale + SPARE, LARGEST))
 
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
-        value, error = self._sums(epsilon)
+    def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
+        """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
+
+        Args:
+            epsilon: a number, or an array.
+            value: S there, as computed.
+            error: bound on the rounding of S.
+        """
         scale = self.k_top - self.t * epsilon
         slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * np.abs(epsilon) + np.abs(scale))
         tail = self.left_out(epsilon, scale)
@@ -79,12 +105,16 @@ class Terms:
         log_left = -log_expm1(self.t * self.period)
         log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
-        high, low = value + error + tail, value - error - tail - alias
+        return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
+        value, error = self._sums(epsilon)
+        found = self.certificate(epsilon, value, error)
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_high, log_low = np.log(high), np.log(low)
-            upper = np.where(high > 0, log_high + scale + slip + 4 * UNIT_ROUNDOFF * np.abs(log_high), np.inf)
-            lower = np.where(low > 0, log_low + scale - slip - 4 * UNIT_ROUNDOFF * np.abs(log_low), -np.inf)
-            middle = np.where(value > 0, np.log(value) + scale, lower)
+            upper = np.where(found.high > 0, found.moved(np.log(found.high), Side.ABOVE), np.inf)
+            lower = np.where(found.low > 0, found.moved(np.log(found.low), Side.BELOW), -np.inf)
+            middle = np.where(value > 0, np.log(value) + found.scale, lower)
         return Ends.of(lower, middle, np.minimum(upper, 0.0))
 
     def _sums(self, epsilon: Array) -> tuple[Array, float]:

@@ -93,7 +93,13 @@ class GridEngine:
     def _refined(
         self, guide: Guide, tilt: float, depth: float, gap: float, query: Query, work: Work | None = None
     ) -> Interval:
-        """Build, compose and measure until the interval is narrow enough or a limit binds."""
+        """Build, compose and measure until the interval is narrow enough or a limit binds.
+
+        After each run the search is in one of four states: *narrow*, what is known of the query is as narrow as was
+        asked; *limited*, by work, memory or what a mesh can tell, with the reason; *misplaced*, epsilon or the depth is
+        not where the guess had it, and the next run is laid there with the same share of the width for the mesh; *too
+        coarse*, the place was right, and the mesh gets a smaller share.
+        """
         best: Interval | None = None
         share, slope, work = 0.6, tilt, work or Work()
         limited = "refining the mesh no longer narrowed the interval"

@@ -195,7 +195,10 @@ def upper_end(
 ) -> float:
     """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
 
-    The supremum of the loss where the search gets there, infinite where it does not end.
+    Its states: *outward*, from the guess by steps that double, up while the bound is above the target or down while it
+    is not; *at an end*, the supremum of the loss (infinite where there is none) or 0, which are the answer where they
+    are reached; *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is
+    at most the target, since roots are found to a tolerance.
     """
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
     if log_delta(guess) > target:
@@ -218,7 +221,9 @@ def upper_end(
 def lower_end(log_delta: Callable[[float], float], target: float, guess: float, slope: float, gap: float) -> float:
     """An epsilon >= 0 at which a certified lower bound of log delta exceeds the target, near the greatest; 0 if none.
 
-    Searched downwards from an upper end: far from there a lower bound may be worth nothing.
+    Searched downwards from an upper end: far from there a lower bound may be worth nothing. Its states are those of the
+    upper end turned round: *outward*, down by steps that double until the bound is above the target; *at an end*, 0;
+    *between*; *beside*, down from the root until the bound itself exceeds the target.
     """
     low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
     while log_delta(low) <= target:
