@@ -281,7 +281,7 @@ def test_the_fourier_estimate_is_the_procedure_without_the_spurious_sample(noise
     """But for the rounding of its transform, 10,000 roundings of delta."""
     setting = Setting(noise, koskela.RATE, koskela.ROUNDS_OF_TABLE)
     answer, _, _ = koskela.estimate(False).ask(setting, "epsilon", koskela.TARGET)
-    followed = koskela.follow(noise, koskela.POINTS // 4, koskela.LENGTH)
+    followed = koskela.follow(noise, koskela.POINTS // 10, koskela.LENGTH)
     assert answer.value == pytest.approx(followed.own_root, abs=5e-7)
 
 
@@ -303,22 +303,45 @@ def test_a_window_that_is_too_short_wraps() -> None:
 
 @pytest.mark.parametrize("name", ["koskela-1", "koskela-2", "koskela-3"])
 def test_renyi_lies_above_and_fourier_on_the_truth(name: str) -> None:
-    """Figures 1 to 3."""
+    """Figures 1 to 3: "tighter" than the accountants beside it; ours at the best real order is nearer than either."""
+    opponent = koskela.SUBSAMPLED_RENYI if name == "koskela-2" else koskela.MOMENTS
     for noise in map(float, small(name).values("noise_multiplier")):
+        assert above(name, opponent.label, "rdp", noise_multiplier=noise)
         assert above(name, "rdp", CERTIFIED, noise_multiplier=noise)
         fourier, truth = (of(name, method, "value", noise_multiplier=noise) for method in ("fourier", CERTIFIED))
-        assert fourier == pytest.approx(truth, rel=1e-3)
+        assert fourier == pytest.approx(truth, rel=2e-3)
+
+
+def test_tensorflows_moments_accountant_is_a_fifth_above_the_truth() -> None:
+    """Figures 1 and 3; the sharp conversion at a real order leaves 6 to 9 %."""
+    for noise, least, most in ((1.0, 0.20, 0.22), (2.0, 0.25, 0.26), (3.0, 0.28, 0.29)):
+        last = {m: of("koskela-1", m, "value", noise_multiplier=noise)[-1] for m in ("rdp", CERTIFIED)}
+        moments = of("koskela-1", koskela.MOMENTS.label, "value", noise_multiplier=noise)[-1]
+        assert least < moments / last[CERTIFIED] - 1 < most
+        assert 0.06 < last["rdp"] / last[CERTIFIED] - 1 < 0.09
+    for noise, over in ((1.0, 0.1785), (2.0, 0.2215), (3.0, 0.2485)):
+        plan = Setting(noise, koskela.RATE, koskela.ROUNDS_OF_TABLE).plan()
+        moments = plan.epsilon(koskela.TARGET, accountant="rdp", orders=32, conversion=0).quoted
+        assert moments / plan.epsilon(koskela.TARGET).quoted - 1 == pytest.approx(over, abs=1e-3)
+
+
+def test_the_renyi_accountant_of_batches_of_a_fixed_size_is_far_above() -> None:
+    """Figure 2 after 4,000 rounds."""
+    last = [
+        of("koskela-2", koskela.SUBSAMPLED_RENYI.label, "value", noise_multiplier=noise)[-1] for noise in koskela.NOISES
+    ]
+    assert last == pytest.approx([55.871, 8.4218, 5.0195], rel=1e-4)
+    truth = [of("koskela-2", CERTIFIED, "value", noise_multiplier=noise)[-1] for noise in koskela.NOISES]
+    assert truth == pytest.approx([6.95672, 2.93429, 1.871195], rel=1e-5)
 
 
 def test_the_central_limit_improves_with_the_rounds() -> None:
-    """Figure 3: below the truth throughout, ever closer."""
-    off = [
-        gdp / true
-        for gdp, true in zip(of("koskela-3", "gdp", "value"), of("koskela-3", CERTIFIED, "value"), strict=True)
-    ]
-    assert off == sorted(off)
-    assert off[0] < 0.98
-    assert off[-1] < 1
+    """Figure 3, where it is ours: below the truth throughout, ever closer."""
+    for noise in koskela.NOISES:
+        pairs = zip(*(of("koskela-3", m, "value", noise_multiplier=noise) for m in ("gdp", CERTIFIED)), strict=True)
+        off = [gdp / true for gdp, true in pairs]
+        assert off == sorted(off)
+        assert off[-1] < 1
 
 
 def test_who_is_above_whom_in_the_announcement() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
 from hockeystick.papers.table import Cell, Table
+from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan, dp_sgd
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
 
@@ -51,9 +55,14 @@ class Setting:
     rounds: int
     adjacency: str = "remove"
 
-    def plan(self, adjacency: str | None = None) -> Plan:
-        """As a plan."""
-        return dp_sgd(self.noise, self.rate, self.rounds, adjacency=adjacency or self.adjacency)
+    def plan(self, adjacency: str | None = None, batches: bool = False) -> Plan:
+        """As a plan: Poisson-sampled, or with batches of a fixed size, drawn without replacement, of the same rate."""
+        neighbours = adjacency or self.adjacency
+        if not batches:
+            return dp_sgd(self.noise, self.rate, self.rounds, adjacency=neighbours)
+        share = Fraction(self.rate).limit_denominator(10**9)
+        sampling = WithoutReplacement(share.numerator, share.denominator)
+        return Plan([Round(Gaussian(self.noise), sampling, self.rounds)], neighbours)
 
     @property
     def whole(self) -> str:
@@ -69,11 +78,13 @@ class Method:
         label: as the legend and the table call it.
         accountant: its name.
         options: what it is given, possibly by the setting.
+        batches: whether it is asked about batches of a fixed size drawn without replacement, not about Poisson's.
     """
 
     label: str
     accountant: str = ""
     options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
+    batches: bool = False
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
         """Its answer in the shortest of so many times, the options and the adjacency."""
@@ -82,7 +93,7 @@ class Method:
         adjacency = setting.whole if certified else setting.adjacency
         name = "auto" if certified else self.accountant or self.label
         told = " ".join(f"{key}={value:.6g}" for key, value in options.items())
-        runs = [ask(setting.plan(adjacency), quantity, at, name, **options) for _ in range(times)]
+        runs = [ask(setting.plan(adjacency, self.batches), quantity, at, name, **options) for _ in range(times)]
         return min(runs, key=lambda run: run.seconds), told, adjacency
 
 
