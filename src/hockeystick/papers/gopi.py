@@ -9,7 +9,7 @@ the number of points after 1,000 rounds, and times. Web version: error bounds ag
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hockeystick.accountants.fourier import FourierAccountant
@@ -107,17 +107,16 @@ def figure_3a(full: bool, say: Say) -> Table:
     length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET / DELTA_SHARE)
     table = Table((*COLUMNS, "points"))
     for points in (round(1000 * 10 ** (at / 4)) for at in (range(12) if full else (2, 5, 8, 10))):
-        mesh = 2 * length / points
-        options = {"length": length, "points": points}
-        methods = (
-            same_mesh(mesh, TARGET)[0],
-            Method("fourier", options=lambda setting, options=options: options),  # type: ignore[misc]
-        )
-        found = answers(
-            methods, [setting], [("delta", EPSILON_ASKED)], lambda text, n=points: say(f"{text}, {n} points")
-        )  # type: ignore[misc]
+        say(f"{points} points")
+        fourier = Method("fourier", options=_constant({"length": length, "points": points}))
+        methods = (same_mesh(2 * length / points, TARGET)[0], fourier)
+        found = answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None)
         table.rows += [(*row, points) for row in found.rows]
     return table
+
+
+def _constant(options: Mapping[str, float]) -> Callable[[Setting], Mapping[str, float]]:
+    return lambda setting: options
 
 
 def figure_3b(full: bool, say: Say) -> Table:
