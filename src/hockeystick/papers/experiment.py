@@ -209,15 +209,17 @@ def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] |
 def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
     """``|log(value / truth)|`` of methods over a column: a factor too little counts as much as a factor too much.
 
-    A method that answers 0 where the truth is above it is infinitely far off, and not drawn there.
+    Of a method with two ends it is the number between them. A method that answers 0 where the truth is above it is
+    infinitely far off, and not drawn there.
     """
     truth = table.where(method=CERTIFIED).numbers("estimate")
     out = []
     for label in labels:
         own = table.where(method=label)
+        between = any(not math.isnan(low) for low in own.numbers("lower"))
         errors = [
             abs(math.log(value) - math.log(true)) if value > 0 and true > 0 else math.inf
-            for value, true in zip(own.numbers("value"), truth, strict=True)
+            for value, true in zip(own.numbers("estimate" if between else "value"), truth, strict=True)
         ]
         out.append(Line(label, own.numbers(x), errors, style=(styles or {}).get(label, "")))
     return out
