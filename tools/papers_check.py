@@ -1,8 +1,8 @@
 """What the documents that this project implements print, what answers it here, and whether it holds: one row each.
 
 The table of ``docs/papers.md`` is made from here (``tools/pages.py``). The numbers of ours that it shows are written
-out, and beside each is how to compute it: ``make papers-check`` computes all of them, at the size at which they are shown,
-and ``make test`` those that take no time. A number agrees if it is within one unit of the last digit shown.
+out, and beside each is how to compute it: ``make papers-check`` computes all of them, at the size at which they are
+shown, and ``make test`` those that take no time. A number agrees if it is within one unit of the last digit shown.
 """
 
 from __future__ import annotations

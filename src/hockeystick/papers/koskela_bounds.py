@@ -12,8 +12,8 @@ errors of the density of k rounds by cutting the convolutions off at L, (10.9), 
     2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
 
 ``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``. They say nothing but for a few rounds: every
-further one multiplies the first by (L + 1) M, 2,277 at noise 1, rate 0.01 and L = 20. That factor is not needed. omega is
-a density, so that convolving with it raises no supremum; the recursion (10.6) then gives ``(k - 1) b(L)``,
+further one multiplies the first by (L + 1) M, 2,277 at noise 1, rate 0.01 and L = 20. That factor is not needed. omega
+is a density, so that convolving with it raises no supremum; the recursion (10.6) then gives ``(k - 1) b(L)``, which is
 :func:`log_truncation_linear`.
 
 (10.15) bounds the Riemann sum of delta by ``max |h'| (L - eps)^2 / (2 n)``. The n points are those of all of [-L, L],
