@@ -16,7 +16,7 @@ import pytest
 
 from command import runner
 from hockeystick.cli import main
-from hockeystick.papers import EXPERIMENTS, chosen, koskela
+from hockeystick.papers import EXPERIMENTS, chosen, dots, koskela
 from hockeystick.papers.dots import BUCKETS
 from hockeystick.papers.experiment import CERTIFIED, Setting
 from hockeystick.papers.gopi import CLOSED_FORM, PLAIN
@@ -361,6 +361,29 @@ def test_who_is_above_whom_in_the_announcement() -> None:
     holds("dots", "connect-the-dots")
     drift = [value - true for value, true in zip(of("dots", BUCKETS, "value"), truth, strict=True)]
     assert drift[-1] > 10 * drift[0] > 0
+
+
+def test_connected_dots_lie_on_the_curve_and_buckets_above() -> None:
+    """The announcement's picture; the dots are 0.5 apart."""
+    grid = dots.SHOWN_GAP * np.arange(-8, 9)
+    for at in np.linspace(-1.0, 2.5, 71):
+        epsilon = float(at)
+        true, chord, above = (
+            float(dots.divergence(np.array([epsilon]))[0]),
+            dots.connected(grid, epsilon),
+            dots.bucketed(grid, epsilon),
+        )
+        assert true - 1e-15 <= chord < above
+        if abs(epsilon / dots.SHOWN_GAP - round(epsilon / dots.SHOWN_GAP)) < 1e-9:
+            assert chord == pytest.approx(true, abs=1e-12)
+    table = small("dots-pictures").where(picture="curve")
+    assert set(map(str, table.values("curve"))) == {dots.TRUE, dots.DOTS, dots.BUCKETED}
+
+
+def test_dots_are_faster_than_prv_at_a_gap_of_a_thousandth() -> None:
+    """The announcement's headline has 5 times; here it is 4 to 30."""
+    prv, connected = (of("dots", method, "seconds") for method in ("prv", "connect-the-dots"))
+    assert all(ours < theirs for ours, theirs in zip(connected, prv, strict=True))
 
 
 def test_renyi_is_fastest_and_no_time_is_proportional_to_the_rounds() -> None:

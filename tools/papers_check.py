@@ -14,9 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.prv import tail_mass
-from hockeystick.directions.directions import compositions
 from hockeystick.papers import koskela, koskela_bounds
 from hockeystick.papers.experiment import Setting
 from hockeystick.plot.asked import Asked, ask
@@ -507,19 +505,26 @@ def _dots() -> list[Claim]:
     def at(rounds: int) -> Setting:
         return Setting(0.5, 2e-5, rounds)
 
-    def _best() -> float:
-        ((_, composition),) = compositions(at(20_000).plan().directions)
-        upper = ConnectTheDotsAccountant().epsilon_ends(composition, 1e-8).upper
-        return 1e5 * (upper / _asked(at(20_000), "epsilon", 1e-8).estimate - 1)
+    def connected(rounds: int, shown: str) -> Number:
+        return Number(shown, _over(at(rounds), 1e-8, "connect-the-dots", interval=1e-3))
 
     return [
+        row(
+            "Hockey-stick divergence, and its discretisation",
+            "`hockeystick reproduce dots-pictures`",
+            "pictures of both",
+            "both, of Gaussian noise: connected dots are on the curve at the dots, above it between; buckets above both",
+            HOLDS,
+        ),
         row(
             "Epsilon against rounds",
             "`hockeystick reproduce dots`",
             "connect-the-dots is the tightest",
-            "{} times 1e-5 of epsilon above the truth after 20,000 rounds",
+            "{}, {} and {} per cent above the truth after 1,000, 10,000 and 100,000 rounds, PRV 10.6, 6.3 and 4.4",
             HOLDS,
-            Number("8.0", _best, slow=True),
+            connected(1000, "0.006"),
+            connected(10_000, "0.03"),
+            connected(100_000, "0.20"),
         ),
         row(
             "Renyi",
@@ -531,20 +536,26 @@ def _dots() -> list[Claim]:
             Number("0.949", _epsilon(at(1000), 1e-8)),
         ),
         row(
-            "Running times",
+            "Time against PRV",
             "`hockeystick reproduce dots`",
-            "5 times faster than PRV, over 200 times than buckets",
-            "not with the mesh that is chosen by default",
+            "5 times faster",
+            "4 times after 1,000 rounds, 30 times after 100,000: 0.04 s at every number of rounds, of 0.17 to 1.2 s",
+            HOLDS,
+        ),
+        row(
+            "Time against Privacy Buckets",
+            "`hockeystick reproduce dots`",
+            "over 200 times faster than their earlier code",
+            "3 times, of buckets by one plain transform, 0.12 s; the code that the announcement timed is not here",
             FAILS,
         ),
         row(
             "Optimistic estimates",
             "`connect-the-dots`",
             "not in their library yet",
-            "a lower end, valid and loose",
+            "a lower end, always; at this setting it is 0, for one cell holds the bulk of a round's loss",
             HOLDS,
         ),
-        row("Pictures of the divergence discretised", "", "by dots and by buckets", "", ABSENT),
     ]
 
 

@@ -24,6 +24,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 ALL = "all"
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
+"""Names for all experiments of a paper; the announcement's are called one by one."""
 FIGURES = (".svg", ".png")
 
 
