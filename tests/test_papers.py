@@ -365,7 +365,7 @@ def test_who_is_above_whom_in_the_announcement() -> None:
 
 def test_connected_dots_lie_on_the_curve_and_buckets_above() -> None:
     """The announcement's picture; the dots are 0.5 apart."""
-    grid = dots.SHOWN_GAP * np.arange(-8, 9)
+    grid = dots.SHOWN_GAP * np.arange(-8.0, 9.0, dtype=np.float64)
     for at in np.linspace(-1.0, 2.5, 71):
         epsilon = float(at)
         true, chord, above = (

@@ -490,6 +490,7 @@ def _gopi() -> list[Claim]:
             HOLDS,
         ),
         row(GOPI, "DP-SGD-JL", "", "losses without moments", "", ABSENT),
+        row(GOPI, "$(\\mu, \\tau)$-concentrated privacy [DR16]", "", "no curve to any accuracy", "", ABSENT),
     ]
 
 
@@ -513,7 +514,7 @@ def _dots() -> list[Claim]:
             "Hockey-stick divergence, and its discretisation",
             "`hockeystick reproduce dots-pictures`",
             "pictures of both",
-            "both, of Gaussian noise: connected dots are on the curve at the dots, above it between; buckets above both",
+            "both, of Gaussian noise: connected dots are on the curve at the dots, else above; buckets above both",
             HOLDS,
         ),
         row(
@@ -632,6 +633,13 @@ def _saddle() -> list[Claim]:
                     )
                 ),
             ),
+        ),
+        row(
+            "Central limit theorems",
+            "`gdp`, and with `own_moments=1`",
+            "Dong and others, Sommer and others",
+            "both: one Gaussian experiment [DRS22], and the normal law of the loss's own moments [SMM19]",
+            HOLDS,
         ),
         row(
             "Privacy curves",

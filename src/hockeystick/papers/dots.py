@@ -119,7 +119,7 @@ def pictures(full: bool, say: Say) -> Table:
         p, q = float(norm.pdf(x - 1 / SHOWN_NOISE)), math.exp(SHOWN_EPSILON) * float(norm.pdf(x))
         for curve, y in ((P_NAME, p), (Q_NAME, q)):
             table.add(picture="divergence", curve=curve, x=float(x), y=y)
-    grid = SHOWN_GAP * np.arange(-8, 9)
+    grid = SHOWN_GAP * np.arange(-8.0, 9.0, dtype=np.float64)
     for epsilon in np.linspace(-1.0, 2.5, many):
         for curve, y in (
             (TRUE, divergence(np.array([epsilon]))[0]),
