@@ -551,6 +551,13 @@ def _dots() -> list[Claim]:
             FAILS,
         ),
         row(
+            "Privacy Buckets",
+            "`privacy-buckets`",
+            "rounds the mass between two points to the higher one",
+            "both ends, by plain rounding; without the paper's real and virtual error correction",
+            HOLDS,
+        ),
+        row(
             "Optimistic estimates",
             "`connect-the-dots`",
             "not in their library yet",
