@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants
+.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -41,6 +41,7 @@ help:
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
+	@echo 'make papers-check    compute every number in the table of docs/papers.md again'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
@@ -132,6 +133,9 @@ fuzz: .venv/.run-time
 
 mutants: .venv/.test
 	@$(BIN)/python tools/mutants.py --jobs $(JOBS) '$(NAMES)'
+
+papers-check: .venv/.run-time
+	@$(BIN)/python tools/papers_check.py
 
 bench: .venv/.run-time
 	@PYTHONPATH=tools $(BIN)/python -m bench.run --cases='$(CASES)' --peers='$(PEERS)'

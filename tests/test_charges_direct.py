@@ -223,7 +223,7 @@ def test_the_logarithm_of_mass_at_infinity_is_rounded_up(monkeypatch: pytest.Mon
         composition = SimpleNamespace(infinite_mass_ends=(mass, mass), largest_loss=None, rounds=((None, 1),))
         if way == "rdp":
             monkeypatch.setattr(rdp, "renyi_log_delta", lambda *_: nothing)
-            found = rdp._log_delta(cast(Any, composition), 1.0).value
+            found = rdp.RdpAccountant()._log_delta(cast(Any, composition), 1.0).value
         else:
             monkeypatch.setattr(zcdp, "log_delta_by", lambda *_: nothing)
             found = zcdp.log_delta_at(cast(Any, composition), lambda t: t, 1.0)

@@ -19,6 +19,8 @@ from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.accountants.base import Accountant
 from hockeystick.cli import main
 from hockeystick.directions.directions import Directions
+from hockeystick.report import comparison
+from hockeystick.report.cold import cold
 from hockeystick.values import domains
 
 FLAGS = ["--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "100"]
@@ -248,3 +250,25 @@ def test_options_reach_the_accountant() -> None:
     assert json.loads(run("delta", *FLAGS, "--epsilon", "1", *asked).stdout)["delta"] == {"value": 0.25}
     bad = ["epsilon", *FLAGS, "--delta", "1e-5", "--accountant", "guess", "--option", "error=-1"]
     assert refused(*bad).startswith("error must be a finite number greater than 0 (how far off it may be)")
+
+
+def test_times_are_of_answers_that_nobody_had_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quick answer is timed with other noise, other than any before; a plan of guarantees has none to move."""
+    plan = hs.dp_sgd(1.0, 0.01, 100)
+    first, second = cold(plan), cold(plan)
+    assert first is not None
+    assert second is not None
+    noises = [item.rounds[0].mechanism for item in (plan, first, second)]
+    assert len(set(noises)) == 3
+    assert first.epsilon(1e-6).quoted == pytest.approx(plan.epsilon(1e-6).quoted, rel=1e-2)
+    assert cold(hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-9), count=3)])) is None
+    asked: list[hs.Plan] = []
+
+    def answer(plan: hs.Plan) -> tuple[Any, None]:
+        asked.append(plan)
+        return plan.epsilon(1e-6, accountant="rdp"), None
+
+    comparison._timed("rdp", plan, answer)
+    assert asked[0] == plan
+    assert len(asked) == 2
+    assert asked[1] != plan

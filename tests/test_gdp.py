@@ -125,3 +125,39 @@ def test_unsampled_rounds_tend_to_their_moments() -> None:
     boxes = hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-8), count=20)])
     assert boxes.delta(40.0, accountant="gdp").quoted == pytest.approx(2e-7, rel=1e-6)
     assert math.isinf(boxes.epsilon(1e-7, accountant="gdp").quoted)
+
+
+def test_the_normal_law_of_the_losses_own_moments() -> None:
+    """Against quadrature over that law; and it is another estimate than the Gaussian experiment's."""
+    plan = hs.dp_sgd(1.0, 0.01, 1000, adjacency="remove")
+    rate, rounds = mpmath.mpf("0.01"), 1000
+
+    def expected(power: int, about: mpmath.mpf) -> mpmath.mpf:
+        def term(x: mpmath.mpf) -> mpmath.mpf:
+            ratio = 1 - rate + rate * mpmath.exp(x - mpmath.mpf(1) / 2)
+            return mpmath.npdf(x) * ratio * (mpmath.log(ratio) - about) ** power
+
+        return mpmath.quad(term, [-12, -4, 0, 4, 8, 14])
+
+    own = expected(1, mpmath.mpf(0))
+    mean, variance = rounds * own, rounds * expected(2, own)
+
+    def delta(epsilon: float) -> mpmath.mpf:
+        return mpmath.quad(
+            lambda s: (1 - mpmath.exp(epsilon - s)) * mpmath.npdf(s, mean, mpmath.sqrt(variance)),
+            [epsilon, epsilon + 0.3, epsilon + 1, epsilon + 5],
+        )
+
+    for epsilon in (0.0, 0.5, 1.0):
+        found = plan.delta(epsilon, accountant="gdp", own_moments=1)
+        assert found.guarantee == "estimate"
+        assert found.quoted == pytest.approx(float(delta(epsilon)), rel=1e-7)
+    at = plan.epsilon(1e-3, accountant="gdp", own_moments=1).quoted
+    assert float(delta(at)) == pytest.approx(1e-3, rel=1e-7)
+    assert at != pytest.approx(plan.epsilon(1e-3, accountant="gdp").quoted, rel=1e-3)
+    assert plan.epsilon(0.9, accountant="gdp", own_moments=1).quoted == 0
+    assert math.isinf(
+        hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-3))]).epsilon(1e-4, accountant="gdp", own_moments=1).quoted
+    )
+    exact = hs.Plan([hs.Round(hs.Gaussian(2.0), count=3)])
+    assert exact.epsilon(1e-5, accountant="gdp", own_moments=1) == exact.epsilon(1e-5, accountant="gdp")

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.stats import norm
 
 import hockeystick as hs
-from hockeystick.accountants import ACCOUNTANTS
+from hockeystick.accountants import ACCOUNTANTS, prv
 from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.shared.dots import knots_of, law_above, law_below
 from hockeystick.accountants.shared.lattice import LatticeLaw, compose, tilt_for_epsilon, window_of
@@ -94,10 +95,14 @@ def test_deltas_far_below_the_round_off_of_a_transform() -> None:
     """The tilt: delta 1e-18, and 1e-40, between narrow ends."""
     for delta in (1.1e-18, 1e-40):
         truth = REMOVE.epsilon(delta)
-        found = bracket(REMOVE, delta, "connect-the-dots")
+        found = bracket(REMOVE, delta, "connect-the-dots", interval=1e-4)
         assert found.lower <= truth.upper
         assert found.upper >= truth.lower
         assert found.relative_gap < 1e-4
+        coarse = bracket(REMOVE, delta, "connect-the-dots")
+        assert coarse.lower <= truth.upper
+        assert coarse.upper >= truth.lower
+        assert coarse.relative_gap < 1e-3
 
 
 def test_a_lattice_sum_is_the_sum_by_enumeration() -> None:
@@ -227,7 +232,7 @@ def test_a_direction_near_the_end_of_its_loss_is_no_burden() -> None:
 
 
 def bracket_of_delta(plan: hs.Plan, epsilon: float) -> hs.Bound:
-    found = plan.delta(epsilon, accountant="connect-the-dots", gap=None, proof=False)
+    found = plan.delta(epsilon, accountant="connect-the-dots", gap=None, proof=False, interval=1e-4)
     assert isinstance(found, hs.Bound)
     return found
 
@@ -250,3 +255,43 @@ def test_a_bulk_within_one_cell_is_not_rounded_up_to_its_end() -> None:
     found = plan.epsilon(1e-8, accountant="connect-the-dots")
     assert found.quoted == pytest.approx(plan.epsilon(1e-8).upper, rel=1e-3)
     assert found.quoted >= plan.epsilon(1e-8).lower
+
+
+def test_prv_on_a_given_mesh_and_domain() -> None:
+    """As Algorithm 1 has them: a mesh stands for its ``eps_error``; the domain of Remark 5.6 costs little."""
+    plan = hs.dp_sgd(0.8, 4e-3, 1000, adjacency="remove")
+    truth = plan.epsilon(1e-7)
+    mesh = 1e-4
+    half = mesh * math.sqrt(500 * math.log(12e10))
+    on_mesh = plan.epsilon(1e-7, accountant="prv", delta_error=1e-10, mesh=mesh)
+    by_error = plan.epsilon(1e-7, accountant="prv", delta_error=1e-10, eps_error=half)
+    assert isinstance(on_mesh, hs.Bound)
+    assert isinstance(by_error, hs.Bound)
+    assert (on_mesh.lower, on_mesh.upper) == pytest.approx((by_error.lower, by_error.upper), abs=1e-12)
+    ((_, composition),) = compositions(plan.directions)
+    length = prv.domain_length(composition, half, math.log(1e-10))
+    given = plan.epsilon(1e-7, accountant="prv", delta_error=1e-10, mesh=mesh, length=length)
+    assert isinstance(given, hs.Bound)
+    assert given.lower <= truth.lower
+    assert truth.upper <= given.upper < on_mesh.upper + 1e-3
+    short = plan.delta(1.5, accountant="prv", delta_error=1e-9, mesh=mesh, length=4.0)
+    assert isinstance(short, hs.DeltaBound)
+    assert short.lower <= plan.delta(1.5).lower
+    assert short.upper >= plan.delta(1.5).upper
+    wrapped = plan.epsilon(1e-7, accountant="prv", length=4.0)
+    assert math.isinf(wrapped.quoted)
+    assert "set length to 6" in str(wrapped.reason)
+    with pytest.raises(hs.UnsupportedError, match=r"leave out 1\.6e-09.* set length to 6\.\d"):
+        plan.epsilon(1e-7, accountant="prv", delta_error=1e-10, mesh=mesh, length=3.0)
+
+
+@pytest.mark.parametrize("t", [0.1, 1.0, 2.0])
+def test_the_tail_bound_of_its_lemma(t: float) -> None:
+    """Lemma 5.4: both tails of the loss of one Gaussian round are below it."""
+    for mu in (0.5, 1.25, 3.0):
+        for epsilon in (0.0, 0.5, 2.0):
+            far = epsilon + t
+            tails = norm.sf(far / mu - mu / 2) + norm.sf(far / mu + mu / 2)  # Y is N(mu^2 / 2, mu^2)
+            delta = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+            assert tails <= prv.tail_mass(float(delta), epsilon, t)
+    assert prv.tail_mass(3.0, 1e9, 2.0) == pytest.approx(3 / (1 - math.exp(-2)))

@@ -28,7 +28,7 @@ from hockeystick.plot import (
     steps_panel,
     tradeoff_panel,
 )
-from hockeystick.plot.draw import plain
+from hockeystick.plot.draw import BORDER, BRACKET_WIDTH, THIN, plain, widths
 from hockeystick.plot.style import STYLES
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
@@ -242,3 +242,15 @@ def test_command_writes_nothing_where_it_cannot(name: str, tmp_path: Path) -> No
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_line_is_hidden_under_another() -> None:
+    """Where a later line or the bracket lies on a line, it is wider; the dashes stay as long as they are."""
+    x = [1.0, 2.0, 3.0, 4.0]
+    below, on_it, apart = Line("a", x, [1, 2, 3, 4]), Line("b", x, [1, 2.001, 3, 9]), Line("c", x, [9, 8, 7, 6])
+    assert widths(Panel("x", "y", [below, on_it, apart])) == [THIN + BORDER, THIN, THIN]
+    bracket = Bracket(x, [9, 8, 7, 6], [9, 8, 7, 6])
+    assert widths(Panel("x", "y", [below, apart], bracket)) == [THIN, BRACKET_WIDTH + BORDER]
+    gaps = Line("d", x, [math.nan, 2.0, math.nan, math.inf])
+    assert widths(Panel("x", "y", [below, gaps, on_it], yscale="log"))[1:] == [THIN + BORDER, THIN]
+    assert widths(Panel("x", "y", [Line("e", x, [math.nan] * 4), below])) == [THIN, THIN]

@@ -186,6 +186,43 @@ def test_pure_epsilon_is_never_exceeded() -> None:
     assert plan.delta(1.0, accountant="rdp").quoted == 0.0
 
 
+@pytest.mark.parametrize("k", [1, 100, 10_000])
+def test_the_moments_accountant_as_it_was_published(k: int) -> None:
+    """Whole moments and Markov's inequality, from the exact sums over the binomial distribution."""
+    q, sigma, delta, most = Fraction(1, 100), 2.0, 1e-6, 32
+    plan = hs.dp_sgd(sigma, 0.01, k, adjacency="remove")
+
+    def moment_of(t: int) -> mp.mpf:
+        terms = (
+            mp.binomial(t + 1, j) * mp.mpf(1 - q) ** (t + 1 - j) * mp.mpf(q) ** j * mp.exp(j * (j - 1) / (2 * sigma**2))
+            for j in range(t + 2)
+        )
+        return k * mp.log(mp.fsum(terms))
+
+    epsilon = min((moment_of(t) - mp.log(delta)) / t for t in range(1, most + 1))
+    found = plan.epsilon(delta, accountant="rdp", orders=most, conversion=0)
+    assert found.quoted == pytest.approx(float(epsilon), rel=1e-9)
+    assert found.quoted >= epsilon
+    log_delta = min(moment_of(t) - 3 * t for t in range(1, most + 1))
+    answer = plan.delta(3.0, accountant="rdp", orders=most, conversion=0)
+    assert answer.quoted == pytest.approx(min(float(mp.exp(log_delta)), 1.0), rel=1e-9)
+
+
+def test_fewer_orders_and_the_older_conversion_only_loosen() -> None:
+    plan = hs.dp_sgd(1.0, 0.01, 1000)
+    best = plan.epsilon(1e-6, accountant="rdp").quoted
+    whole = plan.epsilon(1e-6, accountant="rdp", orders=64).quoted
+    few = plan.epsilon(1e-6, accountant="rdp", orders=4).quoted
+    markov = plan.epsilon(1e-6, accountant="rdp", conversion=0).quoted
+    both = plan.epsilon(1e-6, accountant="rdp", orders=64, conversion=0).quoted
+    assert best <= whole < few
+    assert best < markov <= both
+    assert whole < both
+    sharp = plan.delta(2.0, accountant="rdp").quoted
+    assert sharp < plan.delta(2.0, accountant="rdp", conversion=0).quoted
+    assert sharp < plan.delta(2.0, accountant="rdp", orders=2).quoted
+
+
 def test_a_gap_is_refused() -> None:
     """There is no interval to narrow."""
     with pytest.raises(hs.InvalidInputError, match="gap is for accountants that give an interval"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 import methods
+import papers_check
 from demo import PLANS, comparisons
 
 from hockeystick.cli import main as command
@@ -110,6 +111,11 @@ def sources() -> str:
     return "\n".join(f"({anchor(key)})=\n**[{key}]** {_entry(source)}\n" for key, source in bibliography().items())
 
 
+def papers() -> str:
+    """Every figure, table, theorem and number of the documents that are implemented, and whether it holds."""
+    return papers_check.page()
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "supported.md": supported,
     "accountants.md": accountants,
@@ -118,6 +124,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "keys.md": keys,
     "gallery.md": gallery,
     "bibliography.md": sources,
+    "papers.md": papers,
 }
 """All generated files by name."""
 

@@ -43,9 +43,9 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-4  # in losses: the default gap, where the error law asks for no narrower one
+DEFAULT_INTERVAL = 1e-3
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
-WIDTH = 1e-4  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
+WIDTH = 1e-3  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
 FEW_POINTS = 1 << 20  # to which the default gap is widened
 BELOW_TARGET = 30.0  # log of how much less than delta all rounds together leave out at the top
 LEAST_LOG_FLOOR = -640.0  # of the mass left out: within the range of a double
@@ -71,8 +71,8 @@ class ConnectTheDotsAccountant(BracketAccountant):
     """Chords above, tangents below.
 
     Args:
-        interval: gap of the lattice of losses. Left out, it is 1e-4, or what the error law asks for a relative width of
-            1e-4 if that is less; and it is widened where a million points would not do. With atoms it may be a little
+        interval: gap of the lattice of losses. Left out, it is 1e-3, or what the error law asks for a relative width of
+            1e-3 if that is less; and it is widened where a million points would not do. With atoms it may be a little
             less than was asked, so that they lie on the lattice.
     """
 

@@ -15,6 +15,11 @@ and epsilon lies between ``eps~(delta + delta_error) - eps_error`` and ``eps~(de
 mass that the circle of the sum would wrap around, and the rounding of the Fourier transform, are bounded and charged
 to delta~ (``accountants/shared/lattice.py``), the uncertainty of the means to eps_error.
 
+The gap and the half-width L of the domain are chosen here; with ``mesh`` and ``length`` they are given, as Algorithm 1
+has them. By Lemma 5.4, of which :func:`tail_mass` is the bound, ``L = 2 + max(eps_error + eps(delta_error / 4), max_i
+eps_i(delta_error / 8 k))`` leaves little enough outside (Remark 5.6, :func:`domain_length`). With a shorter one what it
+does leave out is charged as everywhere, until it is more than delta_error has for it.
+
 Cost: ``n log n`` with ``n = L / h``, about ``sqrt(k log(1 / delta_error)) / eps_error`` points per unit of loss.
 Known failure: the interval is always ``2 eps_error`` wide or wider although its middle is off by the square of the gap
 only, so that small errors are dear, and an epsilon below ``eps_error`` has no lower end above 0.
@@ -33,6 +38,7 @@ from hockeystick.accountants.shared.lattice import (
     MAX_ROUND_POINTS,
     LatticeSum,
     Laws,
+    Window,
     compose,
     epsilon_above,
     epsilon_below,
@@ -42,7 +48,8 @@ from hockeystick.accountants.shared.lattice import (
 )
 from hockeystick.accountants.shared.rounded import deviation, rounded
 from hockeystick.directions.finite import NOTHING_BELOW
-from hockeystick.pairs import Composition
+from hockeystick.pairs import Composition, RenyiComposition
+from hockeystick.pairs.renyi import renyi_epsilon
 from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 
@@ -50,6 +57,7 @@ SHARE = 1000.0  # of delta, or of a bound on it, that delta_error is by default
 HOEFFDING = math.log(6.0)  # log of the part of delta_error that Hoeffding's inequality gets: one of six
 LEAST_LOG_ERROR = -600.0  # of delta_error: within the range of a double
 LEAST_LOG_LOST = -700.0  # of what a domain leaves out
+LEAST_TILT = 1e-6  # in place of none, for which the bound on what lies outside is not written
 NO_SHARE = (
     "a thousandth of delta, what its delta_error is by default, is below the range of a double; ask for a larger delta"
 )
@@ -75,10 +83,14 @@ class PrvAccountant(BracketAccountant):
         eps_error: half of the least width of the interval for epsilon.
         delta_error: probability with which the coupling may fail; a thousandth of delta if left out (of the Renyi bound
             on delta where delta is asked for).
+        mesh: the gap h itself, in place of ``eps_error``, which then is ``h sqrt((k / 2) log(12 / delta_error))``.
+        length: half-width L of the domain of every round and of the circle of the sum.
     """
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
     delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
+    mesh: Annotated[float | None, domains.POSITIVE.of("mesh size h, in place of eps_error")] = None
+    length: Annotated[float | None, domains.POSITIVE.of("half-width L of the domain of the losses")] = None
 
     name: ClassVar[str] = "prv"
     summary: ClassVar[str] = "certified: losses rounded with their mean kept, composed by FFT, +- eps_error"
@@ -97,6 +109,11 @@ class PrvAccountant(BracketAccountant):
         upper = epsilon_above(self._sum(rounds.above, tilt), high) + rounds.distance
         lower = max(epsilon_below(self._sum(rounds.below, tilt), low) - rounds.distance, 0.0)
         reason = NOTHING_BELOW if math.isinf(upper) else None
+        if reason and self.length:
+            longer = domain_length(composition, rounds.distance, math.log(error))
+            reason = (
+                f"the circle of half-width {self.length:g} may wrap more than delta around; set length to {longer:.3g}"
+            )
         return Ends(lower, upper, reason)
 
     def log_delta_ends(self, composition: Composition, epsilon: float) -> Ends:
@@ -110,7 +127,9 @@ class PrvAccountant(BracketAccountant):
         return Ends(lower, upper)
 
     def _rounded(self, composition: Composition, log_error: float) -> Rounding:
-        gap = self.eps_error / deviation(1.0, composition.count, log_error - HOEFFDING)
+        spread = deviation(1.0, composition.count, log_error - HOEFFDING)
+        gap = self.mesh or self.eps_error / spread
+        distance = gap * spread if self.mesh else self.eps_error
         log_lost = log_error - math.log(4 * composition.count) - 8.0
         if log_lost < LEAST_LOG_LOST:
             raise NotApplicableError(
@@ -123,7 +142,7 @@ class PrvAccountant(BracketAccountant):
             points += (high - low) / gap
             if points > MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
-            found = rounded(pair, gap, log_lost)
+            found = rounded(pair, gap, log_lost, self.length or math.inf)
             above.append((found.above, count))
             below.append((found.below, count))
             bias += count * found.bias
@@ -131,16 +150,56 @@ class PrvAccountant(BracketAccountant):
         if not lost <= 5 / 6 * math.exp(log_error):  # the theorem has no more for what the domains leave out
             raise NotApplicableError(
                 f"the domains of the rounds leave out {lost:.1e}, more than five sixths of delta_error; set "
-                "delta_error to a larger value, or use accountant 'contour' or 'grid'"
+                f"{self._longer(composition, distance, log_error)}delta_error to a larger value, or use accountant "
+                "'contour' or 'grid'"
             )
-        return Rounding(above, below, float(self.eps_error + bias) * (1 + 1e-14))
+        return Rounding(above, below, float(distance + bias) * (1 + 1e-14))
+
+    def _longer(self, composition: Composition, distance: float, log_error: float) -> str:
+        return f"length to {domain_length(composition, distance, log_error):.3g}, or " if self.length else ""
 
     def _sum(self, laws: Laws, tilt: float) -> LatticeSum:
+        if self.length:  # as the algorithm has it, without a tilt: with one the sum lies elsewhere
+            return compose(laws, LEAST_TILT, Window(-self.length, self.length), self._remedy)
         return compose(laws, tilt, window_of(laws, tilt), self._remedy)
 
     @property
     def _remedy(self) -> str:
+        if self.mesh:
+            return f"set mesh to a larger value, {4 * self.mesh:g} say"
         return f"set eps_error to a larger value, {4 * self.eps_error:g} say"
+
+
+def tail_mass(delta: float, epsilon: float, t: float) -> float:
+    """Lemma 5.4 of Gopi, Lee, Wutschitz: an upper bound on ``P(|Y| >= epsilon + t)`` for the loss Y of a mechanism.
+
+    Args:
+        delta: such that the mechanism is (epsilon, delta)-differentially private in both directions.
+        epsilon: 0 or greater.
+        t: greater than 0.
+
+    Raises:
+        InvalidInputError: ``t`` is not positive.
+
+    >>> round(tail_mass(3e-9, 1.0, 2.0), 11)
+    3.64e-09
+    """
+    domains.POSITIVE.of("distance beyond epsilon").check(t, "t")
+    return delta * (1 + math.exp(-epsilon - t)) / -math.expm1(-t)
+
+
+def domain_length(composition: Composition, distance: float, log_error: float) -> float:
+    """The half-width L of Remark 5.6, by upper bounds from Renyi moments on the epsilons in it.
+
+    Args:
+        composition: all rounds in one direction.
+        distance: ``eps_error``.
+        log_error: logarithm of ``delta_error``.
+    """
+    whole = renyi_epsilon(composition, log_error - math.log(4)).value
+    each = log_error - math.log(8 * composition.count)
+    single = max(renyi_epsilon(RenyiComposition([(pair, 1)]), each).value for pair, _ in composition.rounds)
+    return 2 + max(distance + whole, single)
 
 
 def log_plus(log_a: float, log_b: float) -> float:

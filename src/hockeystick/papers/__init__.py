@@ -24,9 +24,8 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 ALL = "all"  # stands for every experiment where the name of one is expected
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
-"""The experiments of each paper that has several, by its name."""
-
-FIGURES = (".svg", ".png")  # endings of the files that are drawn
+"""Names for all experiments of a paper; the announcement's are called one by one."""
+FIGURES = (".svg", ".png")
 
 
 def chosen(name: str) -> Sequence[Experiment]:

@@ -5,14 +5,21 @@ buckets, PRV and connect-the-dots.
 
 What the announcement calls privacy buckets rounds every loss up to a grid and composes by a plain Fourier transform;
 that is :func:`buckets` here. The accountant ``privacy-buckets`` charges the rounding of its transforms to delta, and
-has no answer at this delta.
+has no answer at this delta. Connect-the-dots has the gap 1e-3, ten times that of the buckets.
+
+The pictures of the announcement, of Gaussian noise: the hockey-stick divergence as mass of P above e^eps Q, and its
+curve discretised by both methods on one grid. Over e^eps the dots are connected by straight lines.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
 
 from hockeystick.accountants.fourier import FourierAccountant
 from hockeystick.directions.directions import compositions
@@ -28,19 +35,21 @@ from hockeystick.papers.experiment import (
     spread,
     timed,
 )
-from hockeystick.plot import Panel
+from hockeystick.plot import Bracket, Line, Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
 SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
-"""What is cited with the figures."""
-
-NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8  # noise multiplier, sample rate, delta
-METHODS = (Method("rdp"), Method("privacy-buckets"), Method("prv"), Method("connect-the-dots"))
-"""Published methods, as they are called here, with their own options."""
-
-BUCKETS = "buckets, plain transform"  # label of what the announcement calls privacy buckets
-GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
-STYLES = {BUCKETS: "privacy-buckets"}  # whose line looks like which accountant's
+NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8
+METHODS = (
+    Method("rdp"),
+    Method("privacy-buckets"),
+    Method("prv"),
+    Method("connect-the-dots", options=lambda setting: {"interval": INTERVAL}),
+)
+INTERVAL = 1e-3
+BUCKETS = "buckets, plain transform"
+GRID, LENGTH = 1e-4, 20.0
+STYLES = {BUCKETS: "privacy-buckets"}
 
 
 def compute(full: bool, say: Say) -> Table:
@@ -94,4 +103,81 @@ def panels(table: Table) -> Sequence[Panel]:
     ]
 
 
-EXPERIMENTS = (Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),)  # what is shown of the paper
+SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # of the pictures: noise, epsilon, distance of the dots
+TRUE, DOTS, BUCKETED = "hockey-stick divergence", "connect-the-dots", "privacy-buckets"
+P_NAME, Q_NAME = "density of P", "e^eps times that of Q"
+PICTURE_COLUMNS = ("picture", "curve", "x", "y")
+
+
+def pictures(full: bool, say: Say) -> Table:
+    """Densities of P and of e^eps Q, and three curves of delta: exact, by dots, by buckets."""
+    from scipy.stats import norm
+
+    table = Table(PICTURE_COLUMNS)
+    many = 161 if full else 21
+    for x in np.linspace(-3.0, 4.0, many):
+        p, q = float(norm.pdf(x - 1 / SHOWN_NOISE)), math.exp(SHOWN_EPSILON) * float(norm.pdf(x))
+        for curve, y in ((P_NAME, p), (Q_NAME, q)):
+            table.add(picture="divergence", curve=curve, x=float(x), y=y)
+    grid = SHOWN_GAP * np.arange(-8.0, 9.0, dtype=np.float64)
+    for epsilon in np.linspace(-1.0, 2.5, many):
+        for curve, y in (
+            (TRUE, divergence(np.array([epsilon]))[0]),
+            (DOTS, connected(grid, float(epsilon))),
+            (BUCKETED, bucketed(grid, float(epsilon))),
+        ):
+            table.add(picture="curve", curve=curve, x=float(epsilon), y=float(y))
+    return table
+
+
+def divergence(epsilon: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """delta of one round of Gaussian noise at each epsilon, in closed form."""
+    from scipy.stats import norm
+
+    mu = 1 / SHOWN_NOISE
+    return np.asarray(norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+def connected(grid: npt.NDArray[np.float64], epsilon: float) -> float:
+    """The divergence between neighbouring points of a grid replaced by its chord, in e^eps."""
+    return float(np.interp(math.exp(epsilon), np.exp(grid), divergence(grid)))
+
+
+def bucketed(grid: npt.NDArray[np.float64], epsilon: float) -> float:
+    """delta of the loss rounded up to a grid, what is above it to infinity."""
+    from scipy.stats import norm
+
+    mu = 1 / SHOWN_NOISE
+    below = norm.cdf(grid, loc=mu * mu / 2, scale=mu)
+    mass = np.diff(below, prepend=0.0)
+    return float(1 - below[-1] + (mass * np.maximum(-np.expm1(epsilon - grid), 0.0)).sum())
+
+
+def picture_panels(table: Table) -> Sequence[Panel]:
+    """The divergence as an area's two edges, and its curve over e^eps by both methods."""
+    left = table.where(picture="divergence")
+    p, q = (left.where(curve=curve) for curve in (P_NAME, Q_NAME))
+    edges = [
+        Line("P", p.numbers("x"), p.numbers("y"), style="prv"),
+        Line("$e^\\varepsilon Q$", q.numbers("x"), q.numbers("y"), style="rdp"),
+    ]
+    between = [max(a, b) for a, b in zip(p.numbers("y"), q.numbers("y"), strict=True)]
+    area = Bracket(p.numbers("x"), q.numbers("y"), between, "mass of P above $e^\\varepsilon Q$")
+    right = table.where(picture="curve")
+    lines_of = [
+        Line(str(name), [math.exp(at) for at in own.numbers("x")], own.numbers("y"), style=style)
+        for name, style in ((BUCKETED, BUCKETED), (DOTS, DOTS), (TRUE, "contour"))
+        for own in [right.where(curve=name)]
+    ]
+    return [
+        Panel("outcome", "density", edges, area, title=f"$\\varepsilon$ = {SHOWN_EPSILON:g}", marks=False),
+        Panel("$e^\\varepsilon$", "$\\delta$ (probability)", lines_of, title=f"dots {SHOWN_GAP:g} apart", marks=False),
+    ]
+
+
+EXPERIMENTS = (
+    Experiment("dots", "Epsilon and running time", SOURCE, compute, panels),
+    Experiment(
+        "dots-pictures", "The divergence, discretised by dots and buckets", SOURCE, pictures, picture_panels, 2, 3.0
+    ),
+)

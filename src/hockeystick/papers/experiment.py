@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 
 import numpy as np
 
 from hockeystick.papers.table import Cell, Table
+from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan, dp_sgd
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel
 from hockeystick.plot.asked import Asked, ask
+from hockeystick.report.cold import cold
 
 Say = Callable[[str], None]
 
@@ -51,9 +56,14 @@ class Setting:
     rounds: int
     adjacency: str = "remove"
 
-    def plan(self, adjacency: str | None = None) -> Plan:
-        """The plan of the setting, in its own adjacency if no other is given."""
-        return dp_sgd(self.noise, self.rate, self.rounds, adjacency=adjacency or self.adjacency)
+    def plan(self, adjacency: str | None = None, batches: bool = False) -> Plan:
+        """As a plan: Poisson-sampled, or with batches of a fixed size, drawn without replacement, of the same rate."""
+        neighbours = adjacency or self.adjacency
+        if not batches:
+            return dp_sgd(self.noise, self.rate, self.rounds, adjacency=neighbours)
+        share = Fraction(self.rate).limit_denominator(10**9)
+        sampling = WithoutReplacement(share.numerator, share.denominator)
+        return Plan([Round(Gaussian(self.noise), sampling, self.rounds)], neighbours)
 
     @property
     def whole(self) -> str:
@@ -69,21 +79,30 @@ class Method:
         label: as the legend and the table call it.
         accountant: its name.
         options: what it is given, possibly by the setting.
+        batches: whether it is asked about batches of a fixed size drawn without replacement, not about Poisson's.
     """
 
     label: str
     accountant: str = ""
     options: Callable[[Setting], Mapping[str, float]] = field(default=lambda setting: {})
+    batches: bool = False
 
     def ask(self, setting: Setting, quantity: str, at: float, times: int = 1) -> tuple[Asked, str, str]:
-        """The answer in the shortest of so many times, the options and the adjacency."""
+        """Its answer, the options and the adjacency.
+
+        The time is that of one call, or the shortest of so many; the certified bracket's, and all where there are many,
+        are of other noise (``report/cold.py``), so that nothing that is kept from before answers.
+        """
         certified = self.label == CERTIFIED
         options = {} if certified else dict(self.options(setting))
         adjacency = setting.whole if certified else setting.adjacency
         name = "auto" if certified else self.accountant or self.label
         told = " ".join(f"{key}={value:.6g}" for key, value in options.items())
-        runs = [ask(setting.plan(adjacency), quantity, at, name, **options) for _ in range(times)]
-        return min(runs, key=lambda run: run.seconds), told, adjacency
+        plan = setting.plan(adjacency, self.batches)
+        answer = ask(plan, quantity, at, name, **options)
+        others = [cold(plan) for _ in range(max(times - 1, int(certified)))]
+        runs = [ask(other, quantity, at, name, **options).seconds for other in others if other is not None]
+        return replace(answer, seconds=min(runs, default=answer.seconds)), told, adjacency
 
 
 @dataclass(frozen=True)
@@ -187,6 +206,25 @@ def off(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] |
     return out
 
 
+def log_ratio(table: Table, x: str, labels: Sequence[str], styles: Mapping[str, str] | None = None) -> list[Line]:
+    """``|log(value / truth)|`` of methods over a column: a factor too little counts as much as a factor too much.
+
+    Of a method with two ends it is the number between them. A method that answers 0 where the truth is above it is
+    infinitely far off, and not drawn there.
+    """
+    truth = table.where(method=CERTIFIED).numbers("estimate")
+    out = []
+    for label in labels:
+        own = table.where(method=label)
+        between = any(not math.isnan(low) for low in own.numbers("lower"))
+        errors = [
+            abs(math.log(value) - math.log(true)) if value > 0 and true > 0 else math.inf
+            for value, true in zip(own.numbers("estimate" if between else "value"), truth, strict=True)
+        ]
+        out.append(Line(label, own.numbers(x), errors, style=(styles or {}).get(label, "")))
+    return out
+
+
 def spread(full: bool, low: float, high: float, most: int, least: int = 4, logarithmic: bool = True) -> list[int]:
     """Whole numbers from low to high, ``most`` of them at full size, ``least`` at the small one."""
     places = (np.geomspace if logarithmic else np.linspace)(low, high, most if full else least)
@@ -206,6 +244,7 @@ __all__ = [
     "answers",
     "bracket",
     "lines",
+    "log_ratio",
     "off",
     "spread",
     "timed",

@@ -1,14 +1,15 @@
 """Gopi, Lee, Wutschitz 2021, Numerical Composition of Differential Privacy [GLW21]: all figures.
 
 Figure 1: rate 1e-3, noise 0.8, delta 1e-7, the mesh of both methods 4e-5 in (a), ``eps_error`` 0.1 and ``delta_error``
-delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3. Error bounds against
-few and many compositions: rate 0.01, mesh 8e-4, 10, 100 and 1000 rounds.
+delta / 1000 in (b). Figure 2: rate 1 against the closed form. Figure 3: epsilon 1.5, rate 4e-3: bounds on delta against
+the number of points after 1,000 rounds, and times. Web version: error bounds against few and many compositions, rate
+0.01, mesh 8e-4, 10, 100 and 1000 rounds (Figure 4), and deltas far down at rate 1 (Figure 6).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hockeystick.accountants.fourier import FourierAccountant
@@ -38,8 +39,11 @@ MESH, COARSE_MESH = 4e-5, 8e-4  # gap of the lattices of losses: of Figure 1a, a
 EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # of the accountant prv, and by what delta is divided for its delta_error
 EPSILON_ASKED = 1.5  # of the figures with delta
 WIDTH = 0.2  # of the intervals whose times are compared
-PLAIN = "plain Fourier transform"  # label of a method that charges no rounding
-RAW_LENGTH, RAW_POINTS = 12.0, 1 << 22  # half-width and points of its window of losses
+PLAIN = "plain Fourier transform"
+CLOSED_FORM = "closed form"
+RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22
+FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # epsilons to which Figure 6 reaches
+ROUNDS_3A = 1000
 WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis
@@ -93,15 +97,26 @@ def figure_2(full: bool, say: Say) -> Table:
     """Epsilon without sampling, PRV against the closed form (which Gaussian differential privacy is here)."""
     settings = [Setting(NOISE, 1.0, k) for k in spread(full, 1, 100, 14, 4)]
     options = {"eps_error": EPS_ERROR, "delta_error": TARGET / DELTA_SHARE}
-    methods = (Method("prv", options=lambda setting: options), Method("closed form", "gdp"))
+    methods = (Method("prv", options=lambda setting: options), Method(CLOSED_FORM, "gdp"))
     return answers(methods, settings, [("epsilon", TARGET)], say)
 
 
 def figure_3a(full: bool, say: Say) -> Table:
-    """Delta at epsilon 1.5 against rounds, both methods on one mesh."""
-    settings = [Setting(NOISE, 4e-3, k) for k in spread(full, 50, 5000 if full else 1600, 12, 4)]
-    mesh = 1e-4 if full else 4e-4
-    return answers(same_mesh(mesh, TARGET), settings, [("delta", EPSILON_ASKED)], say)
+    """Bounds on delta at epsilon 1.5 after 1,000 rounds against the number of points, windows of one width."""
+    setting = Setting(NOISE, 4e-3, ROUNDS_3A)
+    length = EPSILON_ASKED + WINDOW + renyi(setting, TARGET / DELTA_SHARE)
+    table = Table((*COLUMNS, "points"))
+    for points in (round(1000 * 10 ** (at / 4)) for at in (range(12) if full else (2, 5, 8, 10))):
+        say(f"{points} points")
+        fourier = Method("fourier", options=_constant({"length": length, "points": points}))
+        methods = (same_mesh(2 * length / points, TARGET)[0], fourier)
+        found = answers(methods, [setting], [("delta", EPSILON_ASKED)], lambda text: None)
+        table.rows += [(*row, points) for row in found.rows]
+    return table
+
+
+def _constant(options: Mapping[str, float]) -> Callable[[Setting], Mapping[str, float]]:
+    return lambda setting: options
 
 
 def figure_3b(full: bool, say: Say) -> Table:
@@ -118,26 +133,29 @@ def figure_3b(full: bool, say: Say) -> Table:
 
 
 def figure_floats(full: bool, say: Say) -> Table:
-    """Delta far down: what the rounding of a Fourier transform leaves of it."""
-    setting = Setting(NOISE, 4e-3, 1000)
-    places = [0.25 * at for at in range(0, 33, 1 if full else 4)]
-    prv = Method("prv", options=lambda setting: {"eps_error": EPS_ERROR})
-    table = answers([prv], [setting], [("delta", at) for at in places], say)
-    ((_, composition),) = compositions(setting.plan().directions)
-    say(PLAIN)
-    composed = FourierAccountant(RAW_LENGTH, RAW_POINTS, 0).estimate(composition, 0.0)
-    for at in places:
-        table.add(
-            method=PLAIN,
-            options=f"length={RAW_LENGTH:g} points={RAW_POINTS} rounding=0",
-            noise_multiplier=setting.noise,
-            sample_rate=setting.rate,
-            rounds=setting.rounds,
-            adjacency=setting.adjacency,
-            quantity="delta",
-            at=at,
-            value=composed.delta(at)[0],
-        )
+    """Deltas far down: what the rounding of a Fourier transform leaves of them, at rate 1 and of sampled rounds."""
+    table = Table(COLUMNS)
+    for setting, reach in ((Setting(NOISE, 1.0, 1), FAR_UNSAMPLED), (Setting(NOISE, 4e-3, 1000), FAR_SAMPLED)):
+        places = [reach * at / 32 for at in range(0, 33, 1 if full else 4)]
+        methods = [Method("prv", options=lambda setting: {"eps_error": EPS_ERROR})]
+        if setting.rate == 1:
+            methods.append(Method(CLOSED_FORM, "gdp"))
+        table.rows += answers(methods, [setting], [("delta", at) for at in places], say).rows
+        ((_, composition),) = compositions(setting.plan().directions)
+        say(PLAIN)
+        composed = FourierAccountant(RAW_LENGTH, RAW_POINTS, 0).estimate(composition, 0.0)
+        for at in places:
+            table.add(
+                method=PLAIN,
+                options=f"length={RAW_LENGTH:g} points={RAW_POINTS} rounding=0",
+                noise_multiplier=setting.noise,
+                sample_rate=setting.rate,
+                rounds=setting.rounds,
+                adjacency=setting.adjacency,
+                quantity="delta",
+                at=at,
+                value=composed.delta(at)[0],
+            )
     return table
 
 
@@ -154,16 +172,21 @@ def figure_bounds(full: bool, say: Say) -> Table:
     return table
 
 
-def panels_1a(table: Table) -> Sequence[Panel]:
-    """Epsilon over rounds, and how wide the intervals are."""
-    (above,) = panels_1b(table)
+def widths(table: Table) -> list[Line]:
+    """How wide the interval of each method is, over the rounds."""
     wide = []
     for label in table.values("method"):
         own = table.where(method=label)
         ends = zip(own.numbers("lower"), own.numbers("value"), strict=True)
         shown = BRACKET if label == CERTIFIED else str(label)
         wide.append(Line(shown, own.numbers("rounds"), [upper - lower for lower, upper in ends]))
-    below = Panel(ROUNDS, "width of the interval (nats)", wide, xlim=above.xlim, yscale="log")
+    return wide
+
+
+def panels_1a(table: Table) -> Sequence[Panel]:
+    """Epsilon over rounds, and how wide the intervals are."""
+    (above,) = panels_1b(table)
+    below = Panel(ROUNDS, "width of the interval (nats)", widths(table), xlim=above.xlim, yscale="log")
     return [replace(above, ylim=(None, None)), below]
 
 
@@ -175,7 +198,7 @@ def panels_1b(table: Table) -> Sequence[Panel]:
 
 def panels_2(table: Table) -> Sequence[Panel]:
     """Epsilon, and how far from the closed form."""
-    exact = dict(zip(*(table.where(method="closed form").numbers(name) for name in ("rounds", "value")), strict=True))
+    exact = dict(zip(*(table.where(method=CLOSED_FORM).numbers(name) for name in ("rounds", "value")), strict=True))
 
     def off(label: str, end: str) -> list[float]:
         own = table.where(method=label)
@@ -184,27 +207,44 @@ def panels_2(table: Table) -> Sequence[Panel]:
     rounds = table.where(method="prv").numbers("rounds")
     prv = Line("prv", rounds, off("prv", "value"), off("prv", "lower"))
     certified = Bracket(rounds, off(CERTIFIED, "lower"), off(CERTIFIED, "value"))
-    above = Panel(ROUNDS, EPSILON_AT, lines(table, "rounds", {"closed form": "gdp"}), bracket(table, "rounds"), "log")
+    above = Panel(ROUNDS, EPSILON_AT, lines(table, "rounds", {CLOSED_FORM: "gdp"}), bracket(table, "rounds"), "log")
     below = Panel(ROUNDS, "difference from the closed form", [prv], certified, "log", ylim=(-0.15, 0.15))
     return [above, below]
 
 
 def panels_3a(table: Table) -> Sequence[Panel]:
-    """The panel of Figure 3a: delta over rounds."""
+    """Delta over the number of points."""
     ylabel = f"{DELTA} at $\\varepsilon$ = {EPSILON_ASKED}"
-    return [Panel(ROUNDS, ylabel, lines(table, "rounds"), bracket(table, "rounds"), "log", "log")]
+    truth = max(table.where(method=CERTIFIED).numbers("value"))
+    shown, band = lines(table, "points"), bracket(table, "points")
+    return [Panel("points $n$", ylabel, shown, band, "log", "log", ylim=(truth / 30, truth * 30))]
 
 
 def panels_3b(table: Table) -> Sequence[Panel]:
-    """The panel of Figure 3b: time over rounds."""
-    return [Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log")]
+    """Time over rounds, how many times faster PRV is, and that the intervals are as wide."""
+    prv, fourier = (table.where(method=method) for method in ("prv", "fourier"))
+    times = zip(fourier.numbers("seconds"), prv.numbers("seconds"), strict=True)
+    faster = Line("fourier / prv", prv.numbers("rounds"), [slow / fast for slow, fast in times], style="evolving")
+    wide = [line for line in widths(table) if line.label != BRACKET]
+    return [
+        Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log"),
+        Panel(ROUNDS, "speed-up by PRV", [faster], None, "log", "log"),
+        Panel(ROUNDS, "width of the interval (nats)", wide, None, "log", ylim=(0, 2 * WIDTH)),
+    ]
 
 
 def panels_floats(table: Table) -> Sequence[Panel]:
-    """Privacy curve far down; of the plain transform the magnitude, whatever its sign."""
-    plain = table.where(method=PLAIN)
-    size = Line(PLAIN, plain.numbers("at"), [abs(value) for value in plain.numbers("value")], style="fourier")
-    return [Panel(EPSILON, DELTA, [*lines(table, "at", skip=[PLAIN]), size], bracket(table, "at"), yscale="log")]
+    """Privacy curves far down; of the plain transform the magnitude, whatever its sign."""
+    out = []
+    for rate in table.values("sample_rate"):
+        own = table.where(sample_rate=rate)
+        plain = own.where(method=PLAIN)
+        size = Line(PLAIN, plain.numbers("at"), [abs(value) for value in plain.numbers("value")], style="fourier")
+        shown = [*lines(own, "at", {CLOSED_FORM: "gdp"}, skip=[PLAIN]), size]
+        rounds = own.values("rounds")[0]
+        title = f"rate {rate:g}, {rounds} round" + ("s" if rounds != 1 else "")
+        out.append(Panel(EPSILON, DELTA, shown, bracket(own, "at"), yscale="log", title=title))
+    return out
 
 
 def panels_bounds(table: Table) -> Sequence[Panel]:
@@ -222,9 +262,9 @@ EXPERIMENTS = (
     Experiment("gopi-1a", "Bounds on one mesh (Figure 1a)", SOURCE, figure_1a, panels_1a),
     Experiment("gopi-1b", "Renyi, PRV and Gaussian accountants (Figure 1b)", SOURCE, figure_1b, panels_1b),
     Experiment("gopi-2", "Rate 1 against the closed form (Figure 2)", SOURCE, figure_2, panels_2),
-    Experiment("gopi-3a", "Delta at epsilon 1.5 (Figure 3a)", SOURCE, figure_3a, panels_3a),
-    Experiment("gopi-3b", "Running time (Figure 3b)", SOURCE, figure_3b, panels_3b),
-    Experiment("gopi-floats", "Floating point (web version, Figure 6)", SOURCE, figure_floats, panels_floats),
+    Experiment("gopi-3a", "Delta against the number of points (Figure 3a)", SOURCE, figure_3a, panels_3a),
+    Experiment("gopi-3b", "Running time (Figure 3b; web version, Figure 9)", SOURCE, figure_3b, panels_3b),
+    Experiment("gopi-floats", "Floating point (web version, Figure 6)", SOURCE, figure_floats, panels_floats, 2, 3.0),
     Experiment(
         "gopi-bounds", "Few and many rounds (web version, Figure 4)", SOURCE, figure_bounds, panels_bounds, 3, 2.3
     ),

@@ -1,4 +1,4 @@
-"""What Table 1 of Koskela, Jalko, Honkela 2020 [KJH20] was computed by, without its rounding errors.
+"""What Table 1 of Koskela, Jalko, Honkela 2020 [KJH20], version 1, was computed by, without its rounding errors.
 
 The loss of a round at rate q with noise sigma has the density, with x the outcome that has the loss s,
 

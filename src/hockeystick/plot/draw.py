@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hockeystick.plot.files import need_matplotlib
 from hockeystick.plot.panel import Bracket, Line, Panel
-from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, SETTINGS, Style, style_of
+from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, SETTINGS, Dash, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,13 @@ Array = npt.NDArray[np.float64]
 HEIGHT = 2.35  # of one panel's axes with their labels, in inches
 LEGEND_ROW = 0.155  # height in inches
 MARKS = 9  # on one line, about
+THIN, BRACKET_WIDTH, BORDER = (
+    1.2,
+    0.8,
+    1.6,
+)  # of a line, of the bracket, and what a line shows beside one that covers it
+WIDEST = 4.0
+COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
@@ -55,10 +62,10 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
         for number, panel in enumerate(panels):
             axes = figure.add_subplot(rows, columns, number + 1)
             _frame(axes, panel)
-            for line in panel.lines:
+            for line, width_of_line in zip(panel.lines, widths(panel), strict=True):
                 if line.answered:
                     style = style_of(line.style or line.label, names.index(line.label))
-                    handles.setdefault(line.label, _line(axes, panel, line, style, len(handles)))
+                    handles.setdefault(line.label, _line(axes, panel, line, style, width_of_line, len(handles)))
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
             _limits(axes, panel, width)
@@ -95,13 +102,68 @@ def _frame(axes: Axes, panel: Panel) -> None:
         axes.set_aspect("equal", adjustable="box")
 
 
-def _line(axes: Axes, panel: Panel, line: Line, style: Style, position: int) -> Any:
+def widths(panel: Panel) -> list[float]:
+    """How wide each line is drawn, in points: one that a later line or the bracket covers is seen on either side of it.
+
+    Two lines cover each other where, at half or more of the places that both have, they are nearer than can be seen.
+    """
+    drawn_lines = [(tuple(line.x), _finite(panel, line.x, line.y)[1]) for line in panel.lines]
+    edges = [] if panel.bracket is None else [panel.bracket.lower, panel.bracket.upper]
+    band = (
+        [(tuple(panel.bracket.x), _finite(panel, panel.bracket.x, edge)[1]) for edge in edges] if panel.bracket else []
+    )
+    seen = [values for _, values in (*drawn_lines, *band)]
+    height = _height(panel, seen)
+    found: list[float] = []
+    above = [(x, values, BRACKET_WIDTH) for x, values in band]
+    for x, values in reversed(drawn_lines):
+        covering = [
+            other for at, other_values, other in above if at == x and _covered(panel, values, other_values, height)
+        ]
+        width = min(max([THIN, *(other + BORDER for other in covering)]), WIDEST)
+        found.append(width)
+        above.append((x, values, width))
+    return found[::-1]
+
+
+def _height(panel: Panel, seen: Sequence[Array]) -> float:
+    """What the second axis spans, decades where it is logarithmic."""
+    finite = [value for values in seen for value in values[np.isfinite(values)]]
+    low, high = (end if end is not None else default for end, default in zip(panel.ylim, _ends(finite), strict=True))
+    if panel.yscale == "log":
+        return math.log10(high / low) if 0 < low < high else 0.0
+    return high - low
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    return (min(values), max(values)) if values else (0.0, 0.0)
+
+
+def _covered(panel: Panel, one: Array, other: Array, height: float) -> bool:
+    both = np.isfinite(one) & np.isfinite(other)
+    if not both.any():
+        return False
+    a, b = one[both], other[both]
+    apart = np.abs(np.log10(a) - np.log10(b)) if panel.yscale == "log" else np.abs(a - b)
+    return bool(2 * np.count_nonzero(apart <= COVERED * height) >= len(apart))
+
+
+def _dash(style: Style, width: float) -> Dash:
+    """The dash of a style, as long on a wide line as on a thin one: matplotlib counts in widths."""
+    if isinstance(style.dash, str):
+        return style.dash
+    start, lengths = style.dash
+    return start, tuple(length * THIN / width for length in lengths)
+
+
+def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, position: int) -> Any:
     x, y = _finite(panel, line.x, line.y)
     every = max(1, round(len(x) / MARKS))
     mark = style.mark if panel.marks else ""
     drawing: dict[str, Any] = {
         "color": style.colour,
-        "linestyle": style.dash,
+        "linestyle": _dash(style, width),
+        "linewidth": width,
         "marker": mark or None,
         "markevery": (position % every, every),
         "markerfacecolor": "white",
@@ -121,9 +183,9 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
     x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.upper))
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
-    axes.plot(x, lower, color=BLACK, linewidth=0.8, zorder=3.6)
+    axes.plot(x, lower, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6)
     alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": _alone(upper)}
-    (handle,) = axes.plot(x, upper, color=BLACK, linewidth=0.8, zorder=3.6, label=bracket.label, **alone)
+    (handle,) = axes.plot(x, upper, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6, label=bracket.label, **alone)
     return handle
 
 

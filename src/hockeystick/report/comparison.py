@@ -13,6 +13,7 @@ from hockeystick.accountants import Accountant
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
+from hockeystick.report.cold import cold
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.domains import one_line
@@ -20,6 +21,9 @@ from hockeystick.values.errors import HockeystickError, UnsupportedError
 
 ESTIMATED = "~"
 """What stands before a number that is on no known side of the truth."""
+
+QUICK = 0.1
+"""Seconds below which an answer is timed again, with noise that nothing is kept for."""
 
 _ORDER = ("proved", "certified", "upper bound", "estimate")
 """Guarantees, those that say most first: the order of the table."""
@@ -34,7 +38,7 @@ class Entry:
     Attributes:
         name: the accountant.
         answer: its number; ``None`` where it refuses the plan, or failed.
-        seconds: wall-clock time of the answer or the refusal.
+        seconds: wall-clock time of the answer or the refusal, with nothing kept from an accountant before.
         reason: why it refuses, why an end is infinite or the interval wider than asked, or how it failed; ``None``
             otherwise.
         log: for a delta, its logarithm.
@@ -65,17 +69,21 @@ class Entry:
 
 def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
     """What an accountant says of epsilon at delta."""
-    return _timed(accountant.name, lambda: (accountant.epsilon(plan.directions, delta, None), None))
+
+    def ask(plan: Plan) -> tuple[Answer, Answer | None]:
+        return accountant.epsilon(plan.directions, delta, None), None
+
+    return _timed(accountant.name, plan, ask)
 
 
 def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
     """What an accountant says of delta at epsilon."""
 
-    def ask() -> tuple[DeltaAnswer, Answer]:
+    def ask(plan: Plan) -> tuple[DeltaAnswer, Answer]:
         found = accountant.delta(plan.directions, epsilon, None)
         return found, found.log_delta
 
-    return _timed(accountant.name, ask)
+    return _timed(accountant.name, plan, ask)
 
 
 def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
@@ -138,18 +146,35 @@ def failure_of(error: Exception) -> str:
     return f"failed: {type(error).__name__}: {one_line(str(error))}: please report"
 
 
-def _timed(name: str, ask: Callable[[], tuple[Answer, Answer | None]]) -> Entry:
+def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:
     """The answer, the refusal, or what was raised by mistake: an accountant's fault takes no other row with it.
 
-    A fault is shown in its row and by the exit status of the command, so that it is not taken for a refusal.
+    A fault is shown in its row and by the exit status of the command, so that it is not taken for a refusal. What was
+    quick may have found something that another accountant had left; it is timed again with other noise.
     """
     start = time.perf_counter()
     try:
-        answer, log = ask()
+        answer, log = ask(plan)
+        seconds = time.perf_counter() - start
+        if seconds < QUICK:
+            seconds = _cold_seconds(plan, ask, seconds)
     except UnsupportedError as error:
         return Entry(name, None, time.perf_counter() - start, str(error))
     except HockeystickError:  # the question itself is wrong, for every accountant
         raise
     except Exception as error:
         return Entry(name, None, time.perf_counter() - start, failure_of(error), failed=True)
-    return Entry(name, answer, time.perf_counter() - start, answer.reason, log)
+    return Entry(name, answer, seconds, answer.reason, log)
+
+
+def _cold_seconds(plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]], seconds: float) -> float:
+    """How long the same question takes with other noise; as long as it took, where that has no answer."""
+    other = cold(plan)
+    if other is None:
+        return seconds
+    start = time.perf_counter()
+    try:
+        ask(other)
+    except UnsupportedError:  # the plan is at an end of what the accountant treats
+        return seconds
+    return time.perf_counter() - start

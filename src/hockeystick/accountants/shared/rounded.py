@@ -55,9 +55,10 @@ def deviation(gap: float, count: float, log_eta: float) -> float:
     return gap * math.sqrt(0.5 * count * (math.log(2) - log_eta))
 
 
-def rounded(pair: DominatingPair, gap: float, log_lost: float) -> Rounded:
-    """The finite losses rounded to a lattice, all but about ``2 e^log_lost`` of their mass."""
+def rounded(pair: DominatingPair, gap: float, log_lost: float, length: float = math.inf) -> Rounded:
+    """The finite losses within ``length`` rounded to a lattice, all but about ``2 e^log_lost`` of their mass."""
     low, high = loss_range(pair, log_lost)
+    low, high = min(max(low, -length), length), max(min(high, length), -length)
     first, last = math.floor(low / gap + 0.5), math.ceil(high / gap - 0.5)
     edges = gap * (np.arange(first, last + 2, dtype=np.float64) - 0.5)
     curve = PrivacyCurve(pair)

@@ -1,0 +1,36 @@
+"""A plan of which nothing is kept yet: for the time of an answer, not of finding it again."""
+
+from __future__ import annotations
+
+import itertools
+
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.parameters import of_plan
+from hockeystick.values.errors import InvalidInputError
+
+STEP = 1e-6
+"""By what part of itself the noise is moved, once, twice, ... until :data:`MOST` and from the beginning again."""
+
+MOST = 1000
+
+_moves = itertools.cycle(range(1, MOST + 1))
+
+
+def cold(plan: Plan) -> Plan | None:
+    """The same plan with its noise larger by some parts in a million, others than before.
+
+    Laws, moments and contours of rounds are kept by their parameters, so that a question that was asked before, by
+    another accountant too, is answered in a fraction of its time. The answers of the moved plan differ in the sixth
+    digit, and its work does not.
+
+    Args:
+        plan: any plan.
+
+    Returns:
+        The moved plan; ``None`` where no round has noise, as in plans of guarantees.
+    """
+    try:
+        _, build = of_plan(plan, "noise")
+    except InvalidInputError:
+        return None
+    return build(1 + STEP * next(_moves))
