@@ -43,7 +43,7 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
-DEFAULT_INTERVAL = 1e-3
+DEFAULT_INTERVAL = 1e-3  # in losses: the default gap, where the error law asks for no narrower one
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
 WIDTH = 1e-3  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
 FEW_POINTS = 1 << 20  # to which the default gap is widened

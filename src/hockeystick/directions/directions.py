@@ -73,7 +73,7 @@ class Given:
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """What was given."""
+        """The Renyi curve that was given for the direction."""
         return self.curves[direction]
 
     def exact(self, direction: Direction) -> ExactRound:

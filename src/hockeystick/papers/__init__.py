@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 ALL = "all"  # stands for every experiment where the name of one is expected
 PAPERS = {"gopi": gopi.EXPERIMENTS, "koskela": koskela.EXPERIMENTS, "saddle": saddle.EXPERIMENTS}
 """Names for all experiments of a paper; the announcement's are called one by one."""
-FIGURES = (".svg", ".png")
+FIGURES = (".svg", ".png")  # endings of the files that are drawn
 
 
 def chosen(name: str) -> Sequence[Experiment]:

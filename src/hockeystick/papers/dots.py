@@ -39,17 +39,21 @@ from hockeystick.plot import Bracket, Line, Panel
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
 SOURCE = "Differential Privacy Accounting by Connecting the Dots, 2022, announcement of Connect the Dots [DGK+22]"
-NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8
+"""What is cited with the figures."""
+
+NOISE, RATE, TARGET = 0.5, 2e-5, 1e-8  # noise multiplier, sample rate, delta
 METHODS = (
     Method("rdp"),
     Method("privacy-buckets"),
     Method("prv"),
     Method("connect-the-dots", options=lambda setting: {"interval": INTERVAL}),
 )
-INTERVAL = 1e-3
-BUCKETS = "buckets, plain transform"
-GRID, LENGTH = 1e-4, 20.0
-STYLES = {BUCKETS: "privacy-buckets"}
+"""Published methods, as they are called here, with their own options."""
+
+INTERVAL = 1e-3  # gap of the announcement's grid of losses
+BUCKETS = "buckets, plain transform"  # label of what the announcement calls privacy buckets
+GRID, LENGTH = 1e-4, 20.0  # gap and half-width of its grid of losses
+STYLES = {BUCKETS: "privacy-buckets"}  # whose line looks like which accountant's
 
 
 def compute(full: bool, say: Say) -> Table:
@@ -105,8 +109,10 @@ def panels(table: Table) -> Sequence[Panel]:
 
 SHOWN_NOISE, SHOWN_EPSILON, SHOWN_GAP = 1.0, 0.5, 0.5  # of the pictures: noise, epsilon, distance of the dots
 TRUE, DOTS, BUCKETED = "hockey-stick divergence", "connect-the-dots", "privacy-buckets"
-P_NAME, Q_NAME = "density of P", "e^eps times that of Q"
-PICTURE_COLUMNS = ("picture", "curve", "x", "y")
+"""Labels of three curves of delta."""
+
+P_NAME, Q_NAME = "density of P", "e^eps times that of Q"  # labels of two densities
+PICTURE_COLUMNS = ("picture", "curve", "x", "y")  # columns of a table of pictures
 
 
 def pictures(full: bool, say: Say) -> Table:
@@ -181,3 +187,4 @@ EXPERIMENTS = (
         "dots-pictures", "The divergence, discretised by dots and buckets", SOURCE, pictures, picture_panels, 2, 3.0
     ),
 )
+"""What is shown of the announcement."""

@@ -39,11 +39,11 @@ MESH, COARSE_MESH = 4e-5, 8e-4  # gap of the lattices of losses: of Figure 1a, a
 EPS_ERROR, DELTA_SHARE = 0.1, 1000.0  # of the accountant prv, and by what delta is divided for its delta_error
 EPSILON_ASKED = 1.5  # of the figures with delta
 WIDTH = 0.2  # of the intervals whose times are compared
-PLAIN = "plain Fourier transform"
-CLOSED_FORM = "closed form"
-RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22
+PLAIN = "plain Fourier transform"  # label of the transform without an account of its errors
+CLOSED_FORM = "closed form"  # label of the exact curve at rate 1
+RAW_LENGTH, RAW_POINTS = 16.0, 1 << 22  # half-width of its domain, and points on it
 FAR_UNSAMPLED, FAR_SAMPLED = 14.0, 8.0  # epsilons to which Figure 6 reaches
-ROUNDS_3A = 1000
+ROUNDS_3A = 1000  # rounds of Figure 3a
 WINDOW = 2.0  # a window reaches this much beyond epsilon, as in Theorem 5.5
 
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-7}}$"  # label of an axis

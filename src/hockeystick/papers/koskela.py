@@ -35,13 +35,15 @@ from hockeystick.plot import Line, Panel
 from hockeystick.plot.panel import Scale
 from hockeystick.plot.plans import EPSILON, ROUNDS
 
-SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"
-RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000
-NOISES = (1.0, 2.0, 3.0)
-NOISES_OF_TABLE = (1.0, 2.0)
+SOURCE = "Koskela, Jälkö, Honkela 2020 [KJH20]"  # what is cited with the figures
+RATE, TARGET, ROUNDS_OF_TABLE = 0.01, 1e-6, 10_000  # sample rate, delta, and rounds of Table 1
+NOISES = (1.0, 2.0, 3.0)  # noise multipliers of the figures
+NOISES_OF_TABLE = (1.0, 2.0)  # noise multipliers of Table 1
 LENGTH, WIDE, POINTS = 20.0, 40.0, 5_000_000  # of the figures: L, that of Figure 3, and n
-ROUNDS_SHOWN, MANY_ROUNDS = 4000, 50_000
+ROUNDS_SHOWN, MANY_ROUNDS = 4000, 50_000  # most rounds of Figures 1 and 2, and of Figure 3
 EPSILON_AT = f"{EPSILON} at $\\delta$ = 10$^{{-6}}$"
+"""Label of an axis."""
+
 
 MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32, "conversion": 0})
 """As TensorFlow had it: whole moments to the 32nd, Markov's inequality."""
@@ -49,7 +51,7 @@ MOMENTS = Method("moments accountant", "rdp", lambda setting: {"orders": 32, "co
 SUBSAMPLED_RENYI = Method("Renyi accountant", "rdp", batches=True)
 """Wang, Balle, Kasiviswanathan 2019 [WBK19]: batches of a fixed size, drawn without replacement."""
 
-STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}
+STYLES = {MOMENTS.label: "zcdp", SUBSAMPLED_RENYI.label: "zcdp"}  # whose line looks like which accountant's
 
 RESIDUAL = 1e-9
 """At which the iteration counts as done; anything from 3.35e-10 to 1.22e-9 leaves the same twenty published values."""
@@ -266,3 +268,4 @@ EXPERIMENTS = (
     ),
     Experiment("koskela-3", "Up to 50,000 rounds (Figure 3)", SOURCE, figure_3, panels_by_noise, 3, 2.3),
 )
+"""What is shown of the paper."""

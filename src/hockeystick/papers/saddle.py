@@ -28,10 +28,12 @@ from hockeystick.plot import Panel
 from hockeystick.plot.asked import ask
 from hockeystick.plot.plans import DELTA, EPSILON, ROUNDS
 
-SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"
+SOURCE = "The Saddle-Point Method in Differential Privacy [AAC+23]"  # what is cited with the figures
 RATE, TARGET, CURVE_ROUNDS, LEAST_DELTA = 0.01, 1e-5, 2000, 1e-60
-NOISES = (0.65, 1.0)
-ORDER_1, ORDER_0 = "order 1", "order 0"
+"""Sample rate, delta, rounds of a curve, least delta shown."""
+
+NOISES = (0.65, 1.0)  # noise multipliers of the figures
+ORDER_1, ORDER_0 = "order 1", "order 0"  # labels of the accountant's orders
 METHODS = (
     Method("rdp"),
     Method(ORDER_1, "saddle-point", lambda setting: {"order": 1}),
@@ -43,8 +45,8 @@ METHODS = (
 """Published methods, the accountant prv with an error of 0.1 in epsilon."""
 
 
-STYLES = {ORDER_1: "characteristic-function", ORDER_0: "connect-the-dots"}
-COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")
+STYLES = {ORDER_1: "characteristic-function", ORDER_0: "connect-the-dots"}  # whose line looks like which accountant's
+COMPARED = ("rdp", ORDER_1, ORDER_0, "saddle-point", "gdp")  # methods whose errors are drawn
 
 
 def epsilons(full: bool, say: Say) -> Table:

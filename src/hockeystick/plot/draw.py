@@ -27,7 +27,7 @@ THIN, BRACKET_WIDTH, BORDER = (
     0.8,
     1.6,
 )  # of a line, of the bracket, and what a line shows beside one that covers it
-WIDEST = 4.0
+WIDEST = 4.0  # points: width of a line that shows beside those that cover it, at most
 COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
 
 

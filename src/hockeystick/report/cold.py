@@ -11,13 +11,13 @@ from hockeystick.values.errors import InvalidInputError
 STEP = 1e-6
 """By what part of itself the noise is moved, once, twice, ... until :data:`MOST` and from the beginning again."""
 
-MOST = 1000
+MOST = 1000  # moves, after which the first comes again
 
 _moves = itertools.cycle(range(1, MOST + 1))
 
 
 def cold(plan: Plan) -> Plan | None:
-    """The same plan with its noise larger by some parts in a million, others than before.
+    """A plan with its noise larger by some parts in a million, others than before.
 
     Laws, moments and contours of rounds are kept by their parameters, so that a question that was asked before, by
     another accountant too, is answered in a fraction of its time. The answers of the moved plan differ in the sixth
