@@ -73,7 +73,11 @@ class Given:
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve that was given for the direction."""
+        """What was given of one round: its pair, or a Renyi curve.
+
+        Raises:
+            KeyError: nothing was given in that direction.
+        """
         return self.curves[direction]
 
     def exact(self, direction: Direction) -> ExactRound:
