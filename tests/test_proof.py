@@ -318,3 +318,15 @@ def test_a_strip_next_to_nothing_is_passed_over() -> None:
     assert back.lower <= 0.000493
     certified = plan.delta(found.upper)
     assert max(back.lower, certified.lower) <= min(back.upper, certified.upper)
+
+
+def test_a_ball_that_is_no_number_bounds_nothing() -> None:
+    """At the first tilt that is tried for the second direction the exponent is as wide as that; at a lesser one not."""
+    plan = dp_sgd(0.314, 0.938, 3)
+    certified, proved = plan.epsilon(2.59e-256), plan.epsilon(2.59e-256, proof=True)
+    assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
+
+
+def test_odds_beyond_the_range_of_a_double_are_no_place_to_cut() -> None:
+    with pytest.raises(UnsupportedError, match="no proof for this plan"):
+        dp_sgd(0.03, 4.15e-299, 136).epsilon(1e-300, proof=True)

@@ -37,6 +37,7 @@ ATTEMPTS = 4  # of an integral: each leaves out less of the tails
 RULE_ERROR = 2.0**-54  # of integrals of functions that continue as the densities do
 OPERATIONS = 64  # roundings of one term, besides those of the densities and the loss, and of the sum
 ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
+LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
 BOTTOM = 100.0  # how far below the target log delta is told apart while its root is searched
 
@@ -165,6 +166,8 @@ def _integral(
     down = np.minimum(epsilon - loss, 1.0)  # at most rounding above 0
     share = -np.expm1(down)
     scale = float((log_p + np.log(np.maximum(np.abs(share), LEAST_SHARE))).max())
+    if not float((log_p - scale).max()) < LARGEST:  # next to nothing is left of the mass, and its parts have no doubles
+        raise NotApplicableError("what one round loses beyond epsilon is too small beside its densities")
     mass = weight * np.exp(log_p - scale)
     own = UNIT_ROUNDOFF * (2 * smooth.log_p_error(x) + np.abs(log_p) + abs(scale) + OPERATIONS) * np.abs(share)
     moved = UNIT_ROUNDOFF * (2 * smooth.loss_error(x) + 2 * np.abs(loss) + 2 * abs(epsilon)) * np.exp(down)

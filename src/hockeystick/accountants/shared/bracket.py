@@ -14,6 +14,10 @@ from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
+from hockeystick.values.errors import NotApplicableError
+
+MOST_KINDS = 400
+"""Different rounds of which such a method makes laws: each takes about ten milliseconds, in both directions."""
 
 
 class Ends(NamedTuple):
@@ -45,14 +49,16 @@ class BracketAccountant(Accountant):
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
         self.refuse_gap(gap)
-        found = [(direction, self._epsilon(composition, delta)) for direction, composition in compositions(directions)]
+        found = [
+            (direction, self._epsilon(composition, delta)) for direction, composition in _few(directions, self.name)
+        ]
         return without_lower(directions, self._bound(found))
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound:
         """The larger of the truths lies between the larger of the lower ends and the larger of the upper ends."""
         self.refuse_gap(gap)
         found = [
-            (direction, self._log_delta(composition, epsilon)) for direction, composition in compositions(directions)
+            (direction, self._log_delta(composition, epsilon)) for direction, composition in _few(directions, self.name)
         ]
         return without_lower(directions, delta_of(self._bound(found)))
 
@@ -83,3 +89,19 @@ class BracketAccountant(Accountant):
             low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
             return Ends(low, high)
         return self.log_delta_ends(composition, epsilon)
+
+
+def _few(directions: Directions, name: str) -> list[tuple[Direction, Composition]]:
+    """The directions to compose, of so few different rounds that a law of each can be made.
+
+    Raises:
+        NotApplicableError: there are more.
+    """
+    found = compositions(directions)
+    kinds = max(len(composition.rounds) for _, composition in found)
+    if kinds > MOST_KINDS:
+        raise NotApplicableError(
+            f"{kinds} different kinds of rounds would take too long by {name!r}, which makes a law of each; give at "
+            f"most {MOST_KINDS}, for one by rounding the noise down to fewer values, or use accountant 'auto'"
+        )
+    return found

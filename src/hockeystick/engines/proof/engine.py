@@ -93,9 +93,12 @@ class ProofEngine:
         """Chernoff's exponent at a tilt, or at the first smaller one at which it can be had: any tilt bounds."""
         for _ in range(SMALLER_TILTS):
             try:
-                return t, chernoff(self._rounds, t)
+                exponent = chernoff(self._rounds, t)
             except NotApplicableError:
-                t *= 0.25
+                exponent = None
+            if exponent is not None and exponent.is_finite():  # a ball so wide that it is no number bounds nothing
+                return t, exponent
+            t *= 0.25
         raise NotApplicableError("no tilt gives a bound")
 
     def epsilon(self, target: Enclosure, gap: float | None) -> ProvedEpsilon:

@@ -116,6 +116,8 @@ class JumpBalls:
             w = width / self._mu
             for fraction in FRACTIONS:
                 odds = math.expm1(min(fraction * epsilon, 600.0)) / self._rate + 1
+                if math.isinf(odds):  # beyond the range of a double no outcome is that far out
+                    continue
                 core = Core((math.log(odds) + 0.5 * self._mu**2) / self._mu, w)
                 tilt, log_core = self._core_about(core, epsilon)
                 if log_core > wanted - 1.0:
@@ -156,7 +158,8 @@ class JumpBalls:
         x = _edges(high, core)
         density = -0.5 * np.square(np.where(x[:-1] > 0, x[:-1], x[1:])) + np.log(np.diff(x) / math.sqrt(2 * math.pi))
         logs = density + (1 + t) * self._log_g(x[1:]) + log_ndtr((x[1:] - core.centre) / core.width)
-        odds = np.exp(math.log(self._rate) + self._mu * x[:-1] - 0.5 * self._mu**2 - math.log1p(-self._rate))
+        log_odds = math.log(self._rate) + self._mu * x[:-1] - 0.5 * self._mu**2 - math.log1p(-self._rate)
+        odds = np.exp(np.minimum(log_odds, 300.0))  # beyond, the angle is what it is there
         turn = np.arctan2(odds * math.sin(self._mu * y), 1 + odds * math.cos(self._mu * y))
         exponents = logs[:, None] - turn[:, None] * REACHES
         top = exponents.max(axis=0)
