@@ -12,7 +12,6 @@ from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 from hockeystick.values.errors import InvalidInputError
 
-T = TypeVar("T")  # any type
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
 ASKED = ("epsilon", "delta")

@@ -247,8 +247,7 @@ def _below_all(
     rough = ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between))
     if found.upper <= rough.upper:
         return found
-    lower, estimate = min(found.lower, rough.upper), min(found.estimate, rough.upper)
-    return replace(found, lower=lower, estimate=estimate, upper=rough.upper, engine=rough.engine)
+    return replace(found.at_most(rough.upper), engine=rough.engine)
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
@@ -295,9 +294,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
     targets = (_log_left(delta, most, next_down), _log_left(delta, least, next_up))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
-        upper = supremum[1]
-        lower = min(interval.lower, upper)
-        return replace(interval, lower=lower, estimate=min(max(interval.estimate, lower), upper), upper=upper)
+        return interval.at_most(supremum[1])
     return interval
 
 
@@ -349,10 +346,7 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
         found = engine(composition).log_delta(epsilon, gap)
         free = math.log(-math.expm1(-float(high - at))) + 1e-12
-        if free < found.upper:
-            lower = min(found.lower, free)
-            return replace(found, lower=lower, estimate=min(max(found.estimate, lower), free), upper=free)
-        return found
+        return found.at_most(free) if free < found.upper else found
     return engine(composition).log_delta(epsilon, gap)
 
 

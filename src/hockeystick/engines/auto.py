@@ -69,8 +69,7 @@ class AutoEngine:
         rough = ask(RenyiEngine(self._composition))
         if best.upper <= rough.upper:
             return best
-        upper, name = rough.upper, rough.engine if best.limited else best.engine
-        return Interval(min(best.lower, upper), min(best.estimate, upper), upper, best.limited, name, best.tilt)
+        return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)
 
     def _at_the_end(self, epsilon: float) -> bool:
         """Whether it is so near the largest loss that the Renyi bound is sharp to many digits."""

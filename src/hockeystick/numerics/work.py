@@ -35,7 +35,6 @@ UNCOUNTED = 1e15
 USED_UP = "the work that one call may take was used up"
 """Why an answer is wider than it might be."""
 
-
 MANY_KINDS, CALL_OF_MANY = 1000, 3.0 * CALL
 """From so many different rounds on a call may take more: ten seconds or so. What no allowance can leave out, such as
 reading every round once, is then seconds by itself."""

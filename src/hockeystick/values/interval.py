@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,11 @@ class Interval:
     def weighted(cls, lower: float, upper: float) -> Interval:
         """An interval whose estimate is where the leading errors, two to one by the error law, cancel."""
         return cls(lower, upper + (2 / 3) * (lower - upper) if lower > -math.inf else upper, upper)
+
+    def at_most(self, upper: float) -> Interval:
+        """What is left of the interval where the truth is also known not to exceed ``upper``, which is no wider."""
+        lower = min(self.lower, upper)
+        return replace(self, lower=lower, estimate=min(max(self.estimate, lower), upper), upper=upper)
 
     def intersected(self, other: Interval) -> Interval:
         """What two certified intervals share is certified. The estimate is the other's, moved inside."""

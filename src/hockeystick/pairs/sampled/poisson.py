@@ -218,14 +218,45 @@ def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:
     return mixed_loss(atoms.loss, rate), log_mixture
 
 
+class _PoissonPair(DominatingPair):
+    """What the pairs of both directions have in common: what they ask of the base, which is told the direction."""
+
+    base: BasePair
+    rate: float
+
+    add: ClassVar[bool]
+    """Whether the direction is the one that adds a record."""
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def transform(self) -> Transform | None:
+        """The characteristic function, by the base's kind or from its atoms, where it is known."""
+        if self.base.smooth is None:
+            return transform_of_atoms(self.atoms)
+        return self.base.sampled_transform(self.rate, add=self.add)
+
+    @property
+    def limit_variance(self) -> float | None:
+        """What one round adds to mu^2, in this direction as in the other one."""
+        return limit_variance(self.base, self.rate)
+
+    def log_moment(self, t: float) -> float:
+        """K(t) after sampling, by the base's own way, or from the atoms."""
+        spend(SAMPLED_MOMENT)
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+        return self.base.sampled_log_moment(self.rate, self.add, t)
+
+
 @dataclass(frozen=True, slots=True)
-class PoissonRemovePair(DominatingPair):
+class PoissonRemovePair(_PoissonPair):
     """((1 - q) O + q W, O), for the base pair (W, O) and 0 < q < 1."""
 
     base: BasePair
     rate: float
 
-    seconds: ClassVar[float] = SAMPLED_SECONDS
+    add: ClassVar[bool] = False
 
     @property
     def atoms(self) -> Atoms:
@@ -253,43 +284,24 @@ class PoissonRemovePair(DominatingPair):
         return rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
-    def transform(self) -> Transform | None:
-        """The characteristic function, by the base's kind or from its atoms, where it is known."""
-        if self.base.smooth is None:
-            return transform_of_atoms(self.atoms)
-        return self.base.sampled_transform(self.rate, add=False)
-
-    @property
     def rho(self) -> float:
         """The smaller of the base's rho and what the range of a bounded loss gives."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
-
-    @property
-    def limit_variance(self) -> float | None:
-        """What one round adds to mu^2, in this direction as in the other one."""
-        return limit_variance(self.base, self.rate)
 
     @property
     def sampled_from(self) -> tuple[float, float]:
         """The rate, and the base's rho."""
         return self.rate, self.base.rho
 
-    def log_moment(self, t: float) -> float:
-        """K(t) after sampling, by the base's own way, or from the atoms."""
-        spend(SAMPLED_MOMENT)
-        if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
-        return self.base.sampled_log_moment(self.rate, False, t)
-
 
 @dataclass(frozen=True, slots=True)
-class PoissonAddPair(DominatingPair):
+class PoissonAddPair(_PoissonPair):
     """(O, (1 - q) O + q W), for the base pair (W, O) and 0 < q < 1."""
 
     base: BasePair
     rate: float
 
-    seconds: ClassVar[float] = SAMPLED_SECONDS
+    add: ClassVar[bool] = True
 
     @property
     def atoms(self) -> Atoms:
@@ -318,33 +330,14 @@ class PoissonAddPair(DominatingPair):
         return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
 
     @property
-    def transform(self) -> Transform | None:
-        """The characteristic function, by the base's kind or from its atoms, where it is known."""
-        if self.base.smooth is None:
-            return transform_of_atoms(self.atoms)
-        return self.base.sampled_transform(self.rate, add=True)
-
-    @property
     def rho(self) -> float:
         """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives."""
         return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
 
     @property
-    def limit_variance(self) -> float | None:
-        """What one round adds to mu^2, in this direction as in the other one."""
-        return limit_variance(self.base, self.rate)
-
-    @property
     def sampled_from(self) -> tuple[float, float]:
         """The rate, and the base's rho."""
         return self.rate, self.base.mirrored_rho
-
-    def log_moment(self, t: float) -> float:
-        """K(t) after sampling, by the base's own way, or from the atoms."""
-        spend(SAMPLED_MOMENT)
-        if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
-        return self.base.sampled_log_moment(self.rate, True, t)
 
 
 def _psi_range(base: BasePair, rate: float) -> tuple[float, float]:
