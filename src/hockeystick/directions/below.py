@@ -1,8 +1,8 @@
 """What is known of rounds from below: the compositions that some instance attains (see ``pairs/sides.py``).
 
-The truth of a direction is a maximum over instances, so that each composition here is a lower bound of it, and the best
-of them is the lower end. A trade-off function is a minimum over instances: an upper bound of it is that of one instance,
-for which both of its orderings are needed.
+The truth of a direction is a maximum over instances, so that each composition here is a lower bound of it, and the
+best of them is the lower end. A trade-off function is a minimum over instances: an upper bound of it is that of one
+instance, for which both of its orderings are needed.
 """
 
 from __future__ import annotations

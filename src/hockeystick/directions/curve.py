@@ -177,7 +177,7 @@ class SidedCurve:
 
     @cached_property
     def instances(self) -> tuple[WorstCurve, ...]:
-        """Of each instance both sides, by the names of ``remove`` and ``add``, whatever the relation; see ``below.py``."""
+        """Of each instance both sides, by the names of ``remove`` and ``add`` whatever the relation is."""
         return tuple(
             self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
             for forward, backward in instances(self._asked)

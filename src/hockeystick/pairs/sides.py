@@ -1,7 +1,7 @@
 """What is known of one round in one direction, with its side: a pair is the truth, bounds it, or is one of two bounds.
 
-Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``, and call *instance* a choice of neighbouring datasets and of
-whatever else the mechanism leaves open (the other records, the query). The truth of a round is the largest
+Let ``H_b`` be the hockey-stick divergence at ``b = e^eps``, and call *instance* a choice of neighbouring datasets and
+of whatever else the mechanism leaves open (the other records, the query). The truth of a round is the largest
 ``H_b(M(D) || M(D'))`` over all instances.
 
 - :class:`Tight`: the pair is attained. Its delta is the truth.
@@ -11,15 +11,15 @@ whatever else the mechanism leaves open (the other records, the query). The trut
   composition: what is dominated by it is a lower end. Between the two nothing is known.
 - :class:`Above`: the pair dominates. From below nothing is known.
 
-**Alternatives.** Which instance is the worst may depend on delta and on the number of rounds, so that ``below`` may hold
-several. They are chosen for the whole composition at once: the first of every kind together, the second of every kind
-together, and so on; a kind with fewer repeats its last. So a scheme orders them in the way in which datasets hang
+**Alternatives.** Which instance is the worst may depend on delta and on the number of rounds, so that ``below`` may
+hold several. They are chosen for the whole composition at once: the first of every kind together, the second of every
+kind together, and so on; a kind with fewer repeats its last. So a scheme orders them in the way in which datasets hang
 together.
 
 **Orderings.** An instance is seen from either side: with P and Q exchanged it belongs to the other direction. Under
-``remove`` and ``add`` the alternatives at one place are the two sides of one instance. Under ``replace-one`` both sides
-are in one direction, and the alternatives read backwards are those with P and Q exchanged: a pair that is its own mirror
-image stands alone or in the middle.
+``remove`` and ``add`` the alternatives at one place are the two sides of one instance. Under ``replace-one`` both
+sides are in one direction, and the alternatives read backwards are those with P and Q exchanged: a pair that is its own
+mirror image stands alone or in the middle.
 """
 
 from __future__ import annotations

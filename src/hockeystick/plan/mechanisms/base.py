@@ -25,10 +25,10 @@ from hockeystick.values.citations import readable
 class Status(StrEnum):
     """How good a dominating pair is, or what there is in place of one.
 
-    ``tight``: no smaller pair dominates, so that bounds from below hold too. ``between``: one pair dominates and another
-    one is dominated: the ends of an answer are of two pairs. ``upper``: the pair dominates, and may be larger than it
-    need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: ``rdp`` and the
-    engines of this library answer with upper bounds. ``refused``: nothing is proven.
+    ``tight``: no smaller pair dominates, so that bounds from below hold too. ``between``: one pair dominates and
+    another one is dominated: the ends of an answer are of two pairs. ``upper``: the pair dominates, and may be larger
+    than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: ``rdp`` and the engines of
+    this library answer with upper bounds. ``refused``: nothing is proven.
     """
 
     TIGHT = "tight"
