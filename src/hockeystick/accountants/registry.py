@@ -21,7 +21,7 @@ class Accountants(MutableMapping[str, Accountant]):
         names: of those that have a file in this folder.
 
     >>> Accountants("auto", "saddle-point")["saddle-point"]
-    SaddlePointAccountant()
+    SaddlePointAccountant(order=2)
     """
 
     def __init__(self, *names: str) -> None:
