@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -255,6 +254,8 @@ def supported(as_json: bool) -> None:
 @main.command()
 def schema() -> None:
     """The JSON Schema of plan files."""
+    import json  # late: most answers are for people
+
     from hockeystick.plan.file import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
@@ -273,4 +274,6 @@ def _check_gap(gap: float | None) -> None:
 
 
 def _print_json(value: Any) -> None:
+    import json
+
     click.echo(json.dumps(value, allow_nan=False))

@@ -6,13 +6,12 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hockeystick.report.answer import Answer
-from hockeystick.report.comparison import Entry, sorted_entries
-from hockeystick.report.supported import COLUMNS, supported_rows
-
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from hockeystick.report.answer import Answer
+    from hockeystick.report.comparison import Entry
 
 LEAST_WIDTH = 80  # characters that are filled, however narrow the terminal is
 _WHOLE = ("mechanism", "sampling", "pair")  # columns whose words are not broken
@@ -38,6 +37,8 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
     """The numbers of all accountants in one table, under it the reasons of those that have none, and what to mind."""
     from rich.table import Table
     from rich.text import Text
+
+    from hockeystick.report.comparison import sorted_entries
 
     console = _console()
     console.print(Text(headline, style="bold"))
@@ -75,6 +76,8 @@ def print_supported() -> None:
     """The table of what is supported on standard output."""
     from rich.table import Table
     from rich.text import Text
+
+    from hockeystick.report.supported import COLUMNS, supported_rows
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
