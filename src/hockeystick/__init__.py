@@ -7,60 +7,85 @@
 True
 """
 
-import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while the rest is imported
+from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while the rest is imported
 
 # isort: split
 from typing import TYPE_CHECKING
 
-from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.plan.mechanisms import Gaussian
-from hockeystick.plan.plan import Plan, dp_sgd
-from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import NoSampling, Poisson
-from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
-from hockeystick.values.errors import (
-    BudgetError,
-    HockeystickError,
-    InvalidInputError,
-    NotApplicableError,
-    UnreachableError,
-    UnsupportedError,
-)
 from hockeystick.values.late import exports
 
 LATE = {
+    "ACCOUNTANTS": "accountants",
     "Accountant": "questions.stepper",
+    "Adjacency": "values.adjacency",
     "ApproximateDP": "plan.mechanisms.approximate_dp",
     "Band": "values.band",
+    "Bound": "values.bounds",
+    "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
+    "DeltaBound": "values.bounds",
+    "DeltaEstimate": "values.bounds",
+    "DeltaUpperBound": "values.bounds",
+    "Direction": "values.adjacency",
+    "Estimate": "values.bounds",
+    "Gaussian": "plan.mechanisms.gaussian",
+    "HockeystickError": "values.errors",
+    "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
+    "NoSampling": "plan.sampling.none",
+    "NotApplicableError": "values.errors",
     "Parameter": "questions.parameters",
+    "Plan": "plan.plan",
+    "Poisson": "plan.sampling.poisson",
     "Profile": "plan.profile",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "Round": "plan.round",
+    "UnreachableError": "values.errors",
+    "UnsupportedError": "values.errors",
+    "UpperBound": "values.bounds",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
+    "dp_sgd": "plan.plan",
     "filters": "filters",
     "load_plan": "plan.file",
     "targets": "targets",
 }
-"""The module of each public name that most first answers do not need: imported when somebody asks for the name."""
+"""The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
+    from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.plan.file import load_plan
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+    from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.plan import Plan, dp_sgd
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.round import Round
+    from hockeystick.plan.sampling.none import NoSampling
+    from hockeystick.plan.sampling.poisson import Poisson
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.stepper import Accountant
+    from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
+    from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+    from hockeystick.values.errors import (
+        BudgetError,
+        HockeystickError,
+        InvalidInputError,
+        NotApplicableError,
+        UnreachableError,
+        UnsupportedError,
+    )
 else:
     __getattr__ = exports(__name__, LATE)
+
+    if not COMMAND:  # which says its version and its help without a plan
+        import hockeystick.plan.plan  # noqa: F401  # and all that the common question takes: its answer loads no more
 
 __version__ = "0.1.0"
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.cli.plans import FLAGS, chosen_plan
-from hockeystick.plan.plan import Plan
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.targets import Target
 
