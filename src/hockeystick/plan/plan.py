@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
@@ -26,6 +25,8 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hockeystick.plan.profile import Profile
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
