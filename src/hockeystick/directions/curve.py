@@ -161,12 +161,11 @@ class SidedCurve:
     def __init__(self, directions: Directions, gap: float | None = None) -> None:
         self._asked, self._gap = directions, gap
         self._made: list[DirectionCurve] = []
-        composed = compositions(directions, many=True)  # which refuses where there is no pair
         if not directions.known_from_below:
             raise UnsupportedError(
                 f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
             )
-        self.above = self.below = self._worst(composed)
+        self.above = self.below = self._worst(compositions(directions, many=True))
         if not directions.tight:
             self.below = self._worst(attained(directions))
 

@@ -212,7 +212,7 @@ class TradeOffs:
 
     @classmethod
     def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
-        """Those of a plan, one for each ordering that is no other's mirror image; see :class:`TradeOff`."""
+        """The functions of a plan, one for each ordering that is no other's mirror image."""
         above = _orderings(curve.above, farthest, deep)
         if curve.tight:
             return cls(above, above)
