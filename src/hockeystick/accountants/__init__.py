@@ -6,6 +6,7 @@ from hockeystick.accountants.advanced import AdvancedAccountant
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
 from hockeystick.accountants.basic import BasicAccountant
+from hockeystick.accountants.cdp import CdpAccountant
 from hockeystick.accountants.characteristic_function import CharacteristicFunctionAccountant
 from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
 from hockeystick.accountants.contour import ContourAccountant
@@ -40,6 +41,7 @@ ACCOUNTANTS: dict[str, Accountant] = {
         RdpAccountant(),
         TcdpAccountant(),
         ZcdpAccountant(),
+        CdpAccountant(),
         AdvancedAccountant(),
         BasicAccountant(),
         SaddlePointAccountant(),
