@@ -34,8 +34,8 @@ they had, at most their a. Convolutions are done by FFT; bounds on the a and on 
 misplaced are added to delta at the upper end and taken off it at the lower one, no weight being above 1. Losses are off
 by at most ``slip``, which moves eps to the safe side.
 
-The names of the errors, and the rule, are the paper's as they are known here; no bound rests on that, as all of them are
-proved above.
+The names of the errors, and the rule, are the paper's as they are known here; no bound rests on that, as all of them
+are proved above.
 """
 
 from __future__ import annotations
