@@ -666,9 +666,9 @@ def _dots() -> list[Claim]:
             "Privacy Buckets with real and virtual errors [MM18]",
             "`privacy-buckets`, `hockeystick reproduce dots`",
             "the basic version alone",
-            "real and virtual errors are the default. On the grid 1e-4 of the figure the upper end is {} above the truth "
-            "in place of {} after 1,000 rounds, {} in place of {} after 10,000, and nothing is gained after 100,000; the "
-            "lower end is {} and {} below it",
+            "real and virtual errors are the default. On the grid 1e-4 of the figure the upper end is {} above the "
+            "truth in place of {} after 1,000 rounds, {} in place of {} after 10,000, and nothing is gained after "
+            "100,000; the lower end is {} and {} below it",
             OURS,
             Number("0.0065", lambda: _bucketed(1000)[1], slow=True),
             Number("0.0249", lambda: dots.buckets(at(1000)) - _asked(at(1000), "epsilon", 1e-8).estimate, slow=True),
@@ -777,9 +777,9 @@ def _saddle() -> list[Claim]:
             "Central limit theorems",
             "`gdp`, and with `own_moments=1`",
             "Dong and others, Sommer and others",
-            "both, as estimates: one Gaussian experiment [DRS22], and the normal law of the loss's own moments "
-            "[SMM19], each with what Berry and Esseen leave in doubt. At noise 0.65, 2,000 rounds, delta 1e-5 they give "
-            "{} and {} where the truth is {}",
+            "both, as estimates: one Gaussian experiment [DRS22], and the normal law of the loss's own "
+            "moments [SMM19], each with what Berry and Esseen leave in doubt. At noise 0.65, 2,000 rounds, delta 1e-5 "
+            "they give {} and {} where the truth is {}",
             HOLDS,
             Number("6.441", _epsilon(rounds, 1e-5, "gdp")),
             Number("6.152", _epsilon(rounds, 1e-5, "gdp", own_moments=1)),

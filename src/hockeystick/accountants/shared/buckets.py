@@ -101,7 +101,7 @@ class Buckets:
 
     @classmethod
     def of(cls, pair: DominatingPair, width: float, half: int, side: Side, corrected: bool) -> Buckets:
-        """One round."""
+        """The law of one round of a pair, both masses where that is to be corrected."""
         edges = width * np.arange(-half, half + 1, dtype=np.float64)
         curve = PrivacyCurve(pair)
         p, p_error, q, q_error = cell_masses(curve, edges)

@@ -98,7 +98,7 @@ class DensityErrors:
 
     @classmethod
     def of(cls, pair: DominatingPair, grid: LossGrid) -> DensityErrors:
-        """Those of a pair.
+        """The analysis of one round of a pair.
 
         Raises:
             NotApplicableError: the analysis is not of such a round, or the window is too short for Lemma 13.
