@@ -183,6 +183,26 @@ def test_the_printed_terms_are_of_no_use_and_the_proved_ones_are() -> None:
     assert epsilon.lower <= certain.lower <= certain.upper <= epsilon.upper <= epsilon.lower + 1e-6
 
 
+def test_a_mesh_so_coarse_that_samples_add_up_to_more_than_one() -> None:
+    """What is taken off may be more than 1 as well."""
+    plan = hs.dp_sgd(0.33, 0.006, 10, adjacency="remove")
+    found = plan.delta(0.06, accountant="fourier", errors=2, length=60.0, points=64)
+    assert isinstance(found, hs.DeltaBound)
+    assert found.lower <= plan.delta(0.06).lower
+    assert found.upper == 1
+    assert found.reason is not None
+
+
+def test_a_mesh_on_which_no_sample_has_mass() -> None:
+    """The density is that of losses within 1e-300 of 0, and no point of the window is there."""
+    plan = hs.dp_sgd(1.0, 1e-300, 5, adjacency="remove")
+    found = plan.delta(0.1, accountant="fourier", errors=2, length=3.0, points=1000)
+    assert isinstance(found, hs.DeltaBound)
+    assert (found.lower, found.upper) == (0.0, 1.0)
+    with pytest.raises(hs.NotApplicableError, match="in doubt"):
+        plan.epsilon(1e-3, accountant="fourier", errors=2, length=3.0, points=1000)
+
+
 def test_errors_fall_as_the_square_of_the_step() -> None:
     one, two = (errors_of(1.0, 0.01, 20.0, n).discretisation(1) for n in (2_000_000, 4_000_000))
     assert one == pytest.approx(4 * two, rel=1e-6)

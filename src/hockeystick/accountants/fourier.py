@@ -193,7 +193,9 @@ class Composed:
             for pair, count in composition.rounds
         ]
         found = cls.of_laws(rounds, grid)
-        return found if side is None else replace(found, outside=_outside(rounds, grid, side))
+        if side is None or found.outside > 0:  # there is no mass in the window
+            return found
+        return replace(found, outside=_outside(rounds, grid, side))
 
     @classmethod
     def of_laws(cls, rounds: list[tuple[GridLaw, int]], grid: LossGrid) -> Composed:
@@ -207,7 +209,7 @@ class Composed:
         start = power.origin + sum(count * law.first for law, count in rounds)
         if abs(power.log_scale) > MOST_SCALE:
             raise NotApplicableError(
-                f"the rounding of masses, {total} times over, is more than the mass itself; "
+                f"the masses on the grid, {total} times over, are far from 1; set points to more, or "
                 "give fewer rounds, or use accountant 'contour'"
             )
         scale = math.exp(power.log_scale)
@@ -299,6 +301,8 @@ def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tup
     law, error = errors.samples()
     rounds = [(law, count)]
     found = Composed.of_laws(rounds, grid)
+    if found.outside > 0:  # no sample has any mass
+        return found, found
     both = errors.discretisation(count) + errors.rounding(count, error)
     below = both + _outside(rounds, grid, Side.BELOW)
     beyond = _outside(rounds, grid, Side.ABOVE)
@@ -306,7 +310,7 @@ def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tup
     if printed:
         terms = beyond + errors.printed(count)
         below, above = max(below, terms), max(above, terms)
-    return replace(found, outside=min(below, 1.0)), replace(found, outside=min(above, 1.0))
+    return replace(found, outside=below), replace(found, outside=above)
 
 
 def _settled(start: float, holds: Callable[[float], bool], close: float) -> float:

@@ -136,7 +136,8 @@ class DensityErrors:
         most = step * math.exp(min(log_density_bound(sigma, self.rate), LARGEST)) * CARE
         known = relative < UNKNOWN
         error = np.where(known, mass * np.expm1(np.where(known, 2 * relative, 0.0)), np.maximum(mass, most))
-        return GridLaw(self.grid.highest + 1 - len(loss), mass), float(error.sum()) * CARE + UNDERFLOW
+        with np.errstate(over="ignore"):
+            return GridLaw(self.grid.highest + 1 - len(loss), mass), float(error.sum()) * CARE + UNDERFLOW
 
     @property
     def first_variation(self) -> float:
@@ -157,7 +158,7 @@ class DensityErrors:
             for weight, mean in ((1 - self.rate, 0.0), (self.rate, 1.0)):
                 at = mean - j
                 value, slope = c0 + at * (c1 + at * c2), c1 + 2 * at * c2
-                size = math.sqrt((value + c2 * two) ** 2 + slope**2 * two + 2 * (c2 * two) ** 2)
+                size = math.hypot(value + c2 * two, slope * self.noise, math.sqrt(2) * c2 * two)
                 total += weight * size * math.exp(min(odds - j * mean / two, LARGEST))
         return total * CARE
 
