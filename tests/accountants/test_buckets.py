@@ -9,15 +9,19 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
 from hockeystick.accountants.privacy_buckets import PrivacyBucketsAccountant
+from hockeystick.accountants.shared import buckets
 from hockeystick.accountants.shared.buckets import Buckets, convolution
 from hockeystick.directions.directions import compositions
-from hockeystick.pairs import GaussianPair, LaplacePair
+from hockeystick.pairs import BlackBoxPair, GaussianPair, LaplacePair
 from hockeystick.values.side import Side
 from oracle import delta as true_delta
+
+Array = npt.NDArray[np.float64]
 
 SIDES = {Side.ABOVE: 1, Side.BELOW: -1}
 
@@ -65,12 +69,12 @@ def truth(case: str, epsilon: float) -> float:
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("factor", [1.0003, 1.004, 1.03, 1.25, 3.0])
-@pytest.mark.parametrize("buckets", [60, 700, 3000])
-def test_both_ends_bound_the_truth_at_many_factors(case: str, factor: float, buckets: int) -> None:
+@pytest.mark.parametrize("number", [60, 700, 3000])
+def test_both_ends_bound_the_truth_at_many_factors(case: str, factor: float, number: int) -> None:
     """From thousands of buckets inside one loss to one bucket for all of them; squared at need or never."""
     directions = plan_of(case).directions
     for correction in (0, 1):
-        method = PrivacyBucketsAccountant(factor, buckets, correction)
+        method = PrivacyBucketsAccountant(factor, number, correction)
         for epsilon in (0.0, 0.11, 0.6, 1.7):
             true = truth(case, epsilon)
             found = method.delta(directions, epsilon, None)
@@ -157,6 +161,33 @@ def test_rounding_of_the_transforms_is_charged_to_both_masses(side: Side) -> Non
         off = float(np.abs(exact - masses)[inner].sum())
         assert 0 < off <= error, name
         assert error < 1e-9
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_transforms_may_be_off_by_all_that_is_stated(side: Side, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every entry of every convolution is raised by its error, which is made large."""
+    one = Buckets.of(GaussianPair(0.3), 0.02, 300, side, True)
+    exact = one.convolved(one, 1.0)
+
+    def worst(a: Array, b: Array) -> tuple[Array, float]:
+        found, error = convolution(a, b)
+        return found + 1e-9, error + 1e-9
+
+    monkeypatch.setattr(buckets, "convolution", worst)
+    two = one.convolved(one, 1.0)
+    assert exact.correction is not None
+    assert two.correction is not None
+    assert 5e-7 < float(np.abs(two.mass - exact.mass).sum()) <= two.error
+    assert 5e-7 < float(np.abs(two.correction.mass - exact.correction.mass).sum()) <= two.correction.error
+
+
+def test_losses_raised_to_the_first_bucket_have_its_ratio() -> None:
+    """Two losses of -0.55 are raised to -0.6 together, and no other sum is there: c is not more than a."""
+    one = Buckets.of(BlackBoxPair(0.55, 0.0), 0.05, 12, Side.ABOVE, True)
+    two = one.convolved(one, 1.0)
+    assert two.correction is not None
+    assert two.mass[0] == pytest.approx((1 + math.exp(0.55)) ** -2, rel=1e-9)
+    assert 0.8 * two.mass[0] < two.correction.mass[0] <= two.mass[0]
 
 
 def test_convolution_is_exact_to_its_error() -> None:

@@ -67,12 +67,13 @@ class PrivacyBucketsAccountant(BracketAccountant):
 
     def epsilon_ends(self, composition: Composition, delta: float) -> Ends:
         """Where either law's delta crosses the target."""
-        up, down = (self._composed(composition, delta, side) for side in (Side.ABOVE, Side.BELOW))
+        up = self._composed(composition, delta, Side.ABOVE)
         if up.error > 0.5 * delta:
             raise NotApplicableError(
                 f"the rounding of its Fourier transforms, up to {up.error:.1e}, drowns a delta of {delta:.1e}; "
                 "ask for a larger delta, or fewer rounds"
             )
+        down = self._composed(composition, delta, Side.BELOW)
         log_delta, top = math.log(delta), up.width * (up.half + 1) + 2 * up.slip
         upper = crossing(up.log_delta, log_delta, top)[1]
         lower = crossing(down.log_delta, log_delta, down.width * (down.half + 1) + 2 * down.slip)[0]
