@@ -831,9 +831,9 @@ def _saddle() -> list[Claim]:
                 ),
             ),
             *(
-                Number(shown, _off(rounds, order), slow=True)
-                for order, shown in ((0, ("1.40e-2", "1.7e-5")), (1, ("1.40e-2", "5.4e-5")), (2, ("3.8e-3", "1.7e-5")))
-                for rounds, shown in zip((100, 3000), shown, strict=True)
+                Number(shown, _off(count, order), slow=True)
+                for order, both in ((0, ("1.40e-2", "1.7e-5")), (1, ("1.40e-2", "5.4e-5")), (2, ("3.8e-3", "1.7e-5")))
+                for count, shown in zip((100, 3000), both, strict=True)
             ),
             *(
                 Number(shown, _over(Setting(0.65, 0.01, rounds), 1e-5, "rdp"), slow=True)
