@@ -14,7 +14,8 @@ Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if 
   that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
 - sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
   takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel from one base pair to another does so with
-  their mixtures.
+  their mixtures. The pair of batches of a fixed size has the curve of a removed record for ``b >= 1``, and its mirror
+  image below: the order of those is its own.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
+from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.errors import NotApplicableError
@@ -44,6 +46,9 @@ TRIED = 1000  # kinds of which a contour, the engine that is least troubled by m
 KINDS = 32  # of what is gathered: both sides of two directions are composed
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
+
+SAMPLED = (PoissonRemovePair, PoissonAddPair, WithoutReplacementPair)
+"""Pairs that are made of a base pair and a rate, and ordered by both."""
 
 Parameters = tuple[float, ...]
 Made = Callable[[Parameters], DominatingPair]
@@ -126,7 +131,7 @@ def _family(pair: DominatingPair) -> Family | None:
     if isinstance(pair, PoissonSubstitutionPair):
         made: Made = lambda of: PoissonSubstitutionPair(*of)  # noqa: E731
         return Family(PoissonSubstitutionPair, made, (pair.mu, pair.rate))
-    if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, DominatingPair):
+    if isinstance(pair, SAMPLED) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:
             inner: Made = base.made
@@ -137,7 +142,7 @@ def _family(pair: DominatingPair) -> Family | None:
 
 def _innermost(key: Hashable) -> Hashable:
     """What a sampled family is sampled from."""
-    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in (PoissonRemovePair, PoissonAddPair) else key
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in SAMPLED else key
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
