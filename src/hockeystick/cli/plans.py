@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import click
 
 from hockeystick.plan.plan import Plan, dp_sgd
-from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
@@ -40,8 +39,8 @@ def plan_source(command: Command) -> Command:
     """The argument and the flags that describe a plan, for a click command."""
     adjacency = ", ".join(kind.value for kind in Adjacency)
     command = click.option("--adjacency", metavar="NAME", help=f"With the flags above: {adjacency}.")(command)
-    schemes = ", ".join(scheme.name for scheme in SAMPLINGS)
-    command = click.option("--sampling", metavar="NAME", help=f"DP-SGD: how batches are made: {schemes}.")(command)
+    how = "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists."
+    command = click.option("--sampling", metavar="NAME", help=how)(command)
     for key, text in reversed(FLAGS.items()):
         command = click.option(_flag(key), key, type=float, metavar="NUMBER", help=text)(command)
     return click.argument("plan", required=False)(command)

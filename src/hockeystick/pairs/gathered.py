@@ -29,14 +29,11 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick import pairs  # those of families that are rare are imported when they are met
 from hockeystick.pairs.base import DominatingPair
-from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.laplace import LaplacePair
-from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -46,9 +43,6 @@ TRIED = 1000  # kinds of which a contour, the engine that is least troubled by m
 KINDS = 32  # of what is gathered: both sides of two directions are composed
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
-
-SAMPLED = (PoissonRemovePair, PoissonAddPair, WithoutReplacementPair)
-"""Pairs that are made of a base pair and a rate, and ordered by both."""
 
 Parameters = tuple[float, ...]
 Made = Callable[[Parameters], DominatingPair]
@@ -92,9 +86,12 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
     """
-    sampled_boxes = sum(isinstance(getattr(pair, "base", None), BlackBoxPair) for pair, _ in composition.rounds)
+    one = Gathered(composition, composition, composition)
+    if 2 * len(composition.rounds) <= MOST:
+        return one
+    sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
     if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
-        return Gathered(composition, composition, composition)
+        return one
     families = [_family(pair) for pair, _ in composition.rounds]
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     alone: list[tuple[DominatingPair, int]] = []
@@ -121,17 +118,17 @@ def gathered(composition: Composition) -> Gathered:
 
 def _family(pair: DominatingPair) -> Family | None:
     """The family of a pair; ``None`` where no order is known."""
-    if isinstance(pair, LaplacePair):
+    if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
-        return Family((LaplacePair, distance), lambda of: LaplacePair(distance, -of[0]), (-pair.scale,))
-    if isinstance(pair, BlackBoxPair):
-        return Family(BlackBoxPair, lambda of: BlackBoxPair(*of), (pair.epsilon, pair.delta))
+        return Family((pairs.LaplacePair, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
+    if isinstance(pair, pairs.BlackBoxPair):
+        return Family(pairs.BlackBoxPair, lambda of: pairs.BlackBoxPair(*of), (pair.epsilon, pair.delta))
     if isinstance(pair, GaussianPair):
         return Family(GaussianPair, lambda of: GaussianPair(*of), (pair.mu,))
-    if isinstance(pair, PoissonSubstitutionPair):
-        made: Made = lambda of: PoissonSubstitutionPair(*of)  # noqa: E731
-        return Family(PoissonSubstitutionPair, made, (pair.mu, pair.rate))
-    if isinstance(pair, SAMPLED) and isinstance(pair.base, DominatingPair):
+    if isinstance(pair, pairs.PoissonSubstitutionPair):
+        made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
+        return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
+    if isinstance(pair, _sampled()) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:
             inner: Made = base.made
@@ -140,9 +137,14 @@ def _family(pair: DominatingPair) -> Family | None:
     return None
 
 
+def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
+    """Pairs that are made of a base pair and a rate, and ordered by both."""
+    return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
+
+
 def _innermost(key: Hashable) -> Hashable:
     """What a sampled family is sampled from."""
-    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in SAMPLED else key
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in _sampled() else key
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:
@@ -165,7 +167,7 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     for items in families:
         values = np.array([family.parameters for family, _ in items])
         push(values, np.array([float(count) for _, count in items]), items[0][0])
-    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, PoissonSubstitutionPair) for items in families)
+    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
     while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
         _, _, axis, values, counts, family = heapq.heappop(heap)
         logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))

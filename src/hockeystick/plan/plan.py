@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
@@ -18,7 +17,7 @@ from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Gaussian, Mechanism
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import SAMPLINGS, Poisson, Sampling
+from hockeystick.plan.sampling import Poisson, Sampling
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
@@ -26,6 +25,8 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hockeystick.plan.profile import Profile
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
@@ -403,7 +404,11 @@ def _scheme(name: str, **keys: float | None) -> Sampling:
     Raises:
         InvalidInputError: no scheme of that name, a key that it does not have, or one that is missing.
     """
-    schemes = {scheme.name: scheme for scheme in SAMPLINGS}
+    schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
+    if name != Poisson.name:
+        from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
+
+        schemes = {scheme.name: scheme for scheme in SAMPLINGS}
     if name not in schemes:
         raise InvalidInputError(domains.choice("sampling", name, list(schemes)), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
