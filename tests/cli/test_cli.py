@@ -214,7 +214,7 @@ def test_lists() -> None:
         assert name in run("accountants").stdout
     assert "randomized-response" in run("supported").stdout
     statuses = {row["status"] for row in json.loads(run("supported", "--json").stdout)}
-    assert statuses <= {"tight", "upper", "renyi", "refused"}
+    assert statuses <= {"tight", "between", "upper", "renyi", "refused"}
     jsonschema.Draft202012Validator.check_schema(json.loads(run("schema").stdout))
 
 
