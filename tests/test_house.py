@@ -35,6 +35,14 @@ def test_there_are_few_rooms() -> None:
     assert len(rooms) <= MOST_ROOMS, sorted(path.name for path in rooms)
 
 
+def test_tests_mirror_the_rooms() -> None:
+    """A folder of tests has the name of the room that it tests; what concerns the whole house stands beside them."""
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    folders = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}
+    assert folders <= rooms
+    assert rooms - folders <= {"__pycache__"}
+
+
 def test_there_are_few_floors(contracts: dict[str, Any]) -> None:
     """The floors of the contract, which names every room (``exhaustive``)."""
     floors = contracts["imports point down only"]

@@ -4,8 +4,8 @@ For f analytic and bounded by M on the Bernstein ellipse with parameter rho arou
 rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The
 ellipse reaches ``A = c (rho + 1/rho)/2`` from the panel, so for a density that grows by ``exp(G A + A^2/2)`` over
 that distance the relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c. Minimised over A this is
-below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``; ``tests/test_legendre.py`` evaluates the bound over the range
-of G that occurs.
+below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``; ``tests/numerics/test_legendre.py`` evaluates the bound over the
+range of G that occurs.
 """
 
 from __future__ import annotations
