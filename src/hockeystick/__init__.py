@@ -13,7 +13,7 @@ import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while 
 from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.plan.file import load_plan
-from hockeystick.plan.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
+from hockeystick.plan.mechanisms import ApproximateDP, Gaussian, Laplace, MixtureGaussian, RandomizedResponse
 from hockeystick.plan.plan import Plan, dp_sgd
 from hockeystick.plan.profile import Profile
 from hockeystick.plan.round import Round

@@ -1,27 +1,30 @@
-"""A mixture of Gaussians against one: sum_k w_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
+"""A mixture of Gaussians against one: p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
 
-Such a pair dominates normal noise on a sum to which a person contributes a *random* vector v, of norm at most mu_k with
-probability w_k at least in this sense: v is v_k with probability w_k, and ``|v_k| <= mu_k``. What tells the two laws
-apart is then, X being a standard normal vector,
+Such a pair dominates normal noise on a sum to which a person contributes a *random* vector: v_k with probability p_k,
+where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X and the likelihood ratio
 
-    Lambda(X) = sum_k w_k exp(<v_k, X> - |v_k|^2 / 2),        H_a(P || Q) = E (Lambda - a)_+,  H_a(Q || P) = E (1 - a
-    Lambda)_+ ,
+    Lambda = sum_k p_k exp(<v_k, X> - |v_k|^2 / 2),
+    H_a(P || Q) = E (Lambda - a)_+,    H_a(Q || P) = E (1 - a Lambda)_+ ,
 
 both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not fall where the
 vectors are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G have the covariances ``<v_j, v_k>`` and G', independent
 of it, ``mu_j mu_k``, which are no smaller. With ``G_s = sqrt(1 - s) G + sqrt(s) G'``, covariances C(s), ``Z_k = exp(G_s,k
-- C_kk(s) / 2)`` and ``S = sum w_k Z_k``, for phi with two bounded derivatives integration by parts leaves
+- C_kk(s) / 2)`` and ``S = sum p_k Z_k``, for phi with two bounded derivatives integration by parts leaves
 
-    d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) w_j w_k E [ Z_j Z_k phi''(S) ] >= 0 ,
+    d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) p_j p_k E [ Z_j Z_k phi''(S) ] >= 0 ,
 
-as the terms of the first derivative cancel; other convex phi are limits of such. The same holds for terms without a
-shift. What the others contribute may depend on the same coins: that is revealed first, and H is jointly convex. Norms
+as the terms of the first derivative cancel; other convex phi are limits of such. ``mu_0 = 0`` is no exception. What
+the others contribute may depend on the same coins: that is revealed first, and H is jointly convex. Norms
 mu_k are attained by vectors in one direction: the pair is tight.
 
-A person who contributes nothing with probability p_0 sees the pair *sampled*: with rate ``1 - p_0`` from the weights of
-the rest, ``pairs/sampled/poisson.py``. So does a Poisson-sampled round.
+So the pair gets worse with every shift. It gets worse, too, where mass of a term is put at infinite loss, from which a
+kernel makes the term again; and where the law of k is replaced by a larger one in the usual order of random numbers, as
+the two can be drawn together with the one k never above the other.
 
-**Inverse.** ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is convex, with a slope between the least and the largest
+The smooth part with p_0 > 0 is that of *sampling* the terms with a shift at the rate ``1 - p_0``
+(``pairs/sampled/poisson.py``), and a Poisson-sampled mixture is a mixture again.
+
+**Inverse.** Of the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is convex, with a slope between the least and the largest
 shift. Newton's steps from a point above the root come down to it without crossing it; the first one is the least x at
 which one term alone is large enough.
 """
@@ -29,21 +32,23 @@ which one term alone is large enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.numerics.work import spent
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
-from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
 from hockeystick.pairs.sampled.gaussian_transform import Kind, ShiftTransform
-from hockeystick.pairs.sampled.poisson import BasePart
+from hockeystick.pairs.sampled.poisson import SAMPLED_MOMENT, SAMPLED_SECONDS, BasePart, PoissonSmooth
 
 LARGEST = 500.0  # exponent up to which the ratio less 1 is summed as it stands
 LIGHT = -0.5  # of the ratio less 1: below it, the logarithm is of the sum itself
+FAR = 0.3  # size of a loss from which on its error is not asked to be small beside it
 NEWTON = 60  # steps towards an outcome, of which half a dozen are taken
 NEAR = 1e-14  # relative: a step so small is the last one
 UNITS = 8.0  # roundings of itself by which a weight may be off
@@ -117,21 +122,19 @@ class MixtureLocation:
                 at = at - step
                 if not (np.abs(step) > NEAR * (1 + np.abs(at))).any():
                     break
-        out = np.where(np.isnan(loss), loss, np.sign(loss) * np.inf)
-        out[known] = at
-        return out
+        x[known] = at
+        return x
 
     def loss_error(self, x: Array) -> Array:
         """Roundings of the exponents as for one Gaussian, of the weights, of the sum and of its logarithm."""
         loss, exponents = self.loss(x), self._exponents(x)
         shifts, weights = self._columns
+        spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * 2  # where the loss is next to 0
         logs = np.abs(np.log(weights)).max()
-        with np.errstate(over="ignore"):
-            spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * np.exp(-np.minimum(loss, LARGEST))
-        far = np.where(np.abs(loss) > 0.5, 4 * (1 + logs + np.abs(loss)), 0.0)
+        far = np.abs(loss) > FAR
         terms = 16 + len(self.shifts) + UNITS
         size = 8 * shifts[-1, 0] * (np.abs(x) + 0.5 * shifts[-1, 0])
-        error: Array = size + terms * np.minimum(spread, 2 + np.exp(-np.minimum(loss, 0.0))) + 16 * np.abs(loss) + far
+        error: Array = size + np.where(far, 5 * terms + 4 * (logs + np.abs(loss)), terms * spread) + 16 * np.abs(loss)
         return error
 
     def log_p_error(self, x: Array) -> Array:
@@ -151,6 +154,15 @@ class MixtureLocation:
         )
         r = math.sqrt(-2 * min(share, -1.0))
         return -r, max(highest, r)
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyShifted(PoissonSmooth):
+    """The terms with a shift, of which there is one with probability 1 - p_0: as after Poisson sampling."""
+
+    def log_q(self, x: Array) -> Array:
+        """The log-density of N(0, 1) at each x."""
+        return self.base.log_q(x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +216,23 @@ class Mirrored:
 
 @dataclass(frozen=True, slots=True)
 class MixturePair(DominatingPair):
-    """sum_k w_k N(mu_k, 1) against N(0, 1), or the other way round.
+    """p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
+
+    What is meant are weights whose sum is 1, each within UNITS roundings of the one that is given.
 
     Attributes:
-        shifts: positive and increasing, at least two of them.
-        weights: positive; each may be off by UNITS roundings from weights whose sum is 1.
+        shifts: positive and increasing.
+        weights: positive.
+        rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
         mirrored: whether N(0, 1) is P.
     """
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
+    rest: float = 0.0
     mirrored: bool = False
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
 
     @property
     def atoms(self) -> Atoms:
@@ -222,38 +240,64 @@ class MixturePair(DominatingPair):
         return Atoms.none()
 
     @property
-    def smooth(self) -> MixtureLocation | Mirrored:
+    def smooth(self) -> BasePart:
         """The smooth part is the whole pair."""
-        direct = MixtureLocation(self.shifts, self.weights)
+        if not self.rest:
+            return self._of(MixtureLocation(self.shifts, self.weights))
+        total = math.fsum(self.weights)
+        location = MixtureLocation(self.shifts, tuple(weight / total for weight in self.weights))
+        return self._of(PartlyShifted(location, 1 - self.rest, +1))
+
+    def _of(self, direct: BasePart) -> BasePart:
         return Mirrored(direct) if self.mirrored else direct
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Every term is shifted, so that the loss is unbounded to both sides."""
-        return -math.inf, math.inf
+        """From the logarithm of p_0 upwards; mirrored, downwards from where that ends."""
+        low = math.log(self.rest) if self.rest else -math.inf
+        return (-math.inf, -low) if self.mirrored else (low, math.inf)
+
+    @property
+    def supremum_error(self) -> float:
+        """Rounding of p_0 and of its logarithm."""
+        return rounding_of(self.loss_range[1]) + (4 * UNIT_ROUNDOFF if self.rest else 0.0)
 
     @property
     def transform(self) -> ShiftTransform:
         """The characteristic function, by the trapezoid rule."""
-        return ShiftTransform(self.shifts, self.weights, 0.0, Kind.ADD if self.mirrored else Kind.REMOVE, UNITS)
+        return ShiftTransform(self.shifts, self.weights, self.rest, Kind.ADD if self.mirrored else Kind.REMOVE, UNITS)
 
     def sampled_transform(self, rate: float, add: bool) -> ShiftTransform:
-        """The transform after Poisson sampling: a mixture with a term that is not shifted."""
+        """The transform after Poisson sampling: a mixture with a larger term that is not shifted."""
         weights = tuple(rate * weight for weight in self.weights)
-        return ShiftTransform(self.shifts, weights, 1 - rate, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
+        rest = (1 - rate) + rate * self.rest
+        return ShiftTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
 
     @property
     def rho(self) -> float:
-        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, whose terms have no larger one."""
+        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, whose terms have no larger one.
+
+        Or the largest loss, where there is one.
+        """
+        return min(self._largest_rho, super(MixturePair, self).rho)
+
+    @property
+    def _largest_rho(self) -> float:
         return concentrated.gaussian(self.shifts[-1])
 
     @property
     def mirrored_rho(self) -> float:
-        """The same bound, which holds in both directions."""
-        return self.rho
+        """The bound by the largest shift, which holds in both directions."""
+        return self._largest_rho
+
+    @property
+    def sampled_from(self) -> tuple[float, float] | None:
+        """The probability of a shift, and the rho of a round that has one."""
+        return (1 - self.rest, self._largest_rho) if self.rest else None
 
     def log_moment(self, t: float) -> float:
         """K(t) by the trapezoid rule, else roughly."""
+        spend(SAMPLED_MOMENT)
         rough = self._rough(t, self.mirrored)
         return rough if spent() else min(self.transform.log_moment(t), rough)
 
@@ -262,8 +306,9 @@ class MixturePair(DominatingPair):
 
         For remove Minkowski's inequality too, which is the better one for large t.
         """
-        each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
-        logs = np.log(np.array(self.weights))
+        zero = (self.rest,) if self.rest else ()
+        logs = np.log(np.array((*zero, *self.weights)))
+        each = np.array([moment.gaussian(mu, t) for mu in (*(0.0 for _ in zero), *self.shifts)])
         convex = _log_sum(logs + each)
         bound = convex if mirrored else min(convex, (1 + t) * _log_sum(logs + each / (1 + t)))
         return moment.rounded_up(bound, 1 + t + float(each.max()))

@@ -103,7 +103,7 @@ class MixtureEnvelope:
         self._dx = 2 * math.pi * self._eta / (depth + growth)
         self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
         nodes = math.ceil((high - self._low) / self._dx) + 1
-        self.usable = nodes <= MAX_NODES
+        self.usable = nodes * law.terms <= MAX_NODES
         if self.usable:
             self._build(self._low + self._dx * np.arange(nodes, dtype=np.float64))
 
@@ -179,7 +179,7 @@ class MixtureEnvelope:
     @property
     def cost(self) -> float:
         """The nodes, or next to nothing where there is no bound."""
-        return float(len(self._weight)) if self.usable else 1.0
+        return float(len(self._weight)) * self._law.terms if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""

@@ -218,6 +218,11 @@ class GaussianLaw(Protocol):
         """The direction."""
         ...
 
+    @property
+    def terms(self) -> int:
+        """How many exponentials a node takes, which is what it costs."""
+        ...
+
     def nodes(self, x: Array, t: float) -> AnyNodes:
         """Values at nodes, and bounds on what rounding does to them."""
         ...
@@ -254,6 +259,11 @@ class MixtureLaw:
     mu: float
     rate: float
     kind: Kind
+
+    @property
+    def terms(self) -> int:
+        """One exponential a node."""
+        return 1
 
     def nodes(self, x: Array, t: float) -> Nodes:
         """Values at nodes, and bounds on what rounding does to them."""

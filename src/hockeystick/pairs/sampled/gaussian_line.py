@@ -72,7 +72,7 @@ class MixtureLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(LINE + BUILT * self.nodes)
+        spend(LINE + BUILT * self.nodes * self._law.terms)
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
         nodes = self._law.nodes(x, self.t)
@@ -137,7 +137,7 @@ class MixtureLine:
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K and its error at each ``s = j step``; infinite where it would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        if self.nodes > MAX_NODES:
+        if self.nodes * self._law.terms > MAX_NODES:
             return out_of_reach
         if not self._built:
             self._build()
@@ -190,9 +190,9 @@ def _where_large(
 def log_moment_upper(law: GaussianLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)
-    if line.nodes > MAX_NODES:
+    if line.nodes * law.terms > MAX_NODES:
         return math.inf
-    spend(UPPER * line.nodes)
+    spend(UPPER * line.nodes * law.terms)
     x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
     nodes = law.nodes(x, t)
     log_tilted = log_density(x) + nodes.exponent

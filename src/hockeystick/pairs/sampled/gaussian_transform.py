@@ -48,14 +48,14 @@ class LawTransform(GaussianLaw, Protocol):
             return math.inf
         with np.errstate(over="ignore", invalid="ignore"):  # losses beyond the range of a double are told by the value
             line = self._moment_line(t)
-            if line.nodes > (MOMENT_NODES if t < FAR else FAR_NODES):
+            if line.nodes * self.terms > (MOMENT_NODES if t < FAR else FAR_NODES):
                 return math.inf
             value = line_upper(line)
         return value if math.isfinite(value) else self.upper(t, MOMENT_TOLERANCE)
 
     def moment_nodes(self, t: float) -> int:
         """Over how many nodes :meth:`log_moment` sums at t: what it costs."""
-        return self._moment_line(t).nodes
+        return self._moment_line(t).nodes * self.terms
 
     def _moment_line(self, t: float) -> MixtureLine:
         size = self.excess**2 * min(t, 1.0)  # about K(t) where that is small

@@ -43,7 +43,8 @@ shifted term, at other odds of the shifted terms or not, uses of R and u
 **Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` errs by a few units and the
 number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A g.
 It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k + ..)``
-with p_0 among the terms, which errs by the roundings of the largest exponents, and the units of the weights.
+with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and by
+those of 1 in p_0, divided by g.
 """
 
 from __future__ import annotations
@@ -109,10 +110,11 @@ class MixtureNodes:
             top = np.maximum(top, math.log(rest))
         total = np.exp(exponents - top).sum(axis=0) + (np.exp(math.log(rest) - top) if rest else 0.0)
         self.u[at] = top + np.log(total)
-        # A, which is at most 1 where g - 1 was cut; and, in units of 16, roundings of log p_k and of the exponents
+        # units of the weights, and of 1 in p_0; in units of 16, roundings of log p_k and of the exponents
         logs = np.abs(self._log_weights).max() + (abs(math.log(rest)) if rest else 0.0)
-        shed = np.array(self._law.weights) @ np.abs(np.expm1(np.minimum(self._towards[:, at], LARGEST)))
-        self._spread[at] = shed * np.exp(-self.u[at]) + 1 + 0.25 * (logs + np.abs(top))
+        self._spread[at] = 1 + 0.25 * (logs + np.abs(top))
+        if rest:
+            self._spread[at] += np.exp(-self.u[at])
 
     @property
     def loss(self) -> Array:
@@ -177,6 +179,11 @@ class ShiftLaw:
     def mu(self) -> float:
         """The largest shift."""
         return self.shifts[-1]
+
+    @property
+    def terms(self) -> int:
+        """One exponential for each shift."""
+        return len(self.shifts)
 
     def nodes(self, x: Array, t: float) -> MixtureNodes:
         """Values at nodes, and bounds on what rounding does to them."""
