@@ -176,7 +176,7 @@ def test_the_line_is_as_sharp_as_was_asked(of: ShiftTransform, t: float) -> None
     values, errors = line.cumulants(height, 2)
     for at in (0, 1):
         assert off_by(values[at], errors[at], moment(of, t, height * at)) <= 1
-    assert errors.max() <= 1e-10
+    assert errors.max() <= 1e-9
     bound = of.upper(t, 1e-9)
     assert mp.log(moment(of, t, 0.0).real) <= bound <= float(values[0].real) + 1e-8
 

@@ -210,12 +210,12 @@ class GaussianLaw(Protocol):
 
     @property
     def mu(self) -> float:
-        """The largest shift."""
+        """The largest of the shifts."""
         ...
 
     @property
     def kind(self) -> Kind:
-        """The direction."""
+        """The direction of the pair."""
         ...
 
     @property

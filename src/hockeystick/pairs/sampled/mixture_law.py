@@ -149,7 +149,7 @@ class MixtureNodes:
         return UNIT_ROUNDOFF * (self._phi_care + abs(self._coefficient) * self._units())
 
     def rough_care(self) -> Array:
-        """The same bound: the shares are wanted anyway."""
+        """What :meth:`care` says, as the shares are wanted anyway."""
         return self.care()
 
     def slip(self) -> Array:
@@ -177,7 +177,7 @@ class ShiftLaw:
 
     @property
     def mu(self) -> float:
-        """The largest shift."""
+        """The largest of the shifts."""
         return self.shifts[-1]
 
     @property
