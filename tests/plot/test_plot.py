@@ -142,6 +142,14 @@ def test_an_axis_of_huge_numbers_has_room_for_the_curve(most: float) -> None:
     assert "0" in labels
 
 
+def test_a_logarithmic_axis_of_three_hundred_and_fifty_decades() -> None:
+    """The quotient of its ends is no double."""
+    figure = drawn([Panel("x", "y", [Line("rdp", [1, 2], [1e-200, 1e150])], yscale="log")])
+    low, high = figure.axes[0].get_ylim()
+    assert low <= 1e-200
+    assert high >= 1e150
+
+
 def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, *rest: Any) -> Any:
         raise ImportError(name)

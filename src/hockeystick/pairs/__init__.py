@@ -12,6 +12,7 @@ from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
+from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 
@@ -29,4 +30,5 @@ __all__ = [
     "RenyiCurve",
     "SmoothPart",
     "WithoutReplacementCurve",
+    "WithoutReplacementPair",
 ]

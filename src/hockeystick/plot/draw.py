@@ -132,7 +132,7 @@ def _height(panel: Panel, seen: Sequence[Array]) -> float:
     finite = [value for values in seen for value in values[np.isfinite(values)]]
     low, high = (end if end is not None else default for end, default in zip(panel.ylim, _ends(finite), strict=True))
     if panel.yscale == "log":
-        return math.log10(high / low) if 0 < low < high else 0.0
+        return math.log10(high) - math.log10(low) if 0 < low < high else 0.0
     return high - low
 
 
@@ -224,7 +224,7 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
             )
             if high >= 1000:
                 axis.set_major_formatter(FuncFormatter(lambda value, _, high=high: thousands(value, high)))
-        elif math.log10(high / low) >= 2:
+        elif math.log10(high) - math.log10(low) >= 2:
             axis.set_major_locator(LogLocator(numticks=7))
             axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
             axis.set_minor_formatter(NullFormatter())

@@ -31,6 +31,7 @@ from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
 from hockeystick.pairs import DominatingPair, SmoothPart
+from hockeystick.pairs.base import kink_of
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -271,6 +272,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     edges = outcomes(halves)
     halves[1::2] = _cuts(smooth, edges, grid)
     edges[1::2] = outcomes(halves[1::2])
+    _cut_at_kink(smooth, halves, edges)
     edges = np.maximum.accumulate(edges)  # rounding may have put two of them out of order
     half_width = 0.5 * np.diff(edges)
     reach = 4 + smooth.growth(0.5 * (edges[1:] + edges[:-1])) + half_width
@@ -292,6 +294,16 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
+
+
+def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
+    """Cut the cell that holds the loss 0, where the halves of a density meet, right there; any cut is valid."""
+    kink = kink_of(smooth)
+    cell = int(np.searchsorted(halves[::2], 0.0, side="right")) - 1
+    if kink is None or not 0 <= cell < len(halves) // 2:
+        return
+    halves[2 * cell + 1] = 0.0
+    edges[2 * cell + 1] = kink
 
 
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:
