@@ -17,7 +17,7 @@ from hockeystick.plan.mechanisms import ApproximateDP, Gaussian, Laplace, Mixtur
 from hockeystick.plan.plan import Plan, dp_sgd
 from hockeystick.plan.profile import Profile
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
+from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement, WithReplacement
 from hockeystick.questions.calibration import Calibration, calibrate
 from hockeystick.questions.parameters import Parameter
 from hockeystick.questions.stepper import Accountant
@@ -64,6 +64,7 @@ __all__ = [
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
+    "WithReplacement",
     "WithoutReplacement",
     "__version__",
     "calibrate",

@@ -158,7 +158,17 @@ class MixtureLocation:
 
 @dataclass(frozen=True, slots=True)
 class PartlyShifted(PoissonSmooth):
-    """The terms with a shift, of which there is one with probability 1 - p_0: as after Poisson sampling."""
+    """The terms with a shift, of which there is one with probability 1 - p_0: as after Poisson sampling.
+
+    Attributes:
+        missing: mass that is missing from p_0, relative to it.
+    """
+
+    missing: float = 0.0
+
+    def loss_error(self, x: Array) -> Array:
+        """The error after sampling, and what the missing mass does: ``T / (g - T)``, with T at most half of p_0."""
+        return super(PartlyShifted, self).loss_error(x) + 2 * self.missing / UNIT_ROUNDOFF
 
     def log_q(self, x: Array) -> Array:
         """The log-density of N(0, 1) at each x."""
@@ -225,19 +235,24 @@ class MixturePair(DominatingPair):
         weights: positive.
         rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
         mirrored: whether N(0, 1) is P.
+        missing: mass of the mixture at outcomes that N(0, 1) has not; p_0 is less by that, and at least twice as large.
     """
 
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
     rest: float = 0.0
     mirrored: bool = False
+    missing: float = 0.0
 
     seconds: ClassVar[float] = SAMPLED_SECONDS
 
     @property
     def atoms(self) -> Atoms:
-        """The pair has no atoms."""
-        return Atoms.none()
+        """What the mixture has alone: infinite loss under the mixture, minus infinity where N(0, 1) is P."""
+        if not self.missing:
+            return Atoms.none()
+        mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])
+        return Atoms(none, none, mass) if self.mirrored else Atoms(-none, mass, none)
 
     @property
     def smooth(self) -> BasePart:
@@ -246,7 +261,7 @@ class MixturePair(DominatingPair):
             return self._of(MixtureLocation(self.shifts, self.weights))
         total = math.fsum(self.weights)
         location = MixtureLocation(self.shifts, tuple(weight / total for weight in self.weights))
-        return self._of(PartlyShifted(location, 1 - self.rest, +1))
+        return self._of(PartlyShifted(location, 1 - self.rest, +1, self.missing / self.rest))
 
     def _of(self, direct: BasePart) -> BasePart:
         return Mirrored(direct) if self.mirrored else direct
@@ -260,12 +275,14 @@ class MixturePair(DominatingPair):
     @property
     def supremum_error(self) -> float:
         """Rounding of p_0 and of its logarithm."""
-        return rounding_of(self.loss_range[1]) + (4 * UNIT_ROUNDOFF if self.rest else 0.0)
+        own = 4 * UNIT_ROUNDOFF + 2 * self.missing / self.rest if self.rest else 0.0
+        return rounding_of(self.loss_range[1]) + own
 
     @property
     def transform(self) -> ShiftTransform:
         """The characteristic function, by the trapezoid rule."""
-        return ShiftTransform(self.shifts, self.weights, self.rest, Kind.ADD if self.mirrored else Kind.REMOVE, UNITS)
+        kind = Kind.ADD if self.mirrored else Kind.REMOVE
+        return ShiftTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
 
     def sampled_transform(self, rate: float, add: bool) -> ShiftTransform:
         """The transform after Poisson sampling: a mixture with a larger term that is not shifted."""
@@ -279,6 +296,8 @@ class MixturePair(DominatingPair):
 
         Or the largest loss, where there is one.
         """
+        if self.missing:  # by which the likelihood ratio is less than that of a mixture of whole mass
+            return math.inf
         return min(self._largest_rho, super(MixturePair, self).rho)
 
     @property
@@ -293,7 +312,7 @@ class MixturePair(DominatingPair):
     @property
     def sampled_from(self) -> tuple[float, float] | None:
         """The probability of a shift, and the rho of a round that has one."""
-        return (1 - self.rest, self._largest_rho) if self.rest else None
+        return (1 - self.rest, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
         """K(t) by the trapezoid rule, else roughly."""
@@ -311,7 +330,8 @@ class MixturePair(DominatingPair):
         each = np.array([moment.gaussian(mu, t) for mu in (*(0.0 for _ in zero), *self.shifts)])
         convex = _log_sum(logs + each)
         bound = convex if mirrored else min(convex, (1 + t) * _log_sum(logs + each / (1 + t)))
-        return moment.rounded_up(bound, 1 + t + float(each.max()))
+        lost = 2 * t * self.missing / self.rest if self.missing else 0.0  # of log g, times t
+        return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""

@@ -45,6 +45,11 @@ number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, a
 It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k + ..)``
 with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and by
 those of 1 in p_0, divided by g.
+
+**Missing mass.** A law may be meant whose weights come to 1 - T, T a tiny number by which the weight of the term without
+a shift is less than is given. Then g lies between the g that is computed and T less, so that u errs by ``T / (g - T)``
+more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order terms by
+T each.
 """
 
 from __future__ import annotations
@@ -142,7 +147,7 @@ class MixtureNodes:
         """Bound on the absolute rounding error of u, in units."""
         terms = 16 + len(self._law.shifts) + self._law.units
         units: Array = 16 * np.abs(self.u) + self._shares.slope * self._size + terms * self._spread
-        return units
+        return units + self._law.missing_units
 
     def care(self) -> Array:
         """Bound on the relative rounding error of ``phi e^A``."""
@@ -167,6 +172,7 @@ class ShiftLaw:
         rest: that weight, 1 - sum of the weights, to a rounding.
         kind: the direction, remove or add.
         units: by how many roundings of itself each weight may be off.
+        missing: by how much less than the rest the weight without a shift may be, at most half of it.
     """
 
     shifts: tuple[float, ...]
@@ -174,6 +180,12 @@ class ShiftLaw:
     rest: float
     kind: Kind
     units: float = 8.0
+    missing: float = 0.0
+
+    @property
+    def missing_units(self) -> float:
+        """What the missing mass does to u, in units; where it is that, half of p_0 is left at least."""
+        return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
 
     @property
     def mu(self) -> float:
@@ -295,7 +307,7 @@ class ShiftLaw:
             p * math.exp(log_tail(mu - high) if high >= mu else CENTRE)
             for mu, p in zip(self.shifts, self.weights, strict=True)
         )
-        out: Array = (1 + 2 * weight) * tails + weight * shifted
+        out: Array = (1 + 2 * weight) * tails + weight * (shifted + self.missing)
         return out
 
 
