@@ -19,7 +19,7 @@ from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
 from hockeystick.pairs.sampled.gaussian_law import Kind, log_density
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_share import ManyShares, turned
-from hockeystick.pairs.sampled.gaussian_transform import ShiftTransform
+from hockeystick.pairs.sampled.mixture_transform import ShiftTransform
 from transform_truths import off_by
 
 Number = Any

@@ -27,7 +27,6 @@ from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
-from hockeystick.pairs.tabulated import tabulated
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
@@ -202,6 +201,8 @@ def _subject(rounds: RenyiComposition) -> Gathered:
     pairs = [(item, count) for item, count in rounds.rounds if isinstance(item, DominatingPair)]
     if not curves:  # none of them is run
         return gathered(Composition(pairs))
+    from hockeystick.pairs.tabulated import tabulated
+
     check_time(RenyiComposition(curves))
     stand_in = tabulated(RenyiComposition(curves))
     if stand_in is None:

@@ -43,7 +43,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
-from hockeystick.pairs.sampled.gaussian_transform import Kind, ShiftTransform
+from hockeystick.pairs.sampled.mixture_transform import Kind, ShiftTransform
 from hockeystick.pairs.sampled.poisson import SAMPLED_MOMENT, SAMPLED_SECONDS, BasePart, PoissonSmooth
 
 LARGEST = 500.0  # exponent up to which the ratio less 1 is summed as it stands

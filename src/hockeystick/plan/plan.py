@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
-from hockeystick.directions.directions import Directions
+from hockeystick.directions.directions import Directions, FromAbove
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Gaussian, Mechanism
@@ -26,6 +25,8 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hockeystick.plan.profile import Profile
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
@@ -140,7 +141,11 @@ class Plan:
     @cached_property
     def directions(self) -> Directions:
         """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
-        kinds = tuple((item, item.sampling.participations(count)) for item, count in self.kinds)
+        uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
+        kinds = tuple(
+            (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
+            for item, count in self.kinds
+        )
         return Directions(self.adjacency, kinds)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:

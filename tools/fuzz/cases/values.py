@@ -119,7 +119,7 @@ def objects(draw: Draw, held: Held) -> None:
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
         held.same("hash", hash(copy.deepcopy(thing)), hash(thing))
         if not isinstance(thing, str):
-            held.same("repr", eval(repr(thing), vars(hs)), thing)
+            held.same("repr", eval(repr(thing), {name: getattr(hs, name) for name in hs.__all__}), thing)
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")

@@ -11,10 +11,9 @@ import numpy as np
 from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
 from hockeystick.pairs.sampled.gaussian_law import GaussianLaw, Kind, MixtureLaw
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
-from hockeystick.pairs.sampled.mixture_law import ShiftLaw
 from hockeystick.pairs.transform import line_upper
 
-__all__ = ["Kind", "MixtureTransform", "ShiftTransform"]
+__all__ = ["Kind", "LawTransform", "MixtureTransform"]
 
 MOMENT_TOLERANCE = 1e-11  # relative, of K(t) as a moment
 MAX_TURN = 1e4  # t mu: nodes grow with it
@@ -70,13 +69,3 @@ class MixtureTransform(MixtureLaw, LawTransform):
     def excess(self) -> float:
         """About the mean of ``|g - 1|``."""
         return self.rate * min(self.mu, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftTransform(ShiftLaw, LawTransform):
-    """The law of any number of terms with its line and its envelope."""
-
-    @property
-    def excess(self) -> float:
-        """About the mean of ``|g - 1|``."""
-        return math.fsum(p * min(mu, 1.0) for mu, p in zip(self.shifts, self.weights, strict=True))

@@ -9,14 +9,7 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import (
-    DominatingPair,
-    GaussianPair,
-    PoissonAddPair,
-    PoissonRemovePair,
-    PoissonSubstitutionPair,
-    RenyiCurve,
-)
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
@@ -129,6 +122,8 @@ class Poisson(Sampling):
             return own_pair(mechanism, direction)
         base = mechanism.with_against_without()
         if direction is Direction.REPLACE_ONE:  # two contributions in opposite directions
+            from hockeystick.pairs import PoissonSubstitutionPair
+
             assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
             return PoissonSubstitutionPair(base.mu, rate)
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
