@@ -75,7 +75,7 @@ class FromAbove:
         Raises:
             UnsupportedError: none is proven.
         """
-        return self.kind.pair(direction)
+        return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """The Renyi curve of the kind, which is from above anyway.

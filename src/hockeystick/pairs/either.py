@@ -5,8 +5,8 @@ With probabilities w_i that do not depend on the data, ``H_a = sum_i w_i H_a(P_i
 - **on a line** ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1, or the logarithm of the sum itself
   where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, an error of a few units
   of w_i the sum by those of its term;
-- **where it falls off**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i s_i
-  (1 - rho_i)``, and shares are taken from below;
+- **where it falls off**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i
+  s_i (1 - rho_i)``, and shares are taken from below;
 - **on the real line** from above by upper bounds on the K_i.
 
 ``infinite`` adds mass at infinite loss beside all of that: the pair is worse for it, and is used from above only.

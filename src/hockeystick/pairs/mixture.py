@@ -7,9 +7,10 @@ where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X a
     H_a(P || Q) = E (Lambda - a)_+,    H_a(Q || P) = E (1 - a Lambda)_+ ,
 
 both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not fall where the
-vectors are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G have the covariances ``<v_j, v_k>`` and G', independent
-of it, ``mu_j mu_k``, which are no smaller. With ``G_s = sqrt(1 - s) G + sqrt(s) G'``, covariances C(s), ``Z_k = exp(G_s,k
-- C_kk(s) / 2)`` and ``S = sum p_k Z_k``, for phi with two bounded derivatives integration by parts leaves
+vectors are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G have the covariances ``<v_j, v_k>`` and G',
+independent of it, ``mu_j mu_k``, which are no smaller. With ``G_s = sqrt(1 - s) G + sqrt(s) G'``, ``Z_k`` the
+exponential of its k-th entry less half of the variance of that, and ``S = sum p_k Z_k``, for phi with two bounded
+derivatives integration by parts leaves
 
     d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) p_j p_k E [ Z_j Z_k phi''(S) ] >= 0 ,
 
@@ -24,9 +25,9 @@ the two can be drawn together with the one k never above the other.
 The smooth part with p_0 > 0 is that of *sampling* the terms with a shift at the rate ``1 - p_0``
 (``pairs/sampled/poisson.py``), and a Poisson-sampled mixture is a mixture again.
 
-**Inverse.** Of the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is convex, with a slope between the least and the largest
-shift. Newton's steps from a point above the root come down to it without crossing it; the first one is the least x at
-which one term alone is large enough.
+**Inverse.** Of the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
+convex, with a slope between the least and the largest shift. Newton's steps from a point above the root come down to it
+without crossing it; the first one is the least x at which one term alone is large enough.
 """
 
 from __future__ import annotations

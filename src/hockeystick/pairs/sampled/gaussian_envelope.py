@@ -260,4 +260,3 @@ class MixtureEnvelope:
         log_m += (1 + self._t) * (law.mu * self._bend(p, shift)) ** 2 / 8
         arc = 2 * math.pi * eta / self._dx
         return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
-

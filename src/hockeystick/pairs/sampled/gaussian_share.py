@@ -1,7 +1,7 @@
 """What share of the likelihood ratio g its terms have at a node, and what of g is left where x is moved off the line.
 
-For ``g(x) = sum_k p_k e^(mu_k x - mu_k^2/2)`` with ``0 <= mu_k <= mu`` the shares are ``r_k = p_k e^(..) / g``, positive
-numbers whose sum is 1. All that ``gaussian_envelope.py`` asks of g at a node is
+For ``g(x) = sum_k p_k e^(mu_k x - mu_k^2/2)`` with ``0 <= mu_k <= mu`` the shares are ``r_k = p_k e^(..) / g``,
+positive numbers whose sum is 1. All that ``gaussian_envelope.py`` asks of g at a node is
 
     slope    R = sum_k r_k mu_k / mu = d log g / (mu dx), in [0, 1];
     lifted   R where the weights of all but the term mu_k = 0 are multiplied by odds >= 1;
@@ -85,8 +85,8 @@ def turned(r: Array, angle: Array) -> tuple[Array, Array, Array]:
 class ManyShares:
     """Any number of terms: the shares of those that are shifted, one row each, and by how much.
 
-    With ``C = sum_k 2 r_k sin^2(theta_k / 2)``, ``S = sum_k r_k sin theta_k`` and ``theta_k = mu_k y`` what is left of g
-    is ``(1 - C) + iS``, as the shares add up to 1; so
+    With ``C = sum_k 2 r_k sin^2(theta_k / 2)``, ``S = sum_k r_k sin theta_k`` and ``theta_k = mu_k y`` what is left of
+    g is ``(1 - C) + iS``, as the shares add up to 1; so
 
         log |..| = log1p(-(2C - C^2 - S^2)) / 2 .
 

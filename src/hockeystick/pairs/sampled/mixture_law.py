@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians against one, sampled or not, as integrals over x: the law of ``gaussian_law.py`` with more terms.
+"""Mixtures of Gaussians against one, as integrals over x: the law of ``gaussian_law.py`` with more terms.
 
 With shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1 - sum p_k >= 0``,
 
@@ -8,8 +8,9 @@ increasing in x. Remove: ``m(z) = int phi g^(1+z)``, loss u. Add: ``m(z) = int p
 ``gaussian_line.py`` and ``gaussian_envelope.py`` ask of g follows as for two terms; below r_k are the shares of the
 terms of g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
 
-**Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), at angles in [0, mu a]. For ``mu a
-< pi``, projected on the direction of the angle ``mu a / 2``, each of them keeps ``cos(mu a / 2)`` of its length or more:
+**Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), at angles in [0, mu a]. For ``mu
+a < pi``, projected on the direction of the angle ``mu a / 2``, each of them keeps ``cos(mu a / 2)`` of its length or
+more:
 
     g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x),      0 <= arg g(x + ia) <= mu a,
 
@@ -22,9 +23,10 @@ Nothing else of two terms is used in ``gaussian_line.py``: ``int phi (g - 1) = 0
     int_h^inf phi E_k^(1+t) = e^(t (1+t) mu_k^2 / 2) Phi((1+t) mu_k - h) .
 
 Below, where x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every k, so that what lies below l is at most
-``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)`` (k = 0 is taken where there is a term without a shift); above h, as g increases, ``g(h)^(-t) Phi(-h)``. A sum over nodes of
-a Gaussian beyond the end is below its integral where its centre is not beyond that end, and at most its whole integral
-and its largest term else: 1 + dx / sqrt(2 pi) times the integral, below CENTRE for every dx <= 7.
+``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)`` (k = 0 is taken where there is a term without a shift); above h, as
+g increases, ``g(h)^(-t) Phi(-h)``. A sum over nodes of a Gaussian beyond the end is below its integral where its centre
+is not beyond that end, and at most its whole integral and its largest term else: 1 + dx / sqrt(2 pi) times the
+integral, below CENTRE for every dx <= 7.
 
 In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^(t (1+t) mu_k^2 / 2)``.
 
@@ -41,15 +43,15 @@ shifted term, at other odds of the shifted terms or not, uses of R and u
 - ``arg g(x + iy)`` and ``arg R`` as said, for the phase.
 
 **Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` errs by a few units and the
-number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A g.
-It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k + ..)``
-with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and by
-those of 1 in p_0, divided by g.
+number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A
+g. It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k +
+..)`` with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and
+by those of 1 in p_0, divided by g.
 
-**Missing mass.** A law may be meant whose weights come to 1 - T, T a tiny number by which the weight of the term without
-a shift is less than is given. Then g lies between the g that is computed and T less, so that u errs by ``T / (g - T)``
-more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order terms by
-T each.
+**Missing mass.** A law may be meant whose weights come to 1 - T, T a tiny number by which the weight of the term
+without a shift is less than is given. Then g lies between the g that is computed and T less, so that u errs by ``T / (g
+- T)`` more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order
+terms by T each.
 """
 
 from __future__ import annotations
@@ -266,10 +268,7 @@ class ShiftLaw:
             return float(np.logaddexp(below, above)) + SPARE * (1 + abs(above) + t)
         lifted, shifts = self._lifted(t, 1 + t)
         tails = np.array(
-            [
-                log_tail((1 + t) * shift - high) if high >= (1 + t) * shift else CENTRE
-                for shift in shifts.tolist()
-            ]
+            [log_tail((1 + t) * shift - high) if high >= (1 + t) * shift else CENTRE for shift in shifts.tolist()]
         )
         each = (lifted + tails) / (1 + t)
         top = float(each.max())

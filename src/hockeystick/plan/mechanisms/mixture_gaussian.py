@@ -64,7 +64,8 @@ class MixtureGaussian(Mechanism):
     """
 
     sensitivities: Annotated[
-        tuple[float, ...], list_of(SENSITIVITY, most=MOST_TERMS).of("how far a person may move the sum, in clipping norms")
+        tuple[float, ...],
+        list_of(SENSITIVITY, most=MOST_TERMS).of("how far a person may move the sum, in clipping norms"),
     ]
     probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
     noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
@@ -84,7 +85,7 @@ class MixtureGaussian(Mechanism):
                 f"{len(self.sensitivities)} and {len(self.probabilities)} elements",
                 "probabilities",
             )
-        total = sum(map(decimal, self.probabilities))
+        total = sum(map(decimal, self.probabilities), Fraction(0))
         if abs(total - 1) > MISSING:
             raise InvalidInputError(
                 f"probabilities must add up to 1, to within 1e-12; received a sum of {float(total)!r}", "probabilities"
@@ -97,7 +98,7 @@ class MixtureGaussian(Mechanism):
                 "one of the sensitivities must be greater than 0 and have a probability greater than 0",
                 "sensitivities",
             )
-        if 1 - float(rest) == 1 and rest or float(rest) == 1:
+        if (rest and 1 - float(rest) == 1) or float(rest) == 1:
             raise InvalidInputError(
                 "the probability of sensitivity 0 must be 0, or a number that differs from 0 and 1 by more than a "
                 "rounding of 1",
@@ -105,8 +106,8 @@ class MixtureGaussian(Mechanism):
             )
 
     def _terms(self) -> tuple[Fraction, dict[Fraction, Fraction]]:
-        """The probability of no contribution, and that of each sensitivity, exactly; those of probability 0 left out."""
-        total = sum(map(decimal, self.probabilities))
+        """The probability of no contribution, and of each sensitivity that has one, exactly."""
+        total = sum(map(decimal, self.probabilities), Fraction(0))
         found: dict[Fraction, Fraction] = {}
         for sensitivity, probability in zip(self.sensitivities, self.probabilities, strict=True):
             if probability:

@@ -4,11 +4,11 @@ Each record belongs to one of b groups, whichever the other records are, and kee
 is replaced, the new one takes its place. The n-th step of a kind of rounds includes each record of group ``(n + c) mod
 b`` independently with the sample rate, and no other record, for some c that depends on nothing but the kind.
 
-**Theorem.** T steps are dominated by ``ceil(T / b)`` Poisson-sampled rounds. *Proof*: neighbouring datasets differ in one
-record, of group g say, and all others are in the same groups of both. A step of another group has the same law on both,
-given the results before it; a step of group g is a Poisson-sampled round, dominated by its pair; and of T consecutive
-numbers at most ``ceil(T / b)`` have the remainder that is g's. So the product of all steps is dominated by that of as
-many pairs, and of steps that tell nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
+**Theorem.** T steps are dominated by ``ceil(T / b)`` Poisson-sampled rounds. *Proof*: neighbouring datasets differ in
+one record, of group g say, and all others are in the same groups of both. A step of another group has the same law on
+both, given the results before it; a step of group g is a Poisson-sampled round, dominated by its pair; and of T
+consecutive numbers at most ``ceil(T / b)`` have the remainder that is g's. So the product of all steps is dominated by
+that of as many pairs, and of steps that tell nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
 
 **Tight**: some record is in as many steps. Of several kinds of rounds no record need be in as many steps of each, as
 where each kind begins is not said in a plan; unless at most one of them has a number of steps that is no multiple of b:
@@ -53,9 +53,9 @@ class CyclicPoisson(Sampling):
 
     name: ClassVar[str] = "cyclic-poisson"
     assumption: ClassVar[str] = (
-        "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the groups "
-        "in turn, and each record of the group enters the batch independently with the sample rate (cyclic Poisson "
-        "sampling); the number is not valid for groups that are dealt anew or move when a record comes or goes"
+        "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the "
+        "groups in turn, and each record of the group enters the batch independently with the sample rate (cyclic "
+        "Poisson sampling); the number is not valid for groups that are dealt anew or move when a record comes or goes"
     )
 
     def __post_init__(self) -> None:

@@ -12,15 +12,16 @@ A round is dominated, in either direction, by that of the two laws of loss
     with probability 1 - w:  Poisson-sampled Gaussian noise of multiplier s, at the rate q;
     with probability w:      Poisson-sampled Gaussian noise of multiplier s / 2, at the rate q' .
 
-*Proof.* J has the same law on both datasets, so that whether ``J >= B`` may be revealed (H is jointly convex). Given J <
-B the other records' batch R is not cut: without x the sum is that of R, with x that of R, and x with probability q.
+*Proof.* J has the same law on both datasets, so that whether ``J >= B`` may be revealed (H is jointly convex). Given J
+< B the other records' batch R is not cut: without x the sum is that of R, with x that of R, and x with probability q.
 Given ``J >= B``, let T be a uniformly random set of B of the others and y a uniformly random one of T: whatever J is,
-what is kept of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B /
-(J + 1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T,
-or with probability q' that of ``T - y + x``, which is at a distance of at most 2. Both are dominated by the scalar pairs
+what is kept of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B / (J
++ 1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T, or
+with probability q' that of ``T - y + x``, which is at a distance of at most 2. Both are dominated by the scalar pairs
 at distances 1 and 2 (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). Last, with ``C(n - 1, j) / (j + 1) = C(n, j + 1) / n``,
 
-    q E[B / (J + 1); J >= B] = (B / n) sum_(j >= B) C(n, j + 1) q^(j + 1) (1 - q)^(n - 1 - j) = (B / n) P[Bin(n, q) > B].
+    q E[B / (J + 1); J >= B] = (B / n) sum_(j >= B) C(n, j + 1) q^(j + 1) (1 - q)^(n - 1 - j)
+                             = (B / n) P[Bin(n, q) > B].
 
 *Below.* All others contribute 0, and x a vector of norm 1: the sum tells whether x is in the batch, which it is with
 probability ``q (1 - w) + q' w``: a Poisson-sampled round at that rate and with noise s. The published pair (Ganesh
@@ -65,13 +66,14 @@ STIRLING = tuple(
         (43867, 244188), (-174611, 125400), (77683, 5796), (-236364091, 1506960),
     )
 )  # fmt: skip
-"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!: twelve, after which less than 1e-60 is left from 2000 on."""
+"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, after which less than 1e-60 is left from 2000 on."""
 
 SMALL = 2000
 """A whole number up to which a factorial is multiplied out."""
 
 _ONE_OR_THE_OTHER = Claim(
-    Status.BRACKET, "proof in plan/sampling/truncated_poisson.py; below a Poisson-sampled round at the rate that is kept"
+    Status.BRACKET,
+    "proof in plan/sampling/truncated_poisson.py; below a Poisson-sampled round at the rate that is kept",
 )
 """The claim for adding and removing a record."""
 
@@ -84,7 +86,8 @@ _NOT_GAUSSIAN = Claim(Status.REFUSED, "of truncated batches the pair is proven f
 """The claim on any other mechanism."""
 
 _WHY = (
-    "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and dominates"
+    "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and "
+    "dominates"
 )
 """Why the pair above and that below differ."""
 
@@ -160,7 +163,8 @@ class TruncatedPoisson(Sampling):
         whole, w, rate = self.cut
         rounds = [(plain, whole), (sampled(2, rate), w)]
         likely = [(pair, weight) for pair, weight in rounds if weight >= LEAST]
-        above = EitherPair(*zip(*likely, strict=True), 0.0 if len(likely) == len(rounds) else LEAST)
+        parts, weights = tuple(pair for pair, _ in likely), tuple(weight for _, weight in likely)
+        above = EitherPair(parts, weights, 0.0 if len(likely) == len(rounds) else LEAST)
         return Between(above, (sampled(1, self.kept),), _WHY)
 
     @property
@@ -183,7 +187,8 @@ def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, f
         w = upper_tail(records - 1, rate, most)
         if w < Decimal(LEAST):
             return 1.0, 0.0, float(rate)
-        return float(1 - w), float(w), float(Decimal(most) * upper_tail(records, rate, most + 1) / (Decimal(records) * w))
+        among = Decimal(most) * upper_tail(records, rate, most + 1) / (Decimal(records) * w)
+        return float(1 - w), float(w), float(among)
 
 
 def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:

@@ -13,11 +13,11 @@ independent of them, are x in place of r_j. Given r, and so by joint convexity w
 
 in both orderings. *Attained*: all others contribute -u, and x = u.
 
-**Replacing the record**, x by x'. *Upper*: with ``q = 1 - (1 - w)^m`` both laws are mixtures, ``(1 - q) mu0 + q nu`` and
-``(1 - q) mu0 + q nu'``, where mu0 is the law given K = 0. For ``b = e^eps >= 1`` advanced joint convexity (Balle,
+**Replacing the record**, x by x'. *Upper*: with ``q = 1 - (1 - w)^m`` both laws are mixtures, ``(1 - q) mu0 + q nu``
+and ``(1 - q) mu0 + q nu'``, where mu0 is the law given K = 0. For ``b = e^eps >= 1`` advanced joint convexity (Balle,
 Barthe, Gaboardi 2018 [BBG18], Theorem 2), with ``a = 1 + (b - 1) / q`` and ``beta = b / a``, makes the divergence ``q
-H_a(nu || (1 - beta) mu0 + beta nu')``. Given r and J, x takes the place of at most |J| vectors of mu0, and of as many x'
-of nu'; so joint convexity leaves (their Theorem 10)
+H_a(nu || (1 - beta) mu0 + beta nu')``. Given r and J, x takes the place of at most |J| vectors of mu0, and of as many
+x' of nu'; so joint convexity leaves (their Theorem 10)
 
     q sum_k w_k H_a(N(2k, s^2) || N(0, s^2)),      w_k = Bin(m, w)(k) / q for k >= 1,
 
@@ -30,8 +30,8 @@ grows with it in the usual order of random numbers. It must not be less than tha
 
 **Where the binomial law is cut.** Terms k > N, of mass T together, are put at infinite loss above (a kernel makes them
 again), and to k = 0 below (K gets less). T is at most CUT of the probability that the record is not drawn at all; the
-sum beyond N is at most its first term over ``1 - r``, r the ratio of the first two, as ratios fall. Weights are computed
-in DIGITS decimal digits, and rounded to doubles, as ``pairs/mixture.py`` allows.
+sum beyond N is at most its first term over ``1 - r``, r the ratio of the first two, as ratios fall. Weights are
+computed in DIGITS decimal digits, and rounded to doubles, as ``pairs/mixture.py`` allows.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ class WithReplacement(Sampling):
 
     draws: Annotated[int, domains.RECORDS.of("number of draws in a round")]
     dataset_size: Annotated[int | None, domains.whole_numbers(least=2).of("number of records")] = None
-    weight: Annotated[
-        float | None, domains.RATE.of("probability that a draw is the likeliest record, less than 1")
-    ] = None
+    weight: Annotated[float | None, domains.RATE.of("probability that a draw is the likeliest record, less than 1")] = (
+        None
+    )
 
     name: ClassVar[str] = "with-replacement"
     assumption: ClassVar[str] = (
@@ -141,7 +141,8 @@ class WithReplacement(Sampling):
         if (self.dataset_size is None) == (self.weight is None):
             given = "both" if self.weight is not None else "neither"
             raise InvalidInputError(
-                f"sampling with replacement needs dataset_size or weight, and not both; received {given}", "dataset_size"
+                f"sampling with replacement needs dataset_size or weight, and not both; received {given}",
+                "dataset_size",
             )
         key = "weight" if self.dataset_size is None else "dataset_size"
         if self.weight_of_record == 1:
@@ -150,8 +151,8 @@ class WithReplacement(Sampling):
             )
         if self.draws * self.weight_of_record > MOST_DRAWN:
             raise InvalidInputError(
-                f"a record must be drawn at most {MOST_DRAWN} times a round on average; received draws {self.draws} with "
-                f"{key} {domains.shown(self.weight if self.dataset_size is None else self.dataset_size)}",
+                f"a record must be drawn at most {MOST_DRAWN} times a round on average; received draws {self.draws} "
+                f"with {key} {domains.shown(self.weight if self.dataset_size is None else self.dataset_size)}",
                 "draws",
             )
 
@@ -168,9 +169,7 @@ class WithReplacement(Sampling):
         """Between two pairs, for Gaussian noise on a sum; adding and removing a record they are all but the same."""
         if Property.GAUSSIAN not in mechanism.properties or Property.SUM not in mechanism.properties:
             return _NOT_GAUSSIAN
-        if direction in (Direction.ADD, Direction.REMOVE):
-            return _ONE_OR_THE_OTHER
-        return _REPLACED if direction is Direction.REPLACE_ONE else _NOT_GAUSSIAN
+        return _REPLACED if direction is Direction.REPLACE_ONE else _ONE_OR_THE_OTHER
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The pair that dominates: the mixture, or of a replaced record that in which the number of draws is told."""
