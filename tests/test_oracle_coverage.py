@@ -14,6 +14,9 @@ WITHOUT_AN_ORACLE: dict[str, str] = {
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
     "poisson": "the oracle mixes before it composes",
+    "with-replacement": "tests/plan/test_with_replacement.py holds it against enumerated datasets and a contour",
+    "truncated-poisson": "tests/plan/test_truncated_poisson.py holds it against enumerated datasets and a contour",
+    "cyclic-poisson": "tests/plan/test_cyclic_poisson.py holds it against the rounds of every group",
     "without-replacement": "no tight answer is known; plan/test_without_replacement.py holds it against data sets",
 }
 """Sampling schemes, and what true values they are held against."""

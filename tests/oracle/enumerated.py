@@ -9,6 +9,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +41,7 @@ def delta(first: Law, second: Law, noise: float, epsilon: float) -> float:
     centres = [float(c) for c in (*first, *second)]
     x = np.linspace(min(centres) - 12 * noise, max(centres) + 12 * noise, 40_001)
 
-    def density(law: Law) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def density(law: Law) -> Any:
         total = np.zeros_like(x)
         for centre, mass in law.items():
             total += float(mass) * np.exp(-0.5 * np.square((x - float(centre)) / noise))

@@ -93,7 +93,7 @@ class CyclicPoisson(Sampling):
         return self.within.exact(mechanism, direction)
 
     def participations(self, steps: int) -> int:
-        """``ceil(steps / groups)``."""
+        """The steps of one group, ``ceil(steps / groups)``."""
         return -(-steps // self.groups)
 
     def same_for_all(self, steps: int) -> bool:
