@@ -17,7 +17,8 @@ SCHEMES = {
     "with-replacement": "tests/plan/test_with_replacement.py holds it against enumerated datasets and a contour",
     "truncated-poisson": "tests/plan/test_truncated_poisson.py holds it against enumerated datasets and a contour",
     "cyclic-poisson": "tests/plan/test_cyclic_poisson.py holds it against the rounds of every group",
-    "without-replacement": "no tight answer is known; plan/test_without_replacement.py holds it against data sets",
+    "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
+    "pairs/test_fixed_size_pair.py",
 }
 """Sampling schemes, and what true values they are held against."""
 

@@ -116,7 +116,7 @@ class SmoothPart(Protocol):
         ...
 
 
-def kink_of(smooth: SmoothPart) -> float | None:
+def kink_of(smooth: SmoothPart | None) -> float | None:
     """The outcome of loss 0 at which the halves of a smooth part meet, ``None`` where it is of one piece."""
     kink: float | None = getattr(smooth, "kink", None)
     return kink

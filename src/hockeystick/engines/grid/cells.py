@@ -71,7 +71,7 @@ class Points:
     """Atoms that lie on the grid: grid indices, tilted masses, and the errors of both.
 
     Attributes:
-        knot: shape (m,), grid indices; each is a knot of the cells.
+        knot: shape (m,), grid indices.
         mass: shape (m,), scaled by ``e^(t g - kappa)``.
         mass_error: shape (m,), relative error.
     """
@@ -171,7 +171,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
     check_range(last - first, "one round")
     work.charge(PLACE * (last - first), "one round reaches too far")
-    if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
+    # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
+    free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
+    if pair.smooth is not None and free and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     else:
         knots = np.arange(first, last + 1)
@@ -238,8 +240,7 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 
 def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh) -> None:
     h = mesh.h
-    nearest = np.rint((loss - mesh.offset) / h)
-    on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
+    nearest, on_grid = _on_grid(loss, mesh)
     at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
@@ -258,6 +259,14 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh
         cells.right[half, cell] += mass[i] * rest[0]
         cells.shift[cell] += mass[i] * slip[i] / -math.expm1(-h)
         cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
+
+
+def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The grid index that is nearest to each loss, and whether it is that loss but for rounding."""
+    nearest = np.rint((loss - mesh.offset) / mesh.h)
+    missed = np.abs(loss - mesh.offset - nearest * mesh.h)
+    on_grid: npt.NDArray[np.bool_] = missed <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
+    return nearest, on_grid
 
 
 def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[float, float], work: Work) -> None:

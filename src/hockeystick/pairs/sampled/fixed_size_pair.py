@@ -69,7 +69,7 @@ from hockeystick.pairs.sampled.poisson import (
 )
 
 CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by the square of it, over 8
-MOST_CELLS = 20_000  # of one moment
+LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
 CELL_WORK = 60.0  # units of work of one cell
 LOG_TAIL = -120.0  # log of the part of a moment that is bounded and not summed
 TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
@@ -113,7 +113,7 @@ class MirroredSmooth:
         return loss
 
     def log_contrast(self, x: Array) -> Array:
-        """That of the removed record, on either side."""
+        """The contrast of the removed record's laws, on either side."""
         return self._removed.log_contrast(self._from(x))
 
     def masses(self, x: Array) -> Masses:
@@ -213,8 +213,8 @@ class WithoutReplacementPair(DominatingPair):
 
     @property
     def supremum_error(self) -> float:
-        """The error of the largest loss of a removed record."""
-        return self._removed.supremum_error
+        """The error of the largest loss of a removed record; none where it is unbounded, as the loss 0 has none."""
+        return self._removed.supremum_error if self.loss_range[1] < math.inf else 0.0
 
     @property
     def rho(self) -> float:
@@ -251,7 +251,7 @@ class WithoutReplacementPair(DominatingPair):
         last, tail = self._last_cell(t)
         if not last > 0 or not last * (1 + t) <= min(MOST_CELLS * CELL, moment.DIRECT):
             return None
-        cells = math.ceil(last * (1 + t) / CELL) + 1
+        cells = max(math.ceil(last * (1 + t) / CELL), LEAST_CELLS)
         spend(CELL_WORK * cells)
         x = np.maximum.accumulate(smooth.outcome(np.linspace(0.0, last, cells + 1)))
         loss = np.maximum.accumulate(np.maximum(smooth.loss(x), 0.0))
