@@ -67,7 +67,7 @@ NODES = [
     (law([0.8, 1.6], [0.01, 0.002], Kind.REMOVE, 0.988), 2.0, -25.0),  # the density, far out
     (law([0.8, 1.6], [0.01, 0.002], Kind.REMOVE, 0.988), 2.0, 0.0),
     (law([0.8, 30.3], [0.1, 0.1], Kind.REMOVE, 0.8), 50.0, 12.0),  # mu x - mu^2/2 cancels, times the tilt
-    (law([1.3, 5.1], [0.5, 0.4999], Kind.ADD, 0.0001), 40.0, -6.0),  # what is left of 1 has lost its digits
+    (law([1.3, 5.1], [0.5, 0.4999], Kind.ADD, 1 - 0.5 - 0.4999), 40.0, -6.0),  # what is left of 1 has lost its digits
     (law([0.3, 4.1], [0.3, 0.7], Kind.ADD), 40.0, -12.0),  # nothing is left of it
     (law([0.3, 0.9, 7.1], [0.98, 0.0199, 0.0001], Kind.REMOVE), 3.0, 60.0),  # beyond the range of e^u
     (law([0.1, 9.1], [0.1, 1e-9], Kind.REMOVE, 0.899999999), 3.0, 3.0),  # terms of both signs
@@ -91,6 +91,27 @@ def test_roundings_at_a_node_are_within_what_is_stated(of: ShiftTransform, t: fl
         for k, (mu, p) in enumerate(rows(of)[1 if of.rest else 0 :]):
             share = p * mp.exp(mu * at - mu * mu / 2) / g
             assert abs(mpf(float(shares._r[k, j])) - share) <= units[j] * UNIT_ROUNDOFF * share + mpf(10) ** -300
+
+
+@pytest.mark.parametrize(
+    ("of", "low", "high"),
+    [
+        (law([0.1, 9.3], [0.1, 0.013], Kind.REMOVE, 0.887), 4.0, 0.03),  # terms of both signs cancel: u is next to 0
+        (law([0.7, 9.3], [0.37, 1e-7], Kind.ADD, 0.6299999), 4.0, 0.03),
+        (law([0.5, 3000.3], [0.1, 0.4], Kind.REMOVE, 0.5), 1500.1, 1500.2),  # the last exponent is not the largest
+        (law([2900.1, 3000.3], [0.1, 0.4], Kind.ADD, 0.5), 1449.0, 1501.0),  # an exponent of which little is left
+    ],
+)
+def test_roundings_where_the_loss_is_small_beside_its_terms(of: ShiftTransform, low: float, high: float) -> None:
+    at = np.array([low, high])
+    for _ in range(60):  # towards the outcome of loss 0
+        middle = float(at.mean())
+        at[int((float(of.nodes(np.array([middle]), 1.0).u[0]) > 0) == (high > low))] = middle
+    x = float(at.mean()) + 2.0**-36 * np.arange(-40, 40)
+    nodes = of.nodes(x, 1.0)
+    slip = nodes.slip()
+    for j in range(80):
+        assert abs(mpf(float(nodes.u[j])) - mp.log(ratio(of, mpf(float(x[j]))))) <= slip[j]
 
 
 # Strips and ranges ----------------------------------------------------------------------------------------------------

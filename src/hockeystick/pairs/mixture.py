@@ -86,7 +86,7 @@ class MixtureLocation:
         exponents = self._exponents(x)
         excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
         near = np.log1p(np.maximum(excess, LIGHT))
-        far = (excess < LIGHT) | (exponents[-1] > LARGEST)
+        far = (excess < LIGHT) | (exponents.max(axis=0) > LARGEST)
         return np.where(far, self._log_sum(exponents), near) if far.any() else near
 
     def _log_sum(self, exponents: Array) -> Array:

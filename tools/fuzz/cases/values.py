@@ -104,7 +104,8 @@ OF_A_SCHEME = (
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), OF_A_MECHANISM),
-    "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"), "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
+    "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
+    "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
     "CyclicPoisson": (*OF_A_SCHEME, "within"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),

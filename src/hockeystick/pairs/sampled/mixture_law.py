@@ -96,7 +96,7 @@ class MixtureNodes:
         self._towards: Array = shifts * (x - 0.5 * shifts)
         lifted = np.expm1(np.minimum(self._towards, LARGEST))
         excess = weights @ lifted
-        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards[-1] > LARGEST)
+        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards.max(axis=0) > LARGEST)
         self.u: Array = np.log1p(np.maximum(excess, LIGHT))
         self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, LIGHT))
         self._log_weights = np.log(weights)[:, None]
