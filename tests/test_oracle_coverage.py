@@ -6,12 +6,17 @@ from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.plan.sampling import SAMPLINGS
 from oracle.plan import PARAMETERS
 
-WITHOUT_AN_ORACLE: dict[str, str] = {}
+WITHOUT_AN_ORACLE: dict[str, str] = {
+    "mixture-gaussian": "its lists have an oracle of their own, oracle/mixtures.py, in tests/pairs/test_mixture.py",
+}
 """Mechanisms that the oracle does not know, and why."""
 
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
     "poisson": "the oracle mixes before it composes",
+    "with-replacement": "tests/plan/test_with_replacement.py holds it against enumerated datasets and a contour",
+    "truncated-poisson": "tests/plan/test_truncated_poisson.py holds it against enumerated datasets and a contour",
+    "cyclic-poisson": "tests/plan/test_cyclic_poisson.py holds it against the rounds of every group",
     "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
     "pairs/test_fixed_size_pair.py",
 }

@@ -23,6 +23,7 @@ LATE = {
     "Bound": "values.bounds",
     "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
+    "CyclicPoisson": "plan.sampling.cyclic_poisson",
     "DeltaBound": "values.bounds",
     "DeltaEstimate": "values.bounds",
     "DeltaUpperBound": "values.bounds",
@@ -32,6 +33,7 @@ LATE = {
     "HockeystickError": "values.errors",
     "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
+    "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
     "Parameter": "questions.parameters",
@@ -40,9 +42,11 @@ LATE = {
     "Profile": "plan.profile",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Round": "plan.round",
+    "TruncatedPoisson": "plan.sampling.truncated_poisson",
     "UnreachableError": "values.errors",
     "UnsupportedError": "values.errors",
     "UpperBound": "values.bounds",
+    "WithReplacement": "plan.sampling.with_replacement",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
@@ -60,12 +64,16 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
     from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.plan import Plan, dp_sgd
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
+    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
     from hockeystick.plan.sampling.none import NoSampling
     from hockeystick.plan.sampling.poisson import Poisson
+    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+    from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
@@ -98,6 +106,7 @@ __all__ = [
     "Bound",
     "BudgetError",
     "Calibration",
+    "CyclicPoisson",
     "DeltaBound",
     "DeltaEstimate",
     "DeltaUpperBound",
@@ -107,6 +116,7 @@ __all__ = [
     "HockeystickError",
     "InvalidInputError",
     "Laplace",
+    "MixtureGaussian",
     "NoSampling",
     "NotApplicableError",
     "Parameter",
@@ -115,9 +125,11 @@ __all__ = [
     "Profile",
     "RandomizedResponse",
     "Round",
+    "TruncatedPoisson",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
+    "WithReplacement",
     "WithoutReplacement",
     "__version__",
     "calibrate",

@@ -12,9 +12,9 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.laplace_transform import LaplaceTransform
-from hockeystick.pairs.sampled.gaussian_envelope import _turned
 from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
+from hockeystick.pairs.sampled.gaussian_share import turned
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, Transform
 from transform_truths import exact, integrand, laplace_moment, moment, off_by, trapezoid
@@ -195,8 +195,8 @@ def test_what_a_relative_error_of_the_slope_does() -> None:
     r = np.concatenate([np.geomspace(1e-12, 0.5, 30), 1 - np.geomspace(0.5, 1e-12, 30)])[:, None]
     angle = np.linspace(0.01, 2.5, 40)
     relative = 1e-5
-    log_size, _, size = _turned(r, angle)
-    change = np.abs(_turned(r * (1 - relative), angle)[0] - log_size)
+    log_size, _, size = turned(r, angle)
+    change = np.abs(turned(r * (1 - relative), angle)[0] - log_size)
     assert (change <= 1.001 * relative * size + 1e-15).all()
     assert (np.abs(log_size) <= size * (1 + 1e-12)).all()
     assert (change[r[:, 0] > 0.999] > 0.5 * relative * np.abs(size[r[:, 0] > 0.999])).any()

@@ -52,6 +52,49 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
+class FromAbove:
+    """A kind of rounds of which nothing is used from below: no record need be in as many of them as are composed.
+
+    Attributes:
+        kind: what is known of one round.
+    """
+
+    kind: Kind
+
+    def known(self, direction: Direction) -> Known:
+        """The pair above, and no more.
+
+        Raises:
+            UnsupportedError: none is proven.
+        """
+        return Above(self.kind.known(direction).above)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The pair above.
+
+        Raises:
+            UnsupportedError: none is proven.
+        """
+        return self.known(direction).above
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of the kind, which is from above anyway.
+
+        Raises:
+            UnsupportedError: nothing is proven.
+        """
+        return self.kind.curve(direction)
+
+    def exact(self, direction: Direction) -> ExactRound:
+        """Refused, as a proof is of both ends.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError("no proof is implemented where answers are from above only")
+
+
+@dataclass(frozen=True)
 class Given:
     """A kind of rounds of which the pairs are given, or Renyi curves where there are none.
 

@@ -123,7 +123,8 @@ def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     atoms = pair.atoms.finite()
     seen = np.isfinite(atoms.log_p)
     loss, log_p = atoms.loss[seen], atoms.log_p[seen]
-    slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + pair.supremum_error
+    farthest = pair.supremum_error if pair.loss_range[1] < math.inf else 0.0  # no atom is at an infinite end
+    slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + farthest
     ends = []
     for side in Side:
         excess = loss + side * slip - epsilon

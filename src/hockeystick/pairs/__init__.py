@@ -16,6 +16,7 @@ LATE = {
     "BlackBoxPair": "black_box",
     "GaussianPair": "gaussian",
     "LaplacePair": "laplace",
+    "MixturePair": "mixture",
     "PoissonAddPair": "sampled.poisson",
     "PoissonRemovePair": "sampled.poisson",
     "PoissonSubstitutionPair": "sampled.replaced_gaussian",
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hockeystick.pairs.black_box import BlackBoxPair
     from hockeystick.pairs.gaussian import GaussianPair
     from hockeystick.pairs.laplace import LaplacePair
+    from hockeystick.pairs.mixture import MixturePair
     from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
     from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
     from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -42,6 +44,7 @@ __all__ = [
     "DominatingPair",
     "GaussianPair",
     "LaplacePair",
+    "MixturePair",
     "PoissonAddPair",
     "PoissonRemovePair",
     "PoissonSubstitutionPair",

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
-from hockeystick.directions.directions import Directions
+from hockeystick.directions.directions import Directions, FromAbove
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Gaussian, Mechanism
@@ -142,7 +142,11 @@ class Plan:
     @cached_property
     def directions(self) -> Directions:
         """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
-        kinds = tuple((item, item.sampling.participations(count)) for item, count in self.kinds)
+        uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
+        kinds = tuple(
+            (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
+            for item, count in self.kinds
+        )
         return Directions(self.adjacency, kinds)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:

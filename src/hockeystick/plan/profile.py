@@ -281,8 +281,12 @@ class Profile:
     def _known(self) -> dict[float, TradeOffs]:
         return {}
 
-    def _trade_offs(self, least: float, most: float) -> TradeOffs:
-        """The trade-off functions, with nodes as far as the rates ask."""
+    def trade_offs(self, least: float, most: float) -> TradeOffs:
+        """The trade-off functions of each ordering of two datasets, for false-positive rates between two ends.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))

@@ -31,6 +31,10 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "ApproximateDP": lambda x, y: hs.ApproximateDP(x, y),
     "Poisson": lambda x, y: hs.Poisson(x),
     "WithoutReplacement": lambda x, y: hs.WithoutReplacement(x, y),
+    "WithReplacement": lambda x, y: hs.WithReplacement(x, y),
+    "TruncatedPoisson": lambda x, y: hs.TruncatedPoisson(0.1, x, y),
+    "CyclicPoisson": lambda x, y: hs.CyclicPoisson(x, y),
+    "MixtureGaussian": lambda x, y: hs.MixtureGaussian((x,), (y,), 1.0),
     "Round": lambda x, y: hs.Round(hs.Gaussian(1.0), count=x),
     "Plan": lambda x, y: hs.Plan([hs.Round(hs.Gaussian(1.0))], x, y),
     "dp_sgd": lambda x, y: hs.dp_sgd(1.0, x, y),
@@ -96,12 +100,14 @@ OF_A_MECHANISM = (
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
-    "steps_per_round", "participations",
+    "steps_per_round", "participations", "same_for_all",
 )  # fmt: skip
 PARTS = {
-    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
+    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), OF_A_MECHANISM),
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
+    "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
+    "CyclicPoisson": (*OF_A_SCHEME, "within"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -114,7 +120,11 @@ def objects(draw: Draw, held: Held) -> None:
     records = int(draw.spread(1, 1e12))
     fixed = hs.WithoutReplacement(draw.note("batch", draw.random.randint(1, records)), draw.note("records", records))
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
-    for thing in (item, item.mechanism, item.sampling, fixed, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
+    others = (
+        hs.WithReplacement(8, weight=0.1), hs.TruncatedPoisson(0.1, 100, 20), hs.CyclicPoisson(3, 0.1),
+        hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
+    )  # fmt: skip
+    for thing in (item, item.mechanism, item.sampling, fixed, *others, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip
         held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))

@@ -55,7 +55,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
+from hockeystick.pairs.sampled.gaussian_law import GaussianLaw, Kind, log_density
+from hockeystick.pairs.sampled.gaussian_share import Shares
 
 Array = npt.NDArray[np.float64]
 
@@ -82,7 +83,7 @@ class MixtureEnvelope:
         count: power to which the bounds will be raised.
     """
 
-    def __init__(self, law: MixtureLaw, t: float, count: int) -> None:
+    def __init__(self, law: GaussianLaw, t: float, count: int) -> None:
         self._law, self._t = law, t
         self._slack = min(1e-2 / count, 1e-6) if count >= MANY else 1e-8
         mu = law.mu
@@ -102,7 +103,7 @@ class MixtureEnvelope:
         self._dx = 2 * math.pi * self._eta / (depth + growth)
         self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
         nodes = math.ceil((high - self._low) / self._dx) + 1
-        self.usable = nodes <= MAX_NODES
+        self.usable = nodes * law.terms <= MAX_NODES
         if self.usable:
             self._build(self._low + self._dx * np.arange(nodes, dtype=np.float64))
 
@@ -121,8 +122,8 @@ class MixtureEnvelope:
         return bend
 
     def _build(self, x: Array) -> None:
-        law, mu = self._law, self._law.mu
-        nodes = Nodes(law, x, self._t)
+        law = self._law
+        nodes = law.nodes(x, self._t)
         log_tilted = log_density(x) + math.log(self._dx) + nodes.exponent
         top = float(log_tilted.max())
         weight = np.exp(log_tilted - top)
@@ -130,38 +131,35 @@ class MixtureEnvelope:
         self._log_total = top + math.log(total)
         keep = weight > 1e-40 * total
         self._weight = weight[keep] / total
-        rising, falling = nodes.rising, nodes.falling
-        self._rising, self._falling = rising[keep], falling[keep]
+        rising, falling = nodes.shares
+        self._rising = rising.chosen(keep)
+        self._falling = None if falling is None else falling.chosen(keep)
         tallest = self._tallest
-        self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], rising[~keep], falling[~keep])
+        others = rising.chosen(~keep), None if falling is None else falling.chosen(~keep)
+        self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], *others)
         self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
         self.usable = self._slip < 1  # else m(t) itself is known no better than its size, and nothing relative to it
-        self._scale = 64 + 16 * (np.abs(nodes.towards[keep]) + mu * mu + abs(math.log(law.rate)))
-        if law.kind is Kind.REPLACE:
-            self._scale = self._scale + 16 * mu * np.abs(x[keep])
+        self._scale = nodes.share_units()[keep]
 
     def _log_outside(self, high: float) -> float:
         """log of a bound on ``int phi e^A`` below and above the nodes where g is taken off the real line."""
         law = self._law
         out = law.log_beyond(self._t, self._low, high)
-        if law.kind is not Kind.ADD:
-            return out
-        lift = law.rate * math.exp(min(law.mu * high - 0.5 * law.mu**2, 300.0))
-        rest, cosine = 1 - law.rate, max(math.cos(law.mu * self._tallest) - SPARE, 0.0)
-        least = 0.5 * math.log(rest * rest + 2 * rest * lift * cosine + lift * lift) - SPARE
-        return out + self._t * max(-least, 0.0)
+        return out if law.kind is not Kind.ADD else law.off_the_line(out, self._t, high, self._tallest)
 
-    def _passed_over(self, log_weight: Array, rising: Array, falling: Array) -> float:
+    def _passed_over(self, log_weight: Array, rising: Shares, falling: Shares | None) -> float:
         """A lower bound on the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
 
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
         """
         ca, cb = self._law.kind.coefficients(self._t)
-        angle = np.full_like(rising, self._law.mu * self._tallest)
-        log_gain = min(ca, 0.0) * _turned(rising, angle)[0] + min(cb, 0.0) * _turned(falling, angle)[0]
+        y = np.full_like(log_weight, self._tallest)
+        log_gain = min(ca, 0.0) * rising.turned(y)[0]
+        if falling is not None:
+            log_gain = log_gain + min(cb, 0.0) * falling.turned(y)[0]
         log_total = log_weight + log_gain + 0.5 * self._tallest**2
         return 2 * float(np.exp(np.minimum(log_total, 300.0)).sum())
 
@@ -169,11 +167,11 @@ class MixtureEnvelope:
         """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
         mu = self._law.mu
         odds = np.maximum(1.0, ODDS * mu * edges)[:, None] ** growth
-        rising = self._rising * odds / (1 + self._rising * (odds - 1))
-        if self._law.kind is not Kind.REPLACE:
+        rising = self._rising.lifted(odds)
+        if self._falling is None:
             shape = np.sqrt(rising)
             return shape, POWER * mu * shape * (1 - rising)
-        falling = self._falling * odds / (1 + self._falling * (odds - 1))
+        falling = self._falling.lifted(odds)
         slope = np.maximum(rising + falling, 1e-300)
         shape = np.sqrt(slope)
         return shape, POWER * mu * shape * ((rising * (1 - rising) - falling * (1 - falling)) / slope)
@@ -181,7 +179,7 @@ class MixtureEnvelope:
     @property
     def cost(self) -> float:
         """The nodes, or next to nothing where there is no bound."""
-        return float(len(self._weight)) if self.usable else 1.0
+        return float(len(self._weight)) * self._law.terms if self.usable else 1.0
 
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``."""
@@ -212,12 +210,13 @@ class MixtureEnvelope:
     def _shifted(self, edges: Array, growth: float) -> tuple[Array, npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """The bound from ``y = Y R^p``; whether more than the largest Y was wanted, and whether the bulk costs much."""
         ca, cb = self._law.kind.coefficients(self._t)
-        mu, rising, falling = self._law.mu, self._rising, self._falling
+        mu, linear, bends = self._law.mu, self._rising.slope, self._rising.bends(ca)
+        if self._falling is not None:
+            linear, bends = linear + self._falling.slope, bends + self._falling.bends(cb)
         shape, change = self._shapes(edges, growth)
         # psi = Y^2 Q / 2 - s Y J to leading order
-        linear = shape @ (self._weight * (rising + falling)) * mu
-        bends = mu * mu * (ca * rising * (1 - rising) + cb * falling * (1 - falling))
-        square = np.square(shape) @ (self._weight * (1 - bends)) + np.square(change) @ self._weight
+        linear = shape @ (self._weight * linear) * mu
+        square = np.square(shape) @ (self._weight * (1 - mu * mu * bends)) + np.square(change) @ self._weight
         best = np.full(len(edges), np.inf)
         np.divide(edges * linear, square, out=best, where=square > 0)
         shifts = np.minimum(best, self._widest)[:, None]
@@ -234,12 +233,12 @@ class MixtureEnvelope:
         """
         law = self._law
         ca, cb = law.kind.coefficients(self._t)
-        log_size, angle, bend = _turned(self._rising, law.mu * y)
+        log_size, angle, bend = self._rising.turned(y)
         fall = edges[:, None] * angle
         rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
         size = 0.5 * np.square(y) + abs(ca) * bend + fall
-        if cb:
-            log_size, angle, bend = _turned(self._falling, law.mu * y)
+        if self._falling is not None:
+            log_size, angle, bend = self._falling.turned(y)
             rest = rest + cb * log_size
             size = size + abs(cb) * bend + edges[:, None] * angle
             fall = fall + edges[:, None] * angle
@@ -261,15 +260,3 @@ class MixtureEnvelope:
         log_m += (1 + self._t) * (law.mu * self._bend(p, shift)) ** 2 / 8
         arc = 2 * math.pi * eta / self._dx
         return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)
-
-
-def _turned(r: Array, angle: Array) -> tuple[Array, Array, Array]:
-    """``log |1 - r + r e^(i angle)|`` and its argument, for angles in [0, pi); and how the log bends.
-
-    That is what a relative error of r moves the log by, and not below its size. With ``h = sin^2(angle/2)``:
-    ``d log / d log r = -2 r (1 - 2r) h / (1 - 4 r (1-r) h)``. Near r = 1 it is far more than the log, as 1 - r cancels.
-    """
-    height = np.square(np.sin(0.5 * angle))
-    twice = 2 * r * height
-    lost = 2 * (1 - r) * twice
-    return 0.5 * np.log1p(-lost), np.arctan2(r * np.sin(angle), 1 - twice), twice / (1 - lost)

@@ -24,12 +24,14 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.gaussian_share import Share, Shares
 from hockeystick.pairs.sampled.poisson import chord, mixed_loss, mixed_slope
 
 Array = npt.NDArray[np.float64]
@@ -37,6 +39,7 @@ Array = npt.NDArray[np.float64]
 LOG_LARGEST = 700.0  # exponent that a double can hold
 MOSTLY = 0.9  # rate beyond which a chord is steep
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 
 
 class Kind(Enum):
@@ -73,7 +76,7 @@ class Nodes:
     """
 
     def __init__(self, law: MixtureLaw, x: Array, t: float) -> None:
-        self._law = law
+        self._law, self._x = law, x
         mu = law.mu
         self._ca, self._cb = law.kind.coefficients(t)
         self.towards = mu * (x - 0.5 * mu)
@@ -109,6 +112,18 @@ class Nodes:
         """What one unit of q does to u and v: ``q |e^l - 1| / g = |1 - 1/g|``."""
         return np.abs(np.expm1(-self.u)), 0.0 if self.v is None else np.abs(np.expm1(-self.v))
 
+    @property
+    def shares(self) -> tuple[Share, Share | None]:
+        """The shares of the shifted term in g(x), and in g(-x) where that enters."""
+        falling = None if self.v is None else Share(self.falling, self._law.mu)
+        return Share(self.rising, self._law.mu), falling
+
+    def share_units(self) -> Array:
+        """Bound on the relative rounding errors of the shares, in units."""
+        mu = self._law.mu
+        units: Array = 64 + 16 * (np.abs(self.towards) + mu * mu + abs(math.log(self._law.rate)))
+        return units if self.v is None else units + 16 * mu * np.abs(self._x)
+
     def care(self) -> Array:
         """Bound on the relative rounding error of ``phi e^A``."""
         inner = self._share(self.u, self._ca, self.rising, self._rate_slip[0])
@@ -142,6 +157,101 @@ class Nodes:
         return UNIT_ROUNDOFF * slip
 
 
+class AnyNodes(Protocol):
+    """What the line and the envelope ask of a round at nodes; each is as in :class:`Nodes`."""
+
+    @property
+    def u(self) -> Array:
+        """The values ``log g(x)``."""
+        ...
+
+    @property
+    def v(self) -> Array | None:
+        """The values ``log g(-x)``; ``None`` where that does not enter."""
+        ...
+
+    @property
+    def exponent(self) -> Array:
+        """The real part A of the exponent of g."""
+        ...
+
+    @property
+    def loss(self) -> Array:
+        """The loss at the nodes."""
+        ...
+
+    @property
+    def shares(self) -> tuple[Shares, Shares | None]:
+        """The shares of the terms of g(x), and of g(-x) where that enters."""
+        ...
+
+    def share_units(self) -> Array:
+        """Bound on the relative rounding errors of the shares, in units."""
+        ...
+
+    def care(self) -> Array:
+        """Bound on the relative rounding error of ``phi e^A``."""
+        ...
+
+    def rough_care(self) -> Array:
+        """A quicker bound on the same, no smaller."""
+        ...
+
+    def slip(self) -> Array:
+        """Bound on the absolute rounding error of u, of v and of the loss."""
+        ...
+
+
+class GaussianLaw(Protocol):
+    """A round whose loss is the logarithm of a mixture of Gaussian likelihood ratios, g, up to its sign.
+
+    :class:`MixtureLaw` has two terms, ``mixture_law.py`` any number of them.
+    """
+
+    @property
+    def mu(self) -> float:
+        """The largest of the shifts."""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """The direction of the pair."""
+        ...
+
+    @property
+    def terms(self) -> int:
+        """How many exponentials a node takes, which is what it costs."""
+        ...
+
+    def nodes(self, x: Array, t: float) -> AnyNodes:
+        """Values at nodes, and bounds on what rounding does to them."""
+        ...
+
+    def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
+        """Bound on the integrand of ``m(t + is)`` along ``Im x = +-a``, as the logarithm of a factor of m(t)."""
+        ...
+
+    def log_dip(self, a: Array | float, t: float) -> Array:
+        """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t)."""
+        ...
+
+    def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
+        """Ends beyond which the bound of :meth:`log_beyond` is about the tolerance, relative to m(t)."""
+        ...
+
+    def log_beyond(self, t: float, low: float, high: float) -> float:
+        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there."""
+        ...
+
+    def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
+        """Bound on what the first-order terms of m - 1 leave out beyond both ends."""
+        ...
+
+    def off_the_line(self, log_outside: float, t: float, high: float, shift: float) -> float:
+        """The bound of :meth:`log_beyond` for add where x is moved up by at most the shift, ``mu shift <= pi / 2``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class MixtureLaw:
     """One Poisson-sampled round of Gaussian noise, in one direction."""
@@ -149,6 +259,15 @@ class MixtureLaw:
     mu: float
     rate: float
     kind: Kind
+
+    @property
+    def terms(self) -> int:
+        """One exponential a node."""
+        return 1
+
+    def nodes(self, x: Array, t: float) -> Nodes:
+        """Values at nodes, and bounds on what rounding does to them."""
+        return Nodes(self, x, t)
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
@@ -196,6 +315,16 @@ class MixtureLaw:
         ratio = -t * math.log1p(-self.rate) if self.kind is Kind.REPLACE else 0.0
         jumped = self._lifted(t) + log_tail((1 + t) * self.mu - high)
         return ratio + _log_sum(log_tail(low), t_log2 + _log_sum(log_tail(-high), jumped))
+
+    def off_the_line(self, log_outside: float, t: float, high: float, shift: float) -> float:
+        """The bound of :meth:`log_beyond` for add, with g above the range taken off the real line.
+
+        There g >= 1 is used, and ``|g(x + iy)|^2 >= (1 - q)^2 + 2 q (1 - q) e^l cos(mu y) + q^2 e^(2l)``.
+        """
+        lift = self.rate * math.exp(min(self.mu * high - 0.5 * self.mu**2, 300.0))
+        rest, cosine = 1 - self.rate, max(math.cos(self.mu * shift) - SPARE, 0.0)
+        least = 0.5 * math.log(rest * rest + 2 * rest * lift * cosine + lift * lift) - SPARE
+        return log_outside + t * max(-least, 0.0)
 
     def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
         """Bound on what the first-order terms of m - 1 leave out beyond both ends."""

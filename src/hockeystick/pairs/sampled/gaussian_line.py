@@ -28,7 +28,7 @@ from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved
 from hockeystick.numerics.logarithm import weighted_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import remembered, spend
-from hockeystick.pairs.sampled.gaussian_law import LOG_LARGEST, WIDEST_STRIP, Kind, MixtureLaw, Nodes, log_density
+from hockeystick.pairs.sampled.gaussian_law import LOG_LARGEST, WIDEST_STRIP, GaussianLaw, Kind, log_density
 from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
@@ -47,7 +47,7 @@ STRIPS = np.linspace(0.02, 1.0, 50)  # half-widths tried, of the widest
 class MixtureLine:
     """m on Re z = t, for ``|Im z| <= reach``, with analytic remainders about ``tolerance m(t)``."""
 
-    def __init__(self, law: MixtureLaw, t: float, reach: float, tolerance: float) -> None:
+    def __init__(self, law: GaussianLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, tolerance
         self.dx, self.a = self._step(reach)
         self.low, self._high = law.range_for(t, reach, 0.1 * tolerance)
@@ -72,10 +72,10 @@ class MixtureLine:
 
     def _build(self) -> None:
         """The nodes and everything that does not depend on s."""
-        spend(LINE + BUILT * self.nodes)
+        spend(LINE + BUILT * self.nodes * self._law.terms)
         x: Array = self.low + self.dx * np.arange(self.nodes, dtype=np.float64)
         self._high = float(x[-1])
-        nodes = Nodes(self._law, x, self.t)
+        nodes = self._law.nodes(x, self.t)
         log_weight = log_density(x) + math.log(self.dx)
         log_tilted = log_weight + nodes.exponent
         top = float(log_tilted.max())
@@ -137,7 +137,7 @@ class MixtureLine:
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K and its error at each ``s = j step``; infinite where it would take too long."""
         out_of_reach = np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        if self.nodes > MAX_NODES:
+        if self.nodes * self._law.terms > MAX_NODES:
             return out_of_reach
         if not self._built:
             self._build()
@@ -187,14 +187,14 @@ def _where_large(
 
 
 @remembered(KEPT_BOUNDS)
-def log_moment_upper(law: MixtureLaw, t: float, slack: float) -> float:
+def log_moment_upper(law: GaussianLaw, t: float, slack: float) -> float:
     """An upper bound on ``K(t)``, about slack above it, by the plain form: all its remainders and roundings added."""
     line = MixtureLine(law, t, 0.0, slack)
-    if line.nodes > MAX_NODES:
+    if line.nodes * law.terms > MAX_NODES:
         return math.inf
-    spend(UPPER * line.nodes)
+    spend(UPPER * line.nodes * law.terms)
     x: Array = line.low + line.dx * np.arange(line.nodes, dtype=np.float64)
-    nodes = Nodes(law, x, t)
+    nodes = law.nodes(x, t)
     log_tilted = log_density(x) + nodes.exponent
     top = float(log_tilted.max())
     weight = np.exp(log_tilted - top)

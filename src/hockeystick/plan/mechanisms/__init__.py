@@ -10,6 +10,7 @@ LATE = {
     "ApproximateDP": "approximate_dp",
     "Gaussian": "gaussian",
     "Laplace": "laplace",
+    "MixtureGaussian": "mixture_gaussian",
     "RandomizedResponse": "randomized_response",
 }
 """The file of each name that is imported when somebody asks for it."""
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
     from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.mechanisms.registry import MECHANISMS
 else:
@@ -30,6 +32,7 @@ __all__ = [
     "Gaussian",
     "Laplace",
     "Mechanism",
+    "MixtureGaussian",
     "Property",
     "RandomizedResponse",
     "Status",

@@ -6,14 +6,33 @@ from hockeystick.plan.sampling.base import Sampling
 from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.values.late import exports
 
-LATE = {"SAMPLINGS": "registry", "Poisson": "poisson", "WithoutReplacement": "without_replacement"}
+LATE = {
+    "SAMPLINGS": "registry",
+    "CyclicPoisson": "cyclic_poisson",
+    "Poisson": "poisson",
+    "TruncatedPoisson": "truncated_poisson",
+    "WithReplacement": "with_replacement",
+    "WithoutReplacement": "without_replacement",
+}
 """The file of each name that is imported when somebody asks for it."""
 
 if TYPE_CHECKING:
+    from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
     from hockeystick.plan.sampling.poisson import Poisson
     from hockeystick.plan.sampling.registry import SAMPLINGS
+    from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+    from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 else:
     __getattr__ = exports(__name__, LATE)
 
-__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "Sampling", "WithoutReplacement"]
+__all__ = [
+    "SAMPLINGS",
+    "CyclicPoisson",
+    "NoSampling",
+    "Poisson",
+    "Sampling",
+    "TruncatedPoisson",
+    "WithReplacement",
+    "WithoutReplacement",
+]

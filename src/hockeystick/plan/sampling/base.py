@@ -122,6 +122,14 @@ class Sampling(ABC):
         """
         return steps
 
+    def same_for_all(self, steps: int) -> bool:
+        """Whether every record can be in as many of that many steps of one kind of rounds.
+
+        Where it is not so of several kinds at once, no record need be in as many steps of each as
+        :meth:`participations` says, and nothing is known from below.
+        """
+        return True
+
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """One round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
         return None

@@ -1,9 +1,19 @@
 """All sampling schemes, for what goes through them: plan files, their schema, the table of what is supported."""
 
 from hockeystick.plan.sampling.base import Sampling
+from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
 from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
+from hockeystick.plan.sampling.with_replacement import WithReplacement
 from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 
-SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson, WithoutReplacement)
+SAMPLINGS: tuple[type[Sampling], ...] = (
+    NoSampling,
+    Poisson,
+    WithoutReplacement,
+    WithReplacement,
+    TruncatedPoisson,
+    CyclicPoisson,
+)
 """All sampling schemes, in the order in which they are listed to people."""

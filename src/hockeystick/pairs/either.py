@@ -1,0 +1,205 @@
+"""One of several pairs, drawn at random, and told which: the law of the loss is the mixture of theirs.
+
+With probabilities w_i that do not depend on the data, ``H_a = sum_i w_i H_a(P_i || Q_i)`` and ``m = sum_i w_i m_i``:
+
+- **on a line** ``K = log(1 + sum_i w_i (e^(K_i) - 1))``, as the w_i add up to 1, or the logarithm of the sum itself
+  where it is far from 1. An error e_i of K_i moves m_i by at most ``|e^(K_i)| (e^(e_i) - 1)``, an error of a few units
+  of w_i the sum by those of its term;
+- **where it falls off**: with shares ``s_i = w_i m_i(t) / m(t)`` and bounds rho_i, ``|m(t + is)| / m(t) <= 1 - sum_i
+  s_i (1 - rho_i)``, and shares are taken from below;
+- **on the real line** from above by upper bounds on the K_i.
+
+``infinite`` adds mass at infinite loss beside all of that: the pair is worse for it, and is used from above only.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
+from hockeystick.pairs.transform import Envelope, Line, Transform, safe_log, safe_log_one_plus
+from hockeystick.values.errors import NotApplicableError
+
+ComplexArray = npt.NDArray[np.complex128]
+
+LARGE = 1.0  # K(t) from which on the logarithm is of the sum itself
+UNITS = 32.0  # roundings of a weight, of an exponential and of a sum
+SHARES = 1e-9  # tolerance of the moments of which shares are made
+SPARE = 1e-12  # relative: pays for the roundings of shares
+STANDING_IN = 4000  # outcomes that stand in for a law where engines look
+
+
+@dataclass(frozen=True, slots=True)
+class EitherLine:
+    """K of the mixture on a line."""
+
+    lines: tuple[Line, ...]
+    weights: tuple[float, ...]
+
+    def cost(self, count: int) -> float:
+        """The evaluations of all lines."""
+        return sum(line.cost(count) for line in self.lines)
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """K at each height and a bound on its error."""
+        parts = [line.cumulants(step, count) for line in self.lines]
+        top = max(float(values[0].real) for values, _ in parts)
+        plain = not top <= LARGE
+        shift = top if plain else 0.0
+        total: ComplexArray = np.zeros(count, dtype=np.complex128)
+        error: Array = np.zeros(count)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for weight, (values, doubt) in zip(self.weights, parts, strict=True):
+                size = np.exp(values.real - shift)
+                term = np.exp(values - shift) if plain else np.expm1(values)
+                total += weight * term
+                rounded = UNITS * (np.abs(term) + size * np.abs(values.imag) + size * (np.abs(values) + abs(shift)))
+                error += weight * (size * np.expm1(np.minimum(doubt, 700.0)) + UNIT_ROUNDOFF * rounded)
+        if not plain:
+            return safe_log_one_plus(total, error)
+        value, doubt = safe_log(total, error)
+        return value + shift, doubt + 4 * UNIT_ROUNDOFF * abs(shift)
+
+
+@dataclass(frozen=True, slots=True)
+class EitherEnvelope:
+    """How fast the mixture falls off: as its parts do, by their shares."""
+
+    envelopes: tuple[Envelope, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def cost(self) -> float:
+        """The evaluations of all parts."""
+        return sum(envelope.cost for envelope in self.envelopes)
+
+    def log_bound(self, edges: Array) -> Array:
+        """``log(1 - sum_i s_i (1 - rho_i))``, rounded up."""
+        fall: Array = np.zeros(len(edges))
+        for share, envelope in zip(self.shares, self.envelopes, strict=True):
+            fall += share * -np.expm1(envelope.log_bound(edges))
+        return np.log1p(-fall * (1 - SPARE))
+
+
+@dataclass(frozen=True, slots=True)
+class EitherTransform:
+    """The characteristic function of the mixture."""
+
+    transforms: tuple[Transform, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def highest_tilt(self) -> float:
+        """The least of those of the parts, of which some have lines at every tilt."""
+        return min(getattr(transform, "highest_tilt", math.inf) for transform in self.transforms)
+
+    def line(self, t: float, reach: float, tolerance: float) -> EitherLine:
+        """The lines of all parts through t."""
+        return EitherLine(tuple(transform.line(t, reach, tolerance) for transform in self.transforms), self.weights)
+
+    def envelope(self, t: float, count: int) -> EitherEnvelope:
+        """The envelopes of all parts at t, and their shares from below."""
+        ends = []
+        for transform in self.transforms:
+            values, errors = transform.line(t, 0.0, SHARES).cumulants(1.0, 1)
+            ends.append((float(values[0].real - errors[0]), float(values[0].real + errors[0])))
+        top = max(high for _, high in ends)
+        whole = sum(p * math.exp(high - top) for p, (_, high) in zip(self.weights, ends, strict=True))
+        shares = [p * math.exp(low - top) / whole for p, (low, _) in zip(self.weights, ends, strict=True)]
+        known = [share if math.isfinite(share) else 0.0 for share in shares]
+        return EitherEnvelope(tuple(transform.envelope(t, count) for transform in self.transforms), tuple(known))
+
+    def upper(self, t: float, slack: float) -> float:
+        """An upper bound on K(t), from those of the parts."""
+        return _log_mean([transform.upper(t, slack) for transform in self.transforms], self.weights)
+
+
+def _log_mean(bounds: list[float], weights: tuple[float, ...]) -> float:
+    """``log sum_i w_i e^(K_i)`` from upper bounds on the K_i, rounded up."""
+    top = max(bounds)
+    if not top < math.inf:
+        return math.inf
+    if top > LARGE:
+        total = math.fsum(p * math.exp(bound - top) for p, bound in zip(weights, bounds, strict=True))
+        return moment.rounded_up(top + math.log(total), 1.0)
+    return moment.rounded_up(math.log1p(math.fsum(p * math.expm1(k) for p, k in zip(weights, bounds, strict=True))))
+
+
+@dataclass(frozen=True, slots=True)
+class EitherPair(DominatingPair):
+    """One of several pairs without atoms, each with a characteristic function, and told which.
+
+    Attributes:
+        parts: the pairs.
+        weights: their probabilities, each to a few roundings; what is meant are numbers whose sum is 1.
+        infinite: mass at infinite loss besides.
+    """
+
+    parts: tuple[DominatingPair, ...]
+    weights: tuple[float, ...]
+    infinite: float = 0.0
+
+    @property
+    def atoms(self) -> Atoms:
+        """The mass at infinite loss, if any."""
+        if not self.infinite:
+            return Atoms.none()
+        return Atoms(np.array([math.inf]), np.array([math.log(self.infinite)]), np.array([-math.inf]))
+
+    @property
+    def smooth(self) -> NoReturn:
+        """Refused: the losses of the parts have no outcome in common.
+
+        Raises:
+            NotApplicableError: always.
+        """
+        raise NotApplicableError(
+            "of a round that is one of several only the moments are at hand, not the density of its loss: use "
+            'accountant="auto", "contour" or "rdp"'
+        )
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest loss of any part."""
+        ranges = [part.loss_range for part in self.parts]
+        return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+    @property
+    def supremum_error(self) -> float:
+        """The largest error of any part."""
+        return max(part.supremum_error for part in self.parts)
+
+    @property
+    def transform(self) -> EitherTransform | None:
+        """The mixture of the characteristic functions; none where a part has none."""
+        found = [part.transform for part in self.parts]
+        if any(transform is None for transform in found):
+            return None
+        return EitherTransform(tuple(transform for transform in found if transform is not None), self.weights)
+
+    @property
+    def rho(self) -> float:
+        """The largest rho of any part, as the mean of moments is at most the largest of them."""
+        return math.inf if self.infinite else max(part.rho for part in self.parts)
+
+    def log_moment(self, t: float) -> float:
+        """K(t) from those of the parts, rounded up."""
+        return _log_mean([part.log_moment(t) for part in self.parts], self.weights)
+
+    def standing_in(self, log_floor: float) -> tuple[Array, Array]:
+        """Losses and log-masses of all parts at equidistant outcomes, for the guide."""
+        losses, masses = [], []
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            smooth = part.smooth
+            assert smooth is not None
+            x = np.linspace(*smooth.support(log_floor), STANDING_IN)
+            losses.append(smooth.loss(x))
+            masses.append(smooth.log_p(x) + math.log((x[1] - x[0]) * weight))
+        return np.concatenate(losses), np.concatenate(masses)

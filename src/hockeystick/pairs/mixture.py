@@ -1,0 +1,346 @@
+"""A mixture of Gaussians against one: p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), with shifts mu_k > 0.
+
+Such a pair dominates normal noise on a sum to which a person contributes a *random* vector: v_k with probability p_k,
+where ``|v_k| <= mu_k`` in units of the noise. With a standard normal vector X and the likelihood ratio
+
+    Lambda = sum_k p_k exp(<v_k, X> - |v_k|^2 / 2),
+    H_a(P || Q) = E (Lambda - a)_+,    H_a(Q || P) = E (1 - a Lambda)_+ ,
+
+both of the form E phi(Lambda) with phi convex. *Claim* (a case of Kahane's inequality): E phi does not fall where the
+vectors are replaced by numbers ``mu_k >= |v_k|``. *Proof*: let G have the covariances ``<v_j, v_k>`` and G',
+independent of it, ``mu_j mu_k``, which are no smaller. With ``G_s = sqrt(1 - s) G + sqrt(s) G'``, ``Z_k`` the
+exponential of its k-th entry less half of the variance of that, and ``S = sum p_k Z_k``, for phi with two bounded
+derivatives integration by parts leaves
+
+    d/ds E phi(S) = (1/2) sum_jk (mu_j mu_k - <v_j, v_k>) p_j p_k E [ Z_j Z_k phi''(S) ] >= 0 ,
+
+as the terms of the first derivative cancel; other convex phi are limits of such. ``mu_0 = 0`` is no exception. What
+the others contribute may depend on the same coins: that is revealed first, and H is jointly convex. Norms
+mu_k are attained by vectors in one direction: the pair is tight.
+
+So the pair gets worse with every shift. It gets worse, too, where mass of a term is put at infinite loss, from which a
+kernel makes the term again; and where the law of k is replaced by a larger one in the usual order of random numbers, as
+the two can be drawn together with the one k never above the other.
+
+The smooth part with p_0 > 0 is that of *sampling* the terms with a shift at the rate ``1 - p_0``
+(``pairs/sampled/poisson.py``), and a Poisson-sampled mixture is a mixture again.
+
+**Inverse.** Of the terms with a shift, of weights w_k, the loss ``l(x) = log sum_k w_k e^(mu_k x - mu_k^2/2)`` is
+convex, with a slope between the least and the largest shift. Newton's steps from a point above the root come down to it
+without crossing it; the first one is the least x at which one term alone is large enough.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend, spent
+from hockeystick.pairs import concentrated, moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
+from hockeystick.pairs.sampled.mixture_transform import Kind, ShiftTransform
+from hockeystick.pairs.sampled.poisson import SAMPLED_MOMENT, SAMPLED_SECONDS, BasePart, PoissonSmooth
+
+LARGEST = 500.0  # exponent up to which the ratio less 1 is summed as it stands
+LIGHT = -0.5  # of the ratio less 1: below it, the logarithm is of the sum itself
+FAR = 0.3  # size of a loss from which on its error is not asked to be small beside it
+NEWTON = 60  # steps towards an outcome, of which half a dozen are taken
+NEAR = 1e-14  # relative: a step so small is the last one
+UNITS = 8.0  # roundings of itself by which a weight may be off
+
+
+@dataclass(frozen=True)
+class MixtureLocation:
+    """The densities of the mixture and of N(0, 1); the loss is the logarithm of a sum of exponentials."""
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array]:
+        return np.array(self.shifts)[:, None], np.array(self.weights)[:, None]
+
+    def log_p(self, x: Array) -> Array:
+        """The log-density of the mixture at each x."""
+        out: Array = self.log_q(x) + self.loss(x)
+        return out
+
+    def log_q(self, x: Array) -> Array:
+        """The log-density of N(0, 1) at each x."""
+        return -0.5 * np.square(x) - HALF_LOG_TWO_PI
+
+    def _exponents(self, x: Array) -> Array:
+        shifts, _ = self._columns
+        with np.errstate(over="ignore"):
+            out: Array = shifts * (x - 0.5 * shifts)
+        return out
+
+    def loss(self, x: Array) -> Array:
+        """``log sum_k w_k e^(mu_k x - mu_k^2/2)``, near 0 by the sum of what each term is beyond 1."""
+        exponents = self._exponents(x)
+        excess = self._columns[1][:, 0] @ np.expm1(np.minimum(exponents, LARGEST))
+        near = np.log1p(np.maximum(excess, LIGHT))
+        far = (excess < LIGHT) | (exponents.max(axis=0) > LARGEST)
+        return np.where(far, self._log_sum(exponents), near) if far.any() else near
+
+    def _log_sum(self, exponents: Array) -> Array:
+        logs = np.log(self._columns[1]) + exponents
+        top = logs.max(axis=0)
+        with np.errstate(invalid="ignore"):
+            out: Array = np.where(np.isfinite(top), top + np.log(np.exp(logs - top).sum(axis=0)), top)
+        return out
+
+    def log_contrast(self, x: Array) -> Array:
+        """The logarithm of the sum of both densities, that of the mixture term by term."""
+        return np.logaddexp(self.log_p(x), self.log_q(x))
+
+    def masses(self, x: Array) -> Masses:
+        """Masses of the mixture, term by term, and of N(0, 1) on both sides of each x."""
+        from scipy.special import ndtr
+
+        shifts, weights = self._columns
+        below, above = (weights * ndtr(x - shifts)).sum(axis=0), (weights * ndtr(shifts - x)).sum(axis=0)
+        return Masses(below, above, ndtr(x), ndtr(-x))
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss by Newton's method; infinite where it leaves the range of a double."""
+        shifts, weights = self._columns
+        with np.errstate(over="ignore", invalid="ignore"):
+            x: Array = ((loss - np.log(weights)) / shifts + 0.5 * shifts).min(axis=0)
+            known = np.isfinite(loss) & np.isfinite(x)
+            at, target = x[known], loss[known]
+            for _ in range(NEWTON):
+                exponents = self._exponents(at)
+                found = self.loss(at)
+                slope = (shifts * weights * np.exp(np.minimum(exponents - found, LARGEST))).sum(axis=0)
+                step = (found - target) / np.maximum(slope, shifts[0])
+                at = at - step
+                if not (np.abs(step) > NEAR * (1 + np.abs(at))).any():
+                    break
+        x[known] = at
+        return x
+
+    def loss_error(self, x: Array) -> Array:
+        """Roundings of the exponents as for one Gaussian, of the weights, of the sum and of its logarithm."""
+        loss, exponents = self.loss(x), self._exponents(x)
+        shifts, weights = self._columns
+        spread = weights[:, 0] @ np.abs(np.expm1(np.minimum(exponents, LARGEST))) * 2  # where the loss is next to 0
+        logs = np.abs(np.log(weights)).max()
+        far = np.abs(loss) > FAR
+        terms = 16 + len(self.shifts) + UNITS
+        size = 8 * shifts[-1, 0] * (np.abs(x) + 0.5 * shifts[-1, 0])
+        error: Array = size + np.where(far, 5 * terms + 4 * (logs + np.abs(loss)), terms * spread) + 16 * np.abs(loss)
+        return error
+
+    def log_p_error(self, x: Array) -> Array:
+        """Rounding of x, of the square, and of the loss."""
+        return 8 * np.square(np.abs(x) + self.shifts[-1]) + 8 + self.loss_error(x)
+
+    def growth(self, x: Array) -> Array:
+        """Growth of a normal density, around the farthest of the centres."""
+        return np.abs(x) + self.shifts[-1]
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """Normal tails around the centres, each as deep as its weight asks: ``Phi(-r) <= exp(-r^2/2)``."""
+        share = log_mass - math.log(len(self.shifts) + 1)
+        highest = max(
+            mu + math.sqrt(2 * max(math.log(p) - share, 0.0)) if math.log(p) > share else 0.0
+            for mu, p in zip(self.shifts, self.weights, strict=True)
+        )
+        r = math.sqrt(-2 * min(share, -1.0))
+        return -r, max(highest, r)
+
+
+@dataclass(frozen=True, slots=True)
+class PartlyShifted(PoissonSmooth):
+    """The terms with a shift, of which there is one with probability 1 - p_0: as after Poisson sampling.
+
+    Attributes:
+        missing: mass that is missing from p_0, relative to it.
+    """
+
+    missing: float = 0.0
+
+    def loss_error(self, x: Array) -> Array:
+        """The error after sampling, and what the missing mass does: ``T / (g - T)``, with T at most half of p_0."""
+        return super(PartlyShifted, self).loss_error(x) + 2 * self.missing / UNIT_ROUNDOFF
+
+    def log_q(self, x: Array) -> Array:
+        """The log-density of N(0, 1) at each x."""
+        return self.base.log_q(x)
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """A smooth part with both laws exchanged, x running backwards so that the loss increases."""
+
+    base: BasePart
+
+    def log_p(self, x: Array) -> Array:
+        """The log-density that was that of Q."""
+        return self.base.log_q(-x)
+
+    def log_q(self, x: Array) -> Array:
+        """The log-density that was that of P."""
+        return self.base.log_p(-x)
+
+    def loss(self, x: Array) -> Array:
+        """The loss of the exchanged laws, at -x with the other sign."""
+        return -self.base.loss(-x)
+
+    def log_contrast(self, x: Array) -> Array:
+        """The contrast is symmetric in both laws."""
+        return self.base.log_contrast(-x)
+
+    def masses(self, x: Array) -> Masses:
+        """Both laws and both sides change places."""
+        base = self.base.masses(-x)
+        return Masses(base.q_above, base.q_below, base.p_above, base.p_below)
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss."""
+        return -self.base.outcome(-loss)
+
+    def loss_error(self, x: Array) -> Array:
+        """The error of the base, which is as large."""
+        return self.base.loss_error(-x)
+
+    def log_p_error(self, x: Array) -> Array:
+        """The error of the base, which bounds that of both densities."""
+        return self.base.log_p_error(-x)
+
+    def growth(self, x: Array) -> Array:
+        """The growth of the base, which bounds that of both densities."""
+        return self.base.growth(-x)
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """The interval of the base, which holds both laws."""
+        low, high = self.base.support(log_mass)
+        return -high, -low
+
+
+@dataclass(frozen=True, slots=True)
+class MixturePair(DominatingPair):
+    """p_0 N(0, 1) + sum_k p_k N(mu_k, 1) against N(0, 1), or the other way round.
+
+    What is meant are weights whose sum is 1, each within UNITS roundings of the one that is given.
+
+    Attributes:
+        shifts: positive and increasing.
+        weights: positive.
+        rest: the weight p_0 of the term without a shift, to a rounding; 0 where there is none.
+        mirrored: whether N(0, 1) is P.
+        missing: mass of the mixture at outcomes that N(0, 1) has not; p_0 is less by that, and at least twice as large.
+    """
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+    rest: float = 0.0
+    mirrored: bool = False
+    missing: float = 0.0
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def atoms(self) -> Atoms:
+        """What the mixture has alone: infinite loss under the mixture, minus infinity where N(0, 1) is P."""
+        if not self.missing:
+            return Atoms.none()
+        mass, none = np.array([math.log(self.missing)]), np.array([-math.inf])
+        return Atoms(none, none, mass) if self.mirrored else Atoms(-none, mass, none)
+
+    @property
+    def smooth(self) -> BasePart:
+        """The smooth part is the whole pair."""
+        if not self.rest:
+            return self._of(MixtureLocation(self.shifts, self.weights))
+        total = math.fsum(self.weights)
+        location = MixtureLocation(self.shifts, tuple(weight / total for weight in self.weights))
+        return self._of(PartlyShifted(location, 1 - self.rest, +1, self.missing / self.rest))
+
+    def _of(self, direct: BasePart) -> BasePart:
+        return Mirrored(direct) if self.mirrored else direct
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From the logarithm of p_0 upwards; mirrored, downwards from where that ends."""
+        low = math.log(self.rest) if self.rest else -math.inf
+        return (-math.inf, -low) if self.mirrored else (low, math.inf)
+
+    @property
+    def supremum_error(self) -> float:
+        """Rounding of p_0 and of its logarithm."""
+        own = 4 * UNIT_ROUNDOFF + 2 * self.missing / self.rest if self.rest else 0.0
+        return rounding_of(self.loss_range[1]) + own
+
+    @property
+    def transform(self) -> ShiftTransform:
+        """The characteristic function, by the trapezoid rule."""
+        kind = Kind.ADD if self.mirrored else Kind.REMOVE
+        return ShiftTransform(self.shifts, self.weights, self.rest, kind, UNITS, self.missing)
+
+    def sampled_transform(self, rate: float, add: bool) -> ShiftTransform:
+        """The transform after Poisson sampling: a mixture with a larger term that is not shifted."""
+        weights = tuple(rate * weight for weight in self.weights)
+        rest = (1 - rate) + rate * self.rest
+        return ShiftTransform(self.shifts, weights, rest, Kind.ADD if add else Kind.REMOVE, UNITS + 2)
+
+    @property
+    def rho(self) -> float:
+        """The rho of the largest shift: ``g^(1+t)`` and ``g^(-t)`` are convex in g, whose terms have no larger one.
+
+        Or the largest loss, where there is one.
+        """
+        if self.missing:  # by which the likelihood ratio is less than that of a mixture of whole mass
+            return math.inf
+        return min(self._largest_rho, super(MixturePair, self).rho)
+
+    @property
+    def _largest_rho(self) -> float:
+        return concentrated.gaussian(self.shifts[-1])
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The bound by the largest shift, which holds in both directions."""
+        return self._largest_rho
+
+    @property
+    def sampled_from(self) -> tuple[float, float] | None:
+        """The probability of a shift, and the rho of a round that has one."""
+        return (1 - self.rest, self._largest_rho) if self.rest and not self.missing else None
+
+    def log_moment(self, t: float) -> float:
+        """K(t) by the trapezoid rule, else roughly."""
+        spend(SAMPLED_MOMENT)
+        rough = self._rough(t, self.mirrored)
+        return rough if spent() else min(self.transform.log_moment(t), rough)
+
+    def _rough(self, t: float, mirrored: bool) -> float:
+        """By convexity the mean of the terms' own moments; for N(0, 1) against the mixture the same numbers.
+
+        For remove Minkowski's inequality too, which is the better one for large t.
+        """
+        zero = (self.rest,) if self.rest else ()
+        logs = np.log(np.array((*zero, *self.weights)))
+        each = np.array([moment.gaussian(mu, t) for mu in (*(0.0 for _ in zero), *self.shifts)])
+        convex = _log_sum(logs + each)
+        bound = convex if mirrored else min(convex, (1 + t) * _log_sum(logs + each / (1 + t)))
+        lost = 2 * t * self.missing / self.rest if self.missing else 0.0  # of log g, times t
+        return moment.rounded_up(bound + lost, 1 + t + float(each.max()))
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """K(t) after Poisson sampling, by the trapezoid rule, else roughly from the unsampled moment."""
+        mix = moment.mixture_add if add else moment.mixture_remove
+        bound = mix(lambda order: self._rough(order, add), rate, t)
+        return bound if spent() else min(self.sampled_transform(rate, add).log_moment(t), bound)
+
+
+def _log_sum(exponents: Array) -> float:
+    top = float(exponents.max())
+    return top + math.log(float(np.exp(exponents - top).sum()))

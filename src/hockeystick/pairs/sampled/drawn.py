@@ -1,0 +1,153 @@
+"""A Gaussian shifted by a random amount that is revealed: what a replaced record shows that may be drawn many times.
+
+The pair is ``B = sum_k w_k N(mu_k)`` against ``A = sum_k w_k N(0)``, with k told beside the outcome: with probability
+w_k that of Gaussian noise at distance mu_k, and with the probability ``beyond`` that is left two laws of which nothing
+is the same. It is its own mirror image, as each of its parts is. Its outcome is the loss, which is normal given k,
+
+    N(mu_k^2 / 2, mu_k^2) under B,      N(-mu_k^2 / 2, mu_k^2) under A,
+
+in units of the least shift, so that no density falls off faster than the standard normal one off the real line.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.pairs import concentrated, moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
+
+CARE = 8.0  # units of a density: roundings of a weight, of a centre and of a width
+
+
+@dataclass(frozen=True, slots=True)
+class RevealedSmooth:
+    """The loss in units of the least shift, a mixture of normal laws under either law."""
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def _columns(self) -> tuple[Array, Array, Array]:
+        """Widths and centres in units of the least shift, and weights, one row each."""
+        shifts = np.array(self.shifts)[:, None]
+        return shifts / self.shifts[0], 0.5 * shifts * shifts / self.shifts[0], np.array(self.weights)[:, None]
+
+    def _log_density(self, x: Array, sign: int) -> Array:
+        widths, centres, weights = self._columns()
+        logs = np.log(weights / widths) - 0.5 * np.square((x - sign * centres) / widths) - HALF_LOG_TWO_PI
+        top = logs.max(axis=0)
+        out: Array = top + np.log(np.exp(logs - top).sum(axis=0))
+        return out
+
+    def log_p(self, x: Array) -> Array:
+        """The log-density under B at each x."""
+        return self._log_density(x, +1)
+
+    def log_q(self, x: Array) -> Array:
+        """The log-density under A at each x."""
+        return self._log_density(x, -1)
+
+    def loss(self, x: Array) -> Array:
+        """The outcome in its own units is the loss."""
+        return self.shifts[0] * x
+
+    def log_contrast(self, x: Array) -> Array:
+        """The logarithm of the sum of both densities."""
+        return np.logaddexp(self.log_p(x), self.log_q(x))
+
+    def masses(self, x: Array) -> Masses:
+        """Masses of both laws on both sides of each x, term by term."""
+        from scipy.special import ndtr
+
+        widths, centres, weights = self._columns()
+        up, down = (x - centres) / widths, (x + centres) / widths
+        return Masses(*((weights * ndtr(v)).sum(axis=0) for v in (up, -up, down, -down)))
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss: the loss in units of the least shift."""
+        with np.errstate(over="ignore"):
+            return loss / self.shifts[0]
+
+    def loss_error(self, x: Array) -> Array:
+        """Roundings of the least shift and of the product."""
+        return 4 * self.shifts[0] * np.abs(x)
+
+    def log_p_error(self, x: Array) -> Array:
+        """Roundings of the squares, whose arguments are at most that large, and of the sum of so many terms."""
+        widths, centres, weights = self._columns()
+        farthest = (np.abs(x) + centres) / widths
+        size = np.square(farthest).max(axis=0) + np.abs(np.log(weights / widths)).max()
+        error: Array = CARE * (4 + size) + len(self.shifts)
+        return error
+
+    def growth(self, x: Array) -> Array:
+        """Growth of a normal density no narrower than the standard one, around the farthest of the centres."""
+        return np.abs(x) + float(self._columns()[1].max())
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """Normal tails around every centre, each as deep as its weight asks."""
+        widths, centres, weights = self._columns()
+        share = log_mass - math.log(len(self.shifts))
+        depth = np.maximum(np.log(weights) - share, 0.0)
+        reach = float((centres + widths * np.sqrt(2 * depth)).max())
+        return -reach, reach
+
+
+@dataclass(frozen=True, slots=True)
+class RevealedPair(DominatingPair):
+    """sum_k w_k N(mu_k, 1) against sum_k w_k N(0, 1) with k told, and a rest of which nothing is the same.
+
+    Attributes:
+        shifts: positive and increasing.
+        weights: positive; their sum is 1 less ``beyond``.
+        beyond: mass at infinite loss, and minus infinity under the other law.
+    """
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+    beyond: float = 0.0
+
+    @property
+    def atoms(self) -> Atoms:
+        """What one law has alone, on either side."""
+        if not self.beyond:
+            return Atoms.none()
+        log, none = math.log(self.beyond), -math.inf
+        return Atoms(np.array([none, math.inf]), np.array([none, log]), np.array([log, none]))
+
+    @property
+    def smooth(self) -> RevealedSmooth:
+        """The finite losses, which have densities."""
+        return RevealedSmooth(self.shifts, self.weights)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The loss is normal given k, hence unbounded."""
+        return -math.inf, math.inf
+
+    @property
+    def rho(self) -> float:
+        """The rho of the largest shift, if that is all."""
+        return math.inf if self.beyond else concentrated.gaussian(self.shifts[-1])
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
+    def log_moment(self, t: float) -> float:
+        """K(t) in closed form, the logarithm of the mean of ``e^(t (1 + t) mu_k^2 / 2)``, rounded up."""
+        each = np.array([moment.gaussian(mu, t) for mu in self.shifts])
+        if float(each[-1]) < 1.0 and not self.beyond:  # the mean of what they are beyond 1
+            return moment.rounded_up(math.log1p(math.fsum(np.array(self.weights) * np.expm1(each))))
+        exponents = np.log(np.array(self.weights)) + each
+        top = float(exponents.max())
+        return moment.rounded_up(top + math.log(float(np.exp(exponents - top).sum())), 1.0 + float(each[-1]))
+
+    def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
+        """An upper bound after sampling at a rate, from the unsampled moment."""
+        mix = moment.mixture_add if add else moment.mixture_remove
+        return mix(self.log_moment, rate, t)

@@ -1,0 +1,316 @@
+"""Mixtures of Gaussians against one, as integrals over x: the law of ``gaussian_law.py`` with more terms.
+
+With shifts ``0 < mu_1 < ... < mu_n = mu``, weights ``p_k > 0`` and the rest ``p_0 = 1 - sum p_k >= 0``,
+
+    g(x) = p_0 + sum_k p_k e^(mu_k x - mu_k^2/2),    u = log g,
+
+increasing in x. Remove: ``m(z) = int phi g^(1+z)``, loss u. Add: ``m(z) = int phi g^(-z)``, loss -u. What
+``gaussian_line.py`` and ``gaussian_envelope.py`` ask of g follows as for two terms; below r_k are the shares of the
+terms of g at x, and ``E_k = e^(mu_k x - mu_k^2/2)``, ``E_0 = 1``, ``mu_0 = 0``.
+
+**Strip.** ``g(x + ia) = sum_k w_k e^(i mu_k a)`` with positive w_k whose sum is g(x), at angles in [0, mu a]. For ``mu
+a < pi``, projected on the direction of the angle ``mu a / 2``, each of them keeps ``cos(mu a / 2)`` of its length or
+more:
+
+    g(x) cos(mu a / 2) <= |g(x + ia)| <= g(x),      0 <= arg g(x + ia) <= mu a,
+
+so that g has no zero there, and ``|g(x + ia)| >= Re g(x + ia) >= p_0 + (g(x) - p_0) cos(mu a)`` for ``mu a <= pi / 2``.
+Nothing else of two terms is used in ``gaussian_line.py``: ``int phi (g - 1) = 0`` as the weights add up to 1.
+
+**Range.** By Minkowski's inequality in ``L^(1+t)``, of an interval or of the sums over nodes beyond one of its ends,
+
+    int phi g^(1+t) <= ( sum_k p_k (int phi E_k^(1+t))^(1/(1+t)) )^(1+t),
+    int_h^inf phi E_k^(1+t) = e^(t (1+t) mu_k^2 / 2) Phi((1+t) mu_k - h) .
+
+Below, where x <= 0, g <= 1. For add, ``g^(-t) <= p_k^(-t) E_k^(-t)`` for every k, so that what lies below l is at most
+``p_k^(-t) e^(t (1+t) mu_k^2 / 2) Phi(l + t mu_k)`` (k = 0 is taken where there is a term without a shift); above h, as
+g increases, ``g(h)^(-t) Phi(-h)``. A sum over nodes of a Gaussian beyond the end is below its integral where its centre
+is not beyond that end, and at most its whole integral and its largest term else: 1 + dx / sqrt(2 pi) times the
+integral, below CENTRE for every dx <= 7.
+
+In all directions ``m(t) >= 1`` for t > 0, and for remove ``m(t) >= p_k^(1+t) e^(t (1+t) mu_k^2 / 2)``.
+
+**Envelope.** The proof in ``gaussian_envelope.py`` with ``R = sum_k r_k mu_k / mu`` in place of the share of the one
+shifted term, at other odds of the shifted terms or not, uses of R and u
+
+- ``|R(x + i eta)| <= R(x) / cos(nu / 2)`` with ``nu = mu |eta|``, and an argument of at most nu: numerator and
+  denominator of R are sums at angles in [0, nu], the numerator no longer than on the real line, the denominator as
+  above; the same holds of ``1 - R = sum_k r_k (1 - mu_k / mu)``;
+- ``0 <= u'' <= mu^2 / 4``: u'' is the variance of mu_k under the shares (Popoviciu), so that u is convex;
+- ``R' <= mu R (1 - R)`` on the real line, as a variance in [0, 1] with mean R is at most R (1 - R). In the integrand
+  ``c = p mu y (1 - R)`` takes the place of y', which it is not below; it is analytic too, and ``|c| <= p mu Y' / cos(nu
+  / 2)``, less than is asked there;
+- ``arg g(x + iy)`` and ``arg R`` as said, for the phase.
+
+**Rounding.** With ``A = sum_k p_k |E_k - 1| / g`` the sum ``g - 1 = sum_k p_k (E_k - 1)`` errs by a few units and the
+number of terms times ``A g``, by ``p_k E_k`` times the error of its exponent, and by the units of the weights times A
+g. It is taken while it is above -1/2 and no exponent is beyond the range of a double. Else ``log sum_k e^(log p_k +
+..)`` with p_0 among the terms, which errs by the roundings of the largest exponents, by the units of the weights, and
+by those of 1 in p_0, divided by g.
+
+**Missing mass.** A law may be meant whose weights come to 1 - T, T a tiny number by which the weight of the term
+without a shift is less than is given. Then g lies between the g that is computed and T less, so that u errs by ``T / (g
+- T)`` more, which is charged like a rounding, with g >= p_0; and ``int phi (g - 1) = -T``, which moves the first-order
+terms by T each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.gaussian_law import SPARE, Kind, log_tail
+from hockeystick.pairs.sampled.gaussian_share import ManyShares
+
+Array = npt.NDArray[np.float64]
+
+LARGEST = 500.0  # exponent up to which g - 1 is summed as it stands
+CENTRE = math.log(4.0)  # log of what a sum over nodes of a Gaussian may exceed its integral by
+ROUNDS = 60  # steps towards a range, of which a few are ever taken
+LIGHT = -0.5  # of g - 1: below it, the logarithm is of the sum itself
+
+
+class MixtureNodes:
+    """Values of a round at nodes x, and bounds on what rounding does to them.
+
+    Args:
+        law: the round.
+        x: shape (n,).
+        t: tilt.
+
+    Attributes:
+        u: ``log g(x)``; v is ``None``, as g(-x) does not enter.
+        exponent: A, the real part of the exponent of g.
+    """
+
+    v: None = None
+
+    def __init__(self, law: ShiftLaw, x: Array, t: float) -> None:
+        self._law, self._x = law, x
+        shifts, weights = np.array(law.shifts)[:, None], np.array(law.weights)
+        self._towards: Array = shifts * (x - 0.5 * shifts)
+        lifted = np.expm1(np.minimum(self._towards, LARGEST))
+        excess = weights @ lifted
+        self._whole: npt.NDArray[np.bool_] = (excess < LIGHT) | (self._towards.max(axis=0) > LARGEST)
+        self.u: Array = np.log1p(np.maximum(excess, LIGHT))
+        self._spread: Array = (weights @ np.abs(lifted)) / (1 + np.maximum(excess, LIGHT))
+        self._log_weights = np.log(weights)[:, None]
+        if self._whole.any():
+            self._take_whole()
+        self._coefficient = law.kind.coefficients(t)[0]
+        self.exponent: Array = self._coefficient * self.u
+        size, first = np.abs(x), abs(float(x[0]))  # roundings as in gaussian_law.Nodes
+        self._size = law.mu * (5 * size + (3 * law.mu + first))
+        self._phi_care = size * (4 * size + first) + 64
+
+    def _take_whole(self) -> None:
+        """u as the logarithm of the whole sum, where it is far from 0."""
+        at, rest = self._whole, self._law.rest
+        exponents = self._log_weights + self._towards[:, at]
+        top = exponents.max(axis=0)
+        if rest:
+            top = np.maximum(top, math.log(rest))
+        total = np.exp(exponents - top).sum(axis=0) + (np.exp(math.log(rest) - top) if rest else 0.0)
+        self.u[at] = top + np.log(total)
+        # units of the weights, and of 1 in p_0; in units of 16, roundings of log p_k and of the exponents
+        logs = np.abs(self._log_weights).max() + (abs(math.log(rest)) if rest else 0.0)
+        self._spread[at] = 1 + 0.25 * (logs + np.abs(top))
+        if rest:
+            self._spread[at] += np.exp(-self.u[at])
+
+    @property
+    def loss(self) -> Array:
+        """The loss L at the nodes, of shape (n,)."""
+        return self._law.kind.slopes[0] * self.u
+
+    @cached_property
+    def _shares(self) -> ManyShares:
+        r = np.exp(np.minimum(self._log_weights + self._towards - self.u, 0.0))
+        rest = self._law.rest * np.exp(-self.u) if self._law.rest else np.zeros_like(self.u)
+        return ManyShares(r, rest, np.array(self._law.shifts), self._law.mu)
+
+    @property
+    def shares(self) -> tuple[ManyShares, None]:
+        """The shares of the shifted terms in g(x); g(-x) does not enter."""
+        return self._shares, None
+
+    def share_units(self) -> Array:
+        """Bound on the relative rounding errors of the shares, in units: of log p_k, of the exponent, and of u."""
+        logs = 4 * np.abs(self._log_weights).max() + 16 * np.abs(self._towards).max(axis=0)
+        units: Array = 64 + logs + self._size + self._units() + self._law.units
+        return units
+
+    def _units(self) -> Array:
+        """Bound on the absolute rounding error of u, in units."""
+        terms = 16 + len(self._law.shifts) + self._law.units
+        units: Array = 16 * np.abs(self.u) + self._shares.slope * self._size + terms * self._spread
+        return units + self._law.missing_units
+
+    def care(self) -> Array:
+        """Bound on the relative rounding error of ``phi e^A``."""
+        return UNIT_ROUNDOFF * (self._phi_care + abs(self._coefficient) * self._units())
+
+    def rough_care(self) -> Array:
+        """What :meth:`care` says, as the shares are wanted anyway."""
+        return self.care()
+
+    def slip(self) -> Array:
+        """Bound on the absolute rounding error of u and of the loss."""
+        return UNIT_ROUNDOFF * self._units()
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftLaw:
+    """A mixture of Gaussians against one, in one direction.
+
+    Attributes:
+        shifts: of the terms, in units of the noise, positive and increasing.
+        weights: of the terms; what is missing from 1 is the weight of the term that is not shifted.
+        rest: that weight, 1 - sum of the weights, to a rounding.
+        kind: the direction, remove or add.
+        units: by how many roundings of itself each weight may be off.
+        missing: by how much less than the rest the weight without a shift may be, at most half of it.
+    """
+
+    shifts: tuple[float, ...]
+    weights: tuple[float, ...]
+    rest: float
+    kind: Kind
+    units: float = 8.0
+    missing: float = 0.0
+
+    @property
+    def missing_units(self) -> float:
+        """What the missing mass does to u, in units; where it is that, half of p_0 is left at least."""
+        return 2 * self.missing / (self.rest * UNIT_ROUNDOFF) if self.missing else 0.0
+
+    @property
+    def mu(self) -> float:
+        """The largest of the shifts."""
+        return self.shifts[-1]
+
+    @property
+    def terms(self) -> int:
+        """One exponential for each shift."""
+        return len(self.shifts)
+
+    def nodes(self, x: Array, t: float) -> MixtureNodes:
+        """Values at nodes, and bounds on what rounding does to them."""
+        return MixtureNodes(self, x, t)
+
+    def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
+        """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
+        a = np.asarray(a)
+        out: Array = 0.5 * np.square(a) + s * self.mu * a + self.log_dip(a, t)
+        return out
+
+    def log_dip(self, a: Array | float, t: float) -> Array:
+        """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
+        a = np.asarray(a, dtype=np.float64)
+        if self.kind is Kind.REMOVE:
+            return np.zeros_like(a)
+        dip: Array = -t * np.log(np.cos(0.5 * self.mu * a))
+        if self.rest:  # p_0^(-t), as m(t) >= 1
+            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, -t * math.log(self.rest)), dip)
+        return dip
+
+    def _lifted(self, t: float, power: float) -> tuple[Array, Array]:
+        """``power log p_k + t (1 + t) mu_k^2 / 2`` for all terms, that without a shift the first, and the shifts."""
+        shifts = np.array(self.shifts if not self.rest else (0.0, *self.shifts))
+        weights = np.array(self.weights if not self.rest else (self.rest, *self.weights))
+        out: Array = power * np.log(weights) + 0.5 * t * (1 + t) * np.square(shifts)
+        return out, shifts
+
+    def _below(self, t: float) -> tuple[Array, Array]:
+        """``-t log p_k + t (1 + t) mu_k^2 / 2`` of the terms that bound g from below for add, and their shifts."""
+        lifted, shifts = self._lifted(t, -t)
+        return (lifted[:1], shifts[:1]) if self.rest else (lifted, shifts)
+
+    def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
+        """Ends beyond which the bound of :meth:`log_beyond` is about the tolerance, relative to m(t)."""
+        depth = -math.log(tolerance) + math.log(4 + 2 * t + 2 * s)
+        plain = depth + np.log(np.array(self.weights))  # of the first-order terms
+        first = np.where(plain > 0, np.array(self.shifts) + _far(plain), 0.0)
+        high = max(float(_far(depth)), float(first.max()))
+        if self.kind is Kind.ADD:
+            lifted, shifts = self._below(t)
+            low = float((-t * shifts - _far(depth + lifted)).max())
+            return min(low, -float(_far(depth))), high
+        lifted, shifts = self._lifted(t, 1 + t)
+        lift = max(float(lifted.max()), 0.0)
+        tail = depth + lifted - lift
+        high = max(high, float(np.where(tail > 0, (1 + t) * shifts + _far(tail), 0.0).max()))
+        low = -float(_far(depth))
+        for _ in range(ROUNDS):
+            excess = self.log_beyond(t, low, high) - lift + depth
+            if excess <= 0:
+                break
+            apart = high - (1 + t) * self.mu
+            high = high + 1.0 if apart < 1 else high - apart + math.sqrt(apart * apart + 2 * excess)
+        return low, high
+
+    def log_beyond(self, t: float, low: float, high: float) -> float:
+        """log of a bound on ``int phi e^A`` below ``low`` and above ``high`` together, or on sums over nodes there."""
+        if low >= 0 or high <= 0:
+            return math.inf
+        if self.kind is Kind.ADD:
+            lifted, shifts = self._below(t)
+            below = min(
+                lift + (log_tail(low + t * shift) if low + t * shift <= 0 else CENTRE)
+                for lift, shift in zip(lifted.tolist(), shifts.tolist(), strict=True)
+            )
+            above = -t * self._log_g(high) * (1 - SPARE) + log_tail(-high)
+            return float(np.logaddexp(below, above)) + SPARE * (1 + abs(above) + t)
+        lifted, shifts = self._lifted(t, 1 + t)
+        tails = np.array(
+            [log_tail((1 + t) * shift - high) if high >= (1 + t) * shift else CENTRE for shift in shifts.tolist()]
+        )
+        each = (lifted + tails) / (1 + t)
+        top = float(each.max())
+        above = (1 + t) * (top + math.log(float(np.exp(each - top).sum())) + SPARE * (1 + abs(top)) / (1 + t))
+        return float(np.logaddexp(log_tail(low), above)) + SPARE
+
+    def _log_g(self, x: float) -> float:
+        exponents = [math.log(p) + mu * (x - 0.5 * mu) for mu, p in zip(self.shifts, self.weights, strict=True)]
+        if self.rest:
+            exponents.append(math.log(self.rest))
+        top = max(exponents)
+        return top + math.log(math.fsum(math.exp(exponent - top) for exponent in exponents))
+
+    def off_the_line(self, log_outside: float, t: float, high: float, shift: float) -> float:
+        """The bound of :meth:`log_beyond` for add where x is moved up by at most the shift, ``mu shift <= pi / 2``.
+
+        ``|g(x + iy)|`` is at least ``g(x) cos(mu y / 2)``. Where there is a term without a shift its weight bounds
+        ``|g|`` below the range as on the real line, and above it ``p_0 + (g - p_0) cos(mu y)`` holds too, which
+        increases with x.
+        """
+        half = -math.log(math.cos(0.5 * self.mu * shift)) + SPARE
+        if not self.rest:
+            return log_outside + t * half
+        log_g = self._log_g(high)
+        cosine = max(math.cos(self.mu * shift) - SPARE, 0.0)
+        share = self.rest * math.exp(-log_g)
+        lost = min(half, -math.log(max(share + (1 - share) * cosine, 1e-300)) + SPARE)
+        return log_outside + t * max(lost, 0.0)
+
+    def first_order_beyond(self, t: float, s: Array, low: float, high: float) -> Array:
+        """Bound on what the first-order terms of m - 1 leave out beyond both ends: below, where x <= 0, g <= 1."""
+        weight = abs(self.kind.coefficients(t)[0]) + 2 * np.abs(s)
+        tails = math.exp(log_tail(low)) + math.exp(log_tail(-high))
+        shifted = math.exp(log_tail(low)) + math.fsum(
+            p * math.exp(log_tail(mu - high) if high >= mu else CENTRE)
+            for mu, p in zip(self.shifts, self.weights, strict=True)
+        )
+        out: Array = (1 + 2 * weight) * tails + weight * (shifted + self.missing)
+        return out
+
+
+def _far(depth: Array | float) -> Array:
+    """How many standard deviations out a normal tail has that depth, at least one and a half."""
+    far: Array = np.sqrt(2 * np.maximum(depth, 1.0))
+    return far

@@ -1,0 +1,154 @@
+"""Gaussian noise on a sum to which a person contributes a random amount: a mixture of Gaussians."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.mixture import MixturePair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, Domain, check_fields, list_of
+from hockeystick.values.errors import InvalidInputError
+
+MOST_TERMS = 1000
+"""Most sensitivities of one mechanism: the price of a question grows with them."""
+
+MISSING = Fraction(1, 10**12)
+"""By how much the sum of the probabilities may miss 1, which decimals of a few digits do."""
+
+SENSITIVITY = Domain("a number from 0 to 1e12", {"minimum": 0, "maximum": 1e12})
+"""How far the sum may move, in units of the clipping norm."""
+
+LEAST_SENSITIVITY = 1e-12
+"""The least that is not 0, as of a noise multiplier."""
+
+LEAST_PROBABILITY = 1e-300
+"""The least that is not 0: it keeps its digits when it is divided by a sum."""
+
+CHANCE = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
+"""The probability of a sensitivity."""
+
+_TIGHT = Claim(Status.TIGHT, "proof in pairs/mixture.py")
+"""The claim for adding and removing a person."""
+
+_REPLACED = Claim(
+    Status.REFUSED,
+    "of two persons who may both contribute at random no pair is proven; use adjacency 'add-or-remove'",
+)
+"""The claim for replacing a person."""
+
+
+@dataclass(frozen=True)
+class MixtureGaussian(Mechanism):
+    """Normal noise on a sum that a person moves by at most c_k in L2 norm with probability p_k.
+
+    What moves it by how much is drawn anew in every round: a user with K records, each of which enters the batch with
+    probability q, moves it by at most k with the probability of k under Binomial(K, q).
+
+    Args:
+        sensitivities: the c_k, in units of the clipping norm; 0 for no contribution at all.
+        probabilities: the p_k in the same order. Their sum is 1, or misses it by at most 1e-12; they are taken
+            relative to it.
+        noise_multiplier: standard deviation of the noise divided by the clipping norm; greater than 0.
+
+    Raises:
+        InvalidInputError: a value outside its domain, lists of different lengths, or probabilities that do not add up.
+
+    >>> MixtureGaussian([0, 1, 2], [0.25, 0.5, 0.25], noise_multiplier=2.0).pair(Direction.REMOVE)
+    MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.25), rest=0.25, mirrored=False)
+    """
+
+    sensitivities: Annotated[
+        tuple[float, ...],
+        list_of(SENSITIVITY, most=MOST_TERMS).of("how far a person may move the sum, in clipping norms"),
+    ]
+    probabilities: Annotated[tuple[float, ...], list_of(CHANCE, most=MOST_TERMS).of("probability of each sensitivity")]
+    noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise / norm bound C of one record")]
+
+    name: ClassVar[str] = "mixture-gaussian"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.ADD: _TIGHT,
+        Direction.REMOVE: _TIGHT,
+        Direction.REPLACE_ONE: _REPLACED,
+    }
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if len(self.sensitivities) != len(self.probabilities):
+            raise InvalidInputError(
+                "sensitivities and probabilities must be lists of one length; received "
+                f"{len(self.sensitivities)} and {len(self.probabilities)} elements",
+                "probabilities",
+            )
+        total = sum(map(decimal, self.probabilities), Fraction(0))
+        if abs(total - 1) > MISSING:
+            raise InvalidInputError(
+                f"probabilities must add up to 1, to within 1e-12; received a sum of {float(total)!r}", "probabilities"
+            )
+        _check_least(self.sensitivities, LEAST_SENSITIVITY, "sensitivities")
+        _check_least(self.probabilities, LEAST_PROBABILITY, "probabilities")
+        rest, terms = self._terms()
+        if not terms:
+            raise InvalidInputError(
+                "one of the sensitivities must be greater than 0 and have a probability greater than 0",
+                "sensitivities",
+            )
+        if (rest and 1 - float(rest) == 1) or float(rest) == 1:
+            raise InvalidInputError(
+                "the probability of sensitivity 0 must be 0, or a number that differs from 0 and 1 by more than a "
+                "rounding of 1",
+                "probabilities",
+            )
+
+    def _terms(self) -> tuple[Fraction, dict[Fraction, Fraction]]:
+        """The probability of no contribution, and of each sensitivity that has one, exactly."""
+        total = sum(map(decimal, self.probabilities), Fraction(0))
+        found: dict[Fraction, Fraction] = {}
+        for sensitivity, probability in zip(self.sensitivities, self.probabilities, strict=True):
+            if probability:
+                key = decimal(sensitivity)
+                found[key] = found.get(key, Fraction(0)) + decimal(probability) / total
+        return found.pop(Fraction(0), Fraction(0)), dict(sorted(found.items()))
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """The mixture against N(0, 1), or the other way round; of one sensitivity the pair of sampled normal noise."""
+        mirrored = direction is Direction.ADD
+        rest, terms = self._terms()
+        if len(terms) > 1:
+            return self._mixture(mirrored)
+        (sensitivity,) = terms
+        base = GaussianPair(float(sensitivity / decimal(self.noise_multiplier)))
+        if not rest:
+            return base
+        return (PoissonAddPair if mirrored else PoissonRemovePair)(base, float(1 - rest))
+
+    def with_against_without(self) -> MixturePair | GaussianPair:
+        """The mixture against N(0, 1); of one sensitivity that is sure the pair of normal noise."""
+        rest, terms = self._terms()
+        if len(terms) > 1 or rest:
+            return self._mixture(mirrored=False)
+        (sensitivity,) = terms
+        return GaussianPair(float(sensitivity / decimal(self.noise_multiplier)))
+
+    def _mixture(self, mirrored: bool) -> MixturePair:
+        rest, terms = self._terms()
+        noise = decimal(self.noise_multiplier)
+        shifts: dict[float, Fraction] = {}
+        for sensitivity, probability in terms.items():  # equal once rounded: their weights add up
+            shift = float(sensitivity / noise)
+            shifts[shift] = shifts.get(shift, Fraction(0)) + probability
+        weights = tuple(float(weight) for weight in shifts.values())
+        return MixturePair(tuple(shifts), weights, float(rest), mirrored)
+
+
+def _check_least(values: tuple[float, ...], least: float, key: str) -> None:
+    for number, value in enumerate(values, start=1):
+        if 0 < value < least:
+            raise InvalidInputError(
+                f"element {number} of {key} must be 0, or at least {least:.0e}; received {value!r}", key
+            )

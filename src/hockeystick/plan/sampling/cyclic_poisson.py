@@ -1,0 +1,106 @@
+"""Cyclic Poisson sampling: the records are dealt into groups, the steps take the groups in turn and sample from them.
+
+Each record belongs to one of b groups, whichever the other records are, and keeps its group throughout; where a record
+is replaced, the new one takes its place. The n-th step of a kind of rounds includes each record of group ``(n + c) mod
+b`` independently with the sample rate, and no other record, for some c that depends on nothing but the kind.
+
+**Theorem.** T steps are dominated by ``ceil(T / b)`` Poisson-sampled rounds. *Proof*: neighbouring datasets differ in
+one record, of group g say, and all others are in the same groups of both. A step of another group has the same law on
+both, given the results before it; a step of group g is a Poisson-sampled round, dominated by its pair; and of T
+consecutive numbers at most ``ceil(T / b)`` have the remainder that is g's. So the product of all steps is dominated by
+that of as many pairs, and of steps that tell nothing (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10).
+
+**Tight**: some record is in as many steps. Of several kinds of rounds no record need be in as many steps of each, as
+where each kind begins is not said in a plan; unless at most one of them has a number of steps that is no multiple of b:
+then the record that this one sees most often is in as many of each. Else answers are from above only
+(``Sampling.same_for_all``).
+
+The group has to be a record's own. Dealing a shuffled dataset out evenly moves other records when one is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Known
+from hockeystick.plan.mechanisms.base import Claim, Mechanism
+from hockeystick.plan.sampling.base import Sampling, inherited
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+
+
+@dataclass(frozen=True)
+class CyclicPoisson(Sampling):
+    """Every record is in one of ``groups``, which the steps take in turn, with Poisson sampling within the group.
+
+    Args:
+        groups: how many there are: each record may be in every ``groups``-th step.
+        sample_rate: probability with which a record of the group enters its step, in (0, 1].
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> CyclicPoisson(groups=16, sample_rate=0.16).participations(2000)
+    125
+    """
+
+    groups: Annotated[int, domains.RECORDS.of("number of groups that take turns")]
+    sample_rate: Annotated[float, domains.RATE.of("probability that a record of the group enters its batch")]
+
+    name: ClassVar[str] = "cyclic-poisson"
+    assumption: ClassVar[str] = (
+        "each record has a group of its own, whichever the others are; the steps of each kind of rounds take the "
+        "groups in turn, and each record of the group enters the batch independently with the sample rate (cyclic "
+        "Poisson sampling); the number is not valid for groups that are dealt anew or move when a record comes or goes"
+    )
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+
+    @property
+    def within(self) -> Poisson:
+        """How the records of a group are sampled."""
+        return Poisson(sample_rate=self.sample_rate)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """What Poisson sampling claims of a step of the record's group."""
+        base = Poisson.claim(mechanism, direction)
+        return inherited(base, Claim(base.status, f"{base.cited}; proof in plan/sampling/cyclic_poisson.py"))
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """What Poisson sampling claims with that rate."""
+        return self.within.claim_of(mechanism, direction)
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The pair of a step of the record's group."""
+        return self.within.pair(mechanism, direction)
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """What is known of a step of the record's group."""
+        return self.within.known(mechanism, direction)
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of a step of the record's group."""
+        return self.within.curve(mechanism, direction)
+
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """A step of the record's group in exact numbers."""
+        return self.within.exact(mechanism, direction)
+
+    def participations(self, steps: int) -> int:
+        """The steps of one group, ``ceil(steps / groups)``."""
+        return -(-steps // self.groups)
+
+    def same_for_all(self, steps: int) -> bool:
+        """Whether the steps are whole cycles, which see every record's group as often."""
+        return steps % self.groups == 0
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """As many as it takes for one pass over every group."""
+        return self.groups * self.within.steps_per_epoch

@@ -1,0 +1,232 @@
+"""Truncated Poisson sampling: batches that come out larger than a limit are cut to it at random.
+
+Each of the records enters the batch independently with probability q; of a batch of more than B a uniformly random part
+of B records is kept. n is the size of the larger dataset, x the record that is added or removed, C = 1 the norm bound.
+
+**Theorem.** Let J be the number of the other n - 1 records that are sampled, ``w = P[J >= B]``, and
+
+    q' = q E[B / (J + 1) | J >= B] = B P[Bin(n, q) > B] / (n w) .
+
+A round is dominated, in either direction, by that of the two laws of loss
+
+    with probability 1 - w:  Poisson-sampled Gaussian noise of multiplier s, at the rate q;
+    with probability w:      Poisson-sampled Gaussian noise of multiplier s / 2, at the rate q' .
+
+*Proof.* J has the same law on both datasets, so that whether ``J >= B`` may be revealed (H is jointly convex). Given J
+< B the other records' batch R is not cut: without x the sum is that of R, with x that of R, and x with probability q.
+Given ``J >= B``, let T be a uniformly random set of B of the others and y a uniformly random one of T: whatever J is,
+what is kept of the others alone is T. With x, of J + 1 records x is among the B that are kept with probability ``B / (J
++ 1)``, and then those kept beside it are ``T - y``. As T and y do not depend on J, given them the sum is that of T, or
+with probability q' that of ``T - y + x``, which is at a distance of at most 2. Both are dominated by the scalar pairs
+at distances 1 and 2 (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). Last, with ``C(n - 1, j) / (j + 1) = C(n, j + 1) / n``,
+
+    q E[B / (J + 1); J >= B] = (B / n) sum_(j >= B) C(n, j + 1) q^(j + 1) (1 - q)^(n - 1 - j)
+                             = (B / n) P[Bin(n, q) > B].
+
+*Below.* All others contribute 0, and x a vector of norm 1: the sum tells whether x is in the batch, which it is with
+probability ``q (1 - w) + q' w``: a Poisson-sampled round at that rate and with noise s. The published pair (Ganesh
+2025 in dp_accounting, for a contribution set to nothing) has a distance of 4 in place of 2.
+
+**Numbers.** Binomial tails in Decimal, to DIGITS digits, from a first term by Stirling's series, whose error is less
+than the first term left out, and ratios that fall; sums end where a geometric series bounds the rest. Where one of
+the two probabilities is less than LEAST its law is put at infinite loss with that mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, factorial
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.either import EitherPair
+from hockeystick.pairs.sides import Between, Known, Tight
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling.base import Sampling
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+
+DIGITS = 50
+"""Decimal digits in which binomial laws are computed."""
+
+ENOUGH = Decimal("1e-40")
+"""Where a sum of binomial probabilities ends, relative to itself."""
+
+LEAST = 1e-250
+"""The least probability of a cut batch that is told from none."""
+
+STIRLING = tuple(
+    Fraction(*part)
+    for part in (
+        (1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188), (-691, 360360), (1, 156), (-3617, 122400),
+        (43867, 244188), (-174611, 125400), (77683, 5796), (-236364091, 1506960),
+    )
+)  # fmt: skip
+"""Coefficients of ``1/n, 1/n^3, ...`` in the logarithm of n!, after which less than 1e-60 is left from 2000 on."""
+
+SMALL = 2000
+"""A whole number up to which a factorial is multiplied out."""
+
+_ONE_OR_THE_OTHER = Claim(
+    Status.BRACKET,
+    "proof in plan/sampling/truncated_poisson.py; below a Poisson-sampled round at the rate that is kept",
+)
+"""The claim for adding and removing a record."""
+
+_REPLACED = Claim(
+    Status.REFUSED, "of truncated batches with a record replaced no pair is proven; use adjacency 'add-or-remove'"
+)
+"""The claim for replacing a record."""
+
+_NOT_GAUSSIAN = Claim(Status.REFUSED, "of truncated batches the pair is proven for Gaussian noise on a sum")
+"""The claim on any other mechanism."""
+
+_WHY = (
+    "in a batch that is cut a record takes the place of another one, and no pair is known that is attained and "
+    "dominates"
+)
+"""Why the pair above and that below differ."""
+
+
+@dataclass(frozen=True)
+class TruncatedPoisson(Sampling):
+    """Poisson sampling, with batches of more than ``max_batch_size`` records cut to that many at random.
+
+    With room of some standard deviations the cut is rare, and costs little.
+
+    Args:
+        sample_rate: probability with which a record is sampled, in (0, 1].
+        dataset_size: number of records of the larger dataset.
+        max_batch_size: largest batch that is not cut.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> TruncatedPoisson(sample_rate=0.02, dataset_size=10_000, max_batch_size=200).kept
+    0.0194...
+    """
+
+    sample_rate: Annotated[float, domains.RATE.of("probability that a record is sampled")]
+    dataset_size: Annotated[int, domains.RECORDS.of("number of records of the larger dataset")]
+    max_batch_size: Annotated[int, domains.RECORDS.of("number of records to which a batch is cut")]
+
+    name: ClassVar[str] = "truncated-poisson"
+    assumption: ClassVar[str] = (
+        "each record is sampled independently with the sample rate, and of a batch of more than max_batch_size records "
+        "so many are kept, all such parts equally likely (truncated Poisson sampling); the number is not valid where "
+        "the first ones are kept, or for shuffled batches"
+    )
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """Between two pairs when a record is added or removed, for Gaussian noise on a sum."""
+        if Property.GAUSSIAN not in mechanism.properties or Property.SUM not in mechanism.properties:
+            return _NOT_GAUSSIAN
+        return _ONE_OR_THE_OTHER if direction in (Direction.ADD, Direction.REMOVE) else _REPLACED
+
+    @property
+    def cut(self) -> tuple[float, float, float]:
+        """The probability that so many others are not sampled, that they are, and the rate q' of the record then."""
+        return truncation(self.dataset_size, decimal(self.sample_rate), self.max_batch_size)
+
+    @property
+    def kept(self) -> float:
+        """The probability that the record is in the batch."""
+        whole, w, rate = self.cut
+        return self.sample_rate * whole + rate * w
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """The pair that dominates: one of two Poisson-sampled rounds, and told which."""
+        return self.known(mechanism, direction).above
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """Between the two sampled rounds and one at the rate that is kept; Poisson sampling where nothing is cut."""
+        base = mechanism.with_against_without()
+        assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
+
+        def sampled(distance: float, rate: float) -> DominatingPair:
+            pair = GaussianPair(distance * base.mu)
+            if rate == 1:
+                return pair
+            return (PoissonAddPair if direction is Direction.ADD else PoissonRemovePair)(pair, rate)
+
+        plain = sampled(1, self.sample_rate)
+        if self.max_batch_size >= self.dataset_size:
+            return Tight(plain)
+        whole, w, rate = self.cut
+        rounds = [(plain, whole), (sampled(2, rate), w)]
+        likely = [(pair, weight) for pair, weight in rounds if weight >= LEAST]
+        parts, weights = tuple(pair for pair, _ in likely), tuple(weight for _, weight in likely)
+        above = EitherPair(parts, weights, 0.0 if len(likely) == len(rounds) else LEAST)
+        return Between(above, (sampled(1, self.kept),), _WHY)
+
+    @property
+    def dataset_records(self) -> int:
+        """The number of records as given: ``dataset_size``."""
+        return self.dataset_size
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """``ceil(1 / sample_rate)``, as of Poisson sampling."""
+        return ceil(1 / decimal(self.sample_rate))
+
+
+@lru_cache(maxsize=256)
+def truncation(records: int, rate: Fraction, most: int) -> tuple[float, float, float]:
+    """1 - w, w and q' of the module, of n records, more than B; q for q' where w is less than LEAST."""
+    if rate == 1:  # all others are sampled
+        return 0.0, 1.0, most / records
+    with localcontext(Context(prec=DIGITS, Emax=10**9, Emin=-(10**9))):
+        w = upper_tail(records - 1, rate, most)
+        if w < Decimal(LEAST):
+            return 1.0, 0.0, float(rate)
+        among = Decimal(most) * upper_tail(records, rate, most + 1) / (Decimal(records) * w)
+        return float(1 - w), float(w), float(among)
+
+
+def upper_tail(n: int, rate: Fraction, least: int) -> Decimal:
+    """``P[Bin(n, q) >= least]`` in the current decimal context, by the sum on the side where there is less."""
+    if least > n:
+        return Decimal(0)
+    if least <= 0:
+        return Decimal(1)
+    odds = Decimal(rate.numerator) / Decimal(rate.denominator - rate.numerator)
+    if least > n * rate:
+        return _tail(n, odds, rate, least, up=True)
+    return 1 - _tail(n, odds, rate, least - 1, up=False)
+
+
+def _tail(n: int, odds: Decimal, rate: Fraction, start: int, up: bool) -> Decimal:
+    """The sum of binomial probabilities from ``start`` on, upwards or downwards, where they fall."""
+    q = Decimal(rate.numerator) / Decimal(rate.denominator)
+    log_term = _log_factorial(n) - _log_factorial(start) - _log_factorial(n - start)
+    log_term += start * q.ln() + (n - start) * (1 - q).ln()
+    term = total = log_term.exp()
+    k = start
+    while 0 < k < n if not up else k < n:
+        ratio = Decimal(n - k) / Decimal(k + 1) * odds if up else Decimal(k) / Decimal(n - k + 1) / odds
+        term *= ratio
+        total += term
+        k += 1 if up else -1
+        if ratio < 1 and term * ratio <= ENOUGH * total * (1 - ratio):  # all that follows
+            break
+    return total
+
+
+def _log_factorial(n: int) -> Decimal:
+    """The logarithm of n!."""
+    if n <= SMALL:
+        return Decimal(factorial(n)).ln()
+    x = Decimal(n)
+    two_pi = Decimal("6.2831853071795864769252867665590057683943387987502116419498891846")
+    total = x * x.ln() - x + (two_pi * x).ln() / 2
+    for k, part in enumerate(STIRLING):
+        total += Decimal(part.numerator) / (Decimal(part.denominator) * x ** (2 * k + 1))
+    return total
