@@ -65,7 +65,7 @@ class AllocationTransform:
 
     def upper(self, t: float, slack: float) -> float:
         """An upper bound on K(t)."""
-        return upper(self.law, self.add, t)
+        return upper(self.law, self.add, t, slack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +84,21 @@ class AllocationEnvelope:
         return self.law.log_decay(edges)
 
 
-@remembered(KEPT_BOUNDS)
-def upper(law: AllocationLaw, add: bool, t: float) -> float:
-    """An upper bound on K(t): between whole moments for removing; by quadrature for adding."""
+def upper(law: AllocationLaw, add: bool, t: float, slack: float) -> float:
+    """An upper bound on K(t), about slack above it where there is a line: by quadrature, or between whole moments."""
     if not add:
-        return law.log_moment_above(1 + t)
+        found, bent = law.log_moment_above(1 + t)
+        if bent <= slack or 1 + t > law.highest - 1.0:
+            return found
+        return min(found, _by_line(law, 1 + t))
     rough = law.log_power_above(-t)
-    if t > FARTHEST:
-        return rough
-    found = line_upper(AllocationLine(law, -t, 1, 0.0, 1e-9))
-    return min(found, rough) if math.isfinite(found) else rough
+    return rough if t > FARTHEST else min(rough, _by_line(law, -t))
+
+
+@remembered(KEPT_BOUNDS)
+def _by_line(law: AllocationLaw, alpha: float) -> float:
+    found = line_upper(AllocationLine(law, alpha, 1, 0.0, 1e-9))
+    return found if math.isfinite(found) else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +159,7 @@ class AllocationPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """K(t), from above."""
-        return upper(self.law, self.add, t)
+        return upper(self.law, self.add, t, 0.0)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""

@@ -40,7 +40,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 Array = npt.NDArray[np.float64]
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
-LARGEST_EXPONENT = 600.0  # log of the largest moment of Y that is formed
+FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
 MOST_ORDER = 48  # of whole moments that are formed as they are
 TABLES = (32, 128, 512, 2048)  # orders up to which whole moments are had in logarithms, together
 MOST_MOMENTS = TABLES[-1]  # the order beyond which only the rough bound is left
@@ -61,7 +61,7 @@ class AllocationLaw:
     @property
     def highest(self) -> int:
         """The highest whole moment that is formed."""
-        return min(MOST_ORDER, math.floor(math.sqrt(2 * LARGEST_EXPONENT) / self.mu))
+        return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
 
     def log_whole_moments(self) -> list[float]:
         """Upper bounds on ``log A(n)``, n = 0, ..., highest."""
@@ -76,16 +76,21 @@ class AllocationLaw:
             return 0.0
         return -alpha * half * (1 - alpha / self.steps) * (1 + SPARE)
 
-    def log_moment_above(self, alpha: float) -> float:
-        """An upper bound on ``log A(alpha)`` for alpha >= 1: the line between whole moments, log A being convex."""
+    def log_moment_above(self, alpha: float) -> tuple[float, float]:
+        """An upper bound on ``log A(alpha)`` for alpha >= 1: the line between whole moments, log A being convex.
+
+        And by how much it lies above it, about.
+        """
         rough = self.log_power_above(alpha)
         if not alpha < MOST_MOMENTS:
-            return rough
+            return rough, math.inf
         size = next(size for size in TABLES if size > alpha)
         table = _log_moment_table(self.mu, self.steps, size)
         low = min(math.floor(alpha), size - 1)
         share = alpha - low
-        return min(table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1]), rough)
+        found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])
+        bent = table[low + 1] - 2 * table[low] + table[low - 1]
+        return min(found, rough), 0.5 * share * (1 - share) * bent
 
     def log_decay(self, edges: Array) -> Array:
         """Upper bounds on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on, at every alpha."""

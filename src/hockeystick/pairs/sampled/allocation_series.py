@@ -49,6 +49,7 @@ GONE = 760.0  # exponent from which on e^-x is 0
 CHUNK_RATIO = 0.69  # log of the largest ratio of |kappa| in a chunk: below log 2
 MOST_ROWS = 2048  # of a chunk
 SUMMED = 32  # columns of one product of matrices
+ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
 MILD = 0.5  # |kappa| up to which log a_0 is had by its second-order part
 
 
@@ -97,11 +98,11 @@ class RaySeries:
         c = self._c
         size = np.exp(-0.5 * np.square(x) + 0.5 * c * c) * (self._dx / math.sqrt(2 * math.pi))
         self._size = size
-        self._weight = size * np.exp(1j * c * x)
         self._weight_care = UNIT_ROUNDOFF * (24 + 2 * np.square(x) + 2 * c * np.abs(x) + c * c)
         ratio = np.multiply.outer(1 / np.maximum(np.arange(n + 1, dtype=np.float64), 1.0), self._y / law.steps)
-        ratio[0] = 1.0
-        self._ratio = np.cumprod(ratio, axis=0)  # powers of Y/t over factorials
+        ratio[0] = size
+        self._powers = np.cumprod(ratio, axis=0)  # of Y/t over factorials, times the size of the weights
+        self._turned = self._powers * np.exp(1j * c * x)
 
     @property
     def columns(self) -> int:
@@ -128,24 +129,36 @@ class RaySeries:
         series differs from that of the computed one, coefficient by coefficient, by at most ``t E(h) (..)^(t-1)`` of the
         moduli, E the series of the errors, which is at most t E(h) N(h).
         """
-        law, n = self._law, self._n
-        t = law.steps
-        inverse = np.exp(-log_a)
-        log_scale = t * log_a.real
-        turned = np.exp(1j * (t * log_a.imag))
-        with np.errstate(over="ignore"):
-            care = np.expm1(np.minimum(t * log_error, 600.0)) + UNIT_ROUNDOFF * (
-                32 + 4 * t * np.abs(log_a) + roundings(n, t)
-            )
+        n, t = self._n, self._law.steps
+        rough = t * log_error > ROUGH  # the power is not known then, but for its size
+        log_error = np.minimum(log_error, 3.0)
+        log_size = log_a.real + np.where(rough, log_error, 0.0)
+        log_scale = t * log_size
+        turned = np.where(rough, 0.0, np.exp(1j * (t * log_a.imag)))
+        care = np.expm1(np.where(rough, 0.0, t * log_error)) + UNIT_ROUNDOFF * (
+            32 + 4 * t * np.abs(log_a) + roundings(n, t)
+        )
+        care = np.where(rough, 1.0, care)
         if n == 0:
             return Rows(turned, log_scale, care)
-        size = np.abs(inverse) * (1 + np.expm1(np.minimum(log_error, 600.0)) + 16 * UNIT_ROUNDOFF)
+        inverse = np.exp(-log_size - 1j * log_a.imag)
+        # of a_k / a_0: the errors of a_k, and that of a_0 to the power -1, times e^(log_error) <= e^3
+        size = np.abs(inverse) * (1 + np.expm1(log_error))
         c = a * inverse
-        spread = (a_error + 16 * UNIT_ROUNDOFF * np.abs(a)) * size + np.abs(c) * np.expm1(np.minimum(log_error, 600.0))
-        most = power(np.abs(c) + spread, t).real * (1 + UNIT_ROUNDOFF * roundings(n, t))
-        error = care * most[n] * (1 + care)
-        error += t * np.einsum("kv,kv->v", spread, most[:n][::-1]) * (1 + care) * (1 + 1e-9)
-        return Rows(power(c, t)[n] * turned, log_scale + math.lgamma(n + 1), error)
+        spread = (a_error + 16 * UNIT_ROUNDOFF * np.abs(a)) * size + np.abs(c) * np.expm1(log_error)
+        # h is scaled so that no coefficient is above 1
+        most = np.abs(c) + spread
+        k = np.arange(1, n + 1, dtype=np.float64)[:, None]
+        with np.errstate(divide="ignore"):
+            log_h = (np.log(most) / k).max(axis=0)
+        scale = np.exp(-k * log_h)
+        most, c, spread = most * scale, c * scale, spread * scale
+        slack = (1 + UNIT_ROUNDOFF * (roundings(n, t) + 64 * n)) * (1 + 1e-9)
+        largest = power(most, t).real * slack
+        error = care * largest[n]
+        error += np.where(rough, 0.0, t * np.einsum("kv,kv->v", spread, largest[:n][::-1]) * (1 + care))
+        error += UNIT_ROUNDOFF * (8 * n + 4 * n * np.abs(log_h)) * largest[n]  # of the scaling
+        return Rows(power(c, t)[n] * turned, log_scale + n * log_h + math.lgamma(n + 1), error)
 
     def _chunk(self, kappa: Array) -> tuple[ComplexArray, Array, ComplexArray, Array]:
         """``log a_0``, its error, a_k, their errors, for sizes of kappa that differ by at most a factor of 2."""
@@ -157,7 +170,6 @@ class RaySeries:
         mild = high <= MILD
         k = np.arange(n + 1, dtype=np.float64)
         log_factorial = np.array([math.lgamma(i + 1) for i in range(n + 1)])
-        ratio = self._ratio  # (n + 1, columns)
         turn = np.exp(-1j * (self._c * law.mu) * k)
         out = np.zeros((n + 1, len(kappa)), dtype=np.complex128)
         second = np.zeros(len(kappa), dtype=np.complex128)
@@ -166,7 +178,7 @@ class RaySeries:
             moments = np.zeros((n + 1, TAYLOR), dtype=np.complex128)
             for at in range(0, small, SUMMED):
                 part = slice(at, min(at + SUMMED, small))
-                moments += (ratio[:, part] * self._weight[part]) @ scaled[:, part].T
+                moments += self._turned[:, part] @ scaled[:, part].T
             q = np.exp(1j * self._beta) * (kappa / high)
             terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-q / p for p in range(1, TAYLOR))]), axis=0)
             out += moments @ terms
@@ -175,16 +187,16 @@ class RaySeries:
             middle = slice(small, gone)
             q = np.multiply.outer(kappa * np.exp(1j * self._beta), y[middle])
             shrunk = np.exp(-q)
-            weighted = (ratio[:, middle] * self._weight[middle]).T
+            weighted = self._turned[:, middle].T
             bent = shrunk - 1 + q
             for at in range(0, gone - small, SUMMED):  # in blocks: roundings are those of one, and of few sums
                 out += (shrunk[:, at : at + SUMMED] @ weighted[at : at + SUMMED]).T
                 second += bent[:, at : at + SUMMED] @ weighted[at : at + SUMMED, 0]
         if gone < len(y):
-            rest = self._weight[gone:]
+            rest = self._turned[0, gone:]
             second += -rest.sum() + kappa * np.exp(1j * self._beta) * (y[gone:] @ rest)
         out *= turn[:, None]
-        errors = self._errors(low, high, ratio, log_factorial)
+        errors = self._errors(low, high, log_factorial)
         a_0, a_0_error = out[0], errors[0] + np.zeros(len(kappa))
         whole = np.exp(1j * self._angle) * kappa
         if mild:
@@ -204,18 +216,18 @@ class RaySeries:
             log_error = log_error + 8 * UNIT_ROUNDOFF * np.abs(log_a)
         return log_a, log_error, out[1:], np.repeat(errors[1:, None], len(kappa), axis=1)
 
-    def _errors(self, low: float, high: float, ratio: Array, log_factorial: Array) -> Array:
+    def _errors(self, low: float, high: float, log_factorial: Array) -> Array:
         """Bounds on the errors of a_k, k = 0, ..., n, for all sizes of kappa between the two."""
         law, n, y = self._law, self._n, self._y
         k = np.arange(n + 1, dtype=np.float64)
         q = low * y
         with np.errstate(under="ignore"):
-            modulus = self._size * np.exp(-np.minimum(q * math.cos(self._beta), GONE))
+            modulus = np.exp(-np.minimum(q * math.cos(self._beta), GONE))
         # rounding: of the weights, of Y to the power k, of kappa Y in the exponent, of the sum
         summing = SUMMED + TAYLOR + 8 + len(y) / SUMMED
         care = self._weight_care + summing * UNIT_ROUNDOFF + high * y * (self._slip + 8 * UNIT_ROUNDOFF)
         care = care[None, :] + k[:, None] * (self._slip + 4 * UNIT_ROUNDOFF)
-        rounding = np.einsum("kj,kj,j->k", ratio, care, modulus)
+        rounding = np.einsum("kj,kj,j->k", self._powers, care, modulus)
         return rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
 
     def _step(self, low: float, log_factorial: Array) -> Array:
