@@ -30,7 +30,7 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT = 16.0  # of a line: the power of Lambda grows with it
+HIGHEST_TILT = 32.0  # of a line: the power of Lambda grows with it
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 

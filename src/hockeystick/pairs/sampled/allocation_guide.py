@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-VALUES = 224  # of each law
+VALUES = 128  # of each law
 KEPT = 32  # laws
 
 
