@@ -188,7 +188,7 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        return sum(band.count for band in self.bands) * 60.0 + count * 200.0
+        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.1 * math.sqrt(count))
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
         """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
