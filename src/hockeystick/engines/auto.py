@@ -13,14 +13,21 @@ from dataclasses import replace
 from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
+
+def grid(composition: Composition) -> Engine:
+    """The grid engine, imported when the first two do not answer."""
+    from hockeystick.engines.grid.engine import GridEngine
+
+    return GridEngine(composition)
+
+
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
@@ -57,7 +64,7 @@ class AutoEngine:
                 reasons.append(str(error))
                 continue
             best = found if best is None else _shared(best, found)
-            if engine is not GridEngine and (best.limited is None or _narrow(best)):
+            if engine is not grid and (best.limited is None or _narrow(best)):
                 return self._below(best, ask) if self._at_the_end(place(best)) else best
         if best is None:
             rough = ask(RenyiEngine(self._composition))
