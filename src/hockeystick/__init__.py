@@ -37,6 +37,7 @@ LATE = {
     "Laplace": "plan.mechanisms.laplace",
     "Parameter": "questions.parameters",
     "Profile": "plan.profile",
+    "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
@@ -88,6 +90,7 @@ __all__ = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "UnreachableError",

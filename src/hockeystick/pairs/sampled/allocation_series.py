@@ -95,8 +95,8 @@ class RaySeries:
         columns = math.ceil((2 * REACH + max(n, 1) * mu) / self._dx) + 1
         x = self._x = -REACH + self._dx * np.arange(columns, dtype=np.float64)
         self._y = np.exp(mu * x - 0.5 * mu * mu)
-        # x is exact; the error of Y, relative: of mu x - mu^2/2, and of the exponential
-        self._slip = UNIT_ROUNDOFF * (6 + 2 * mu * np.abs(x) + 2 * mu * mu)
+        # x is exact, mu to four roundings: the error of Y, relative: of mu x - mu^2/2, and of the exponential
+        self._slip = UNIT_ROUNDOFF * (6 + 6 * mu * np.abs(x) + 6 * mu * mu)
         c = self._c
         size = np.exp(-0.5 * np.square(x) + 0.5 * c * c) * (self._dx / math.sqrt(2 * math.pi))
         self._size = size
