@@ -35,7 +35,7 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT = 32.0  # of a line: the power of Lambda grows with it
+HIGHEST_TILT = 44.0  # of a line: the power of Lambda grows with it
 LEAST_HIGHEST = 3  # whole moments that a line needs
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
@@ -96,13 +96,19 @@ def upper(law: AllocationLaw, add: bool, t: float, slack: float) -> float:
         found, bent = law.log_moment_above(1 + t)
         if bent <= slack or 1 + t > law.highest - 1.0:
             return found
-        return min(found, _by_line(law, 1 + t))
+        return min(found, _by_line(law, 1 + _outward(t)))
     rough = law.log_power_above(-t)
-    return rough if t > FARTHEST else min(rough, _by_line(law, -t))
+    return rough if t > FARTHEST else min(rough, _by_line(law, -_outward(t)))
+
+
+def _outward(t: float) -> float:
+    """A number of few digits, at least t."""
+    return float(np.nextafter(np.float32(t), np.float32(math.inf)))
 
 
 @remembered(KEPT_BOUNDS)
 def _by_line(law: AllocationLaw, alpha: float) -> float:
+    """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     found = line_upper(AllocationLine(law, alpha, 1, 0.0, 1e-9))
     return found if math.isfinite(found) else math.inf
 

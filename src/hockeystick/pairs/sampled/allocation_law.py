@@ -41,7 +41,7 @@ Array = npt.NDArray[np.float64]
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
 FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
-MOST_ORDER = 48  # of whole moments that are formed as they are
+MOST_ORDER = 56  # of whole moments that are formed as they are
 TABLES = (32, 128, 512, 2048)  # orders up to which whole moments are had in logarithms, together
 MOST_MOMENTS = TABLES[-1]  # the order beyond which only the rough bound is left
 
@@ -91,6 +91,10 @@ class AllocationLaw:
         found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])
         bent = table[low + 1] - 2 * table[low] + table[low - 1]
         return min(found, rough), 0.5 * share * (1 - share) * bent
+
+    def log_above(self, alpha: float) -> float:
+        """An upper bound on ``log A(alpha)``, any real alpha."""
+        return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
 
     def log_decay(self, edges: Array) -> Array:
         """Upper bounds on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on, at every alpha."""

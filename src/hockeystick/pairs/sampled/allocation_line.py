@@ -26,7 +26,8 @@ half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14]
 both times ``e^(-s phi) / |Gamma(w)|``.
 
 **Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of BLOCK of them, the phases
-``s v``, and those of the Gamma function.
+``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else what its rounding moves
+is charged.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
 NODE, POINT = 25.0, 4.0  # units of work of a node by a column, of a node by a point
-SUMMED = 512  # nodes of one product of matrices
+SUMMED = 128  # nodes of one product of matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class AllocationLine:
         self._w = self._n - alpha
         self.usable = self._w >= LEAST_POWER
         if self.usable:
+            self._inexact = abs(math.fsum((self._n, -alpha, -self._w)))
             self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
             self._whole = law.log_whole_moments()
             self.bands = self._laid(reach)
@@ -210,10 +212,18 @@ class AllocationLine:
         at = float(abs(values[0]) + absolute[0]) / max(1 - float(relative[0]), 0.5)
         if relative[0] > 0.5:
             at = math.inf
-        error = absolute + relative * at
+        error = absolute + relative * at + self._moved(top)
         if self._sign > 0:  # Im w = s was summed, which is -Im zeta
             values = np.conj(values)
         return values, error * (1 + 1e-9), top
+
+    def _moved(self, top: float) -> float:
+        """What the rounding d of W moves a moment by, over ``e^top``: ``|A'| <= E Lambda^alpha |log Lambda|``, and
+        ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``."""
+        if not self._inexact:
+            return 0.0
+        logs = [self._law.log_above(self._alpha + half) - top for half in (-0.5, 0.5)]
+        return self._inexact * sum(math.exp(min(log, 600.0)) for log in logs)
 
     def _of_band(self, band: Band, s: Array, start: int, stop: int, step: float) -> tuple[ComplexArray, Array, float, Array]:
         """Values at ``s[start:stop]`` over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
@@ -244,7 +254,7 @@ class AllocationLine:
         sizes = np.abs(factor)
         care = gamma_error + UNIT_ROUNDOFF * (16 + 4 * here * (abs(middle) + band.angle) + 4 * abs(base))
         values = sums * factor
-        error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (SUMMED + 64 + len(v) / SUMMED)))
+        error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (1.5 * (SUMMED + 2) + 16 + len(v) / SUMMED)))
         error = error + np.abs(values) * np.expm1(np.minimum(care, 600.0))
         level += base
         # ends, absolute

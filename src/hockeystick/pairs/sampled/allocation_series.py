@@ -18,7 +18,8 @@ and as ``x^p e^-x <= (p/e)^p``, ``k! t^k D_k <= min_p (p / (e rho))^p e^((k-p)(k
 
 **Small arguments.** Columns in which ``|kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from moments of
 the nodes; what it leaves out is below ``|kappa Y|^24 / 24! * 1.1 < 2e-24 |kappa Y|^2``. With q = |kappa Y|, its rounding is
-that of ``sum q^p / p! (5p + TAYLOR + ..) <= e^q (5q + TAYLOR + ..)``, at most ``e^2`` times the share of the modulus.
+that of ``sum q^p / p! (6p + ..)``, in which the first four terms meet few additions, and those beyond, at most
+``q^4 e^q / 24``, some forty; all that relative to the modulus ``e^-q`` at least.
 
 **Errors** are formed for chunks of neighbouring r, whose sizes differ by at most a factor of 2, from either end: sums of
 moduli fall with ``|kappa|`` (k >= 1), what is of second order grows.
@@ -151,7 +152,7 @@ class RaySeries:
         log_scale = t * log_size
         turned = np.where(rough, 0.0, np.exp(1j * (t * log_a.imag)))
         care = np.expm1(np.where(rough, 0.0, t * log_error)) + UNIT_ROUNDOFF * (
-            32 + 4 * t * np.abs(log_a) + roundings(n, t)
+            32 + 4 * t * np.abs(log_a) + roundings(n, t) + 8 * math.lgamma(n + 1)
         )
         care = np.where(rough, 1.0, care)
         if n == 0:
@@ -188,26 +189,23 @@ class RaySeries:
         log_factorial = np.array([math.lgamma(i + 1) for i in range(n + 1)])
         turn = np.exp(-1j * (self._c * law.mu) * k)
         out = np.zeros((n + 1, len(kappa)), dtype=np.complex128)
-        second, before = np.zeros(len(kappa), dtype=np.complex128), np.zeros(len(kappa), dtype=np.complex128)
-        if small:
-            scaled = np.repeat((y[:small] * high)[None, :], TAYLOR, axis=0)  # at most 1
-            scaled[0] = 1.0
-            scaled = np.cumprod(scaled, axis=0)
-            moments = np.zeros((n + 1, TAYLOR), dtype=np.complex128)
-            for at in range(0, small, SUMMED):
-                part = slice(at, min(at + SUMMED, small))
-                moments += self._turned[:, part] @ scaled[:, part].T
-            q = np.exp(1j * self._beta) * (kappa / high)
-            terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-q / p for p in range(1, TAYLOR))]), axis=0)
-            out += moments @ terms
-            second += moments[0, 2:] @ terms[2:]
-            before = out[0].copy()
+        second = np.zeros(len(kappa), dtype=np.complex128)
         first = kappa * np.exp(1j * self._beta)
-        for at in range(small, gone, SUMMED):  # in blocks: roundings are those of one, and of few sums
-            part = slice(at, min(at + SUMMED, gone))
-            out += (np.exp(np.multiply.outer(-first, y[part])) @ self._turned[:, part].T).T
-        rest = self._turned[0, small : self._end]
-        second += out[0] - before - rest.sum() + first * (y[small : self._end] @ rest)
+        if small:
+            moments = self._moments(small, high)
+            terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-first / (high * p) for p in range(1, TAYLOR))]), axis=0)
+            for group in (slice(0, 4), slice(4, TAYLOR)):  # the largest terms by themselves: they meet few roundings
+                out += moments[:, group] @ terms[group]
+            for group in (slice(2, 6), slice(6, TAYLOR)):
+                second += moments[0, group] @ terms[group]
+        for at in range(small, self._end, SUMMED):  # in blocks: roundings are those of one, and of few sums
+            part = slice(at, min(at + SUMMED, self._end))
+            turned = self._turned[:, part]
+            if at < gone:
+                found = (np.exp(np.multiply.outer(-first, y[part])) @ turned.T).T
+                out += found
+                second += found[0]
+            second += first * (y[part] @ turned[0]) - turned[0].sum()
         out *= turn[:, None]
         errors = self._errors(low, high, log_factorial)
         a_0, a_0_error = out[0], errors[0] + np.zeros(len(kappa))
@@ -229,6 +227,22 @@ class RaySeries:
             log_error = log_error + 8 * UNIT_ROUNDOFF * np.abs(log_a)
         return log_a, log_error, out[1:], np.repeat(errors[1:, None], len(kappa), axis=1)
 
+    def _moments(self, small: int, high: float) -> ComplexArray:
+        """``sum w (Y/t)^k / k! (high Y)^p`` over the first columns, k <= n, p < TAYLOR: no power is above 1."""
+        scaled = np.repeat((self._y[:small] * high)[None, :], TAYLOR, axis=0)
+        scaled[0] = 1.0
+        scaled = np.cumprod(scaled, axis=0)
+        moments = np.zeros((self._n + 1, TAYLOR), dtype=np.complex128)
+        for at in range(0, small, SUMMED):
+            part = slice(at, min(at + SUMMED, small))
+            moments += self._turned[:, part] @ scaled[:, part].T
+        return moments
+
+    @property
+    def _summing(self) -> float:
+        """Units of round-off of a sum over columns: blocks of a few complex products, and the sum of the blocks."""
+        return 1.5 * (SUMMED + 2) + 1.5 * 6 + 12 + self._end / SUMMED
+
     def _errors(self, low: float, high: float, log_factorial: Array) -> Array:
         """Bounds on the errors of a_k, k = 0, ..., n, for all sizes of kappa between the two."""
         law, n, y = self._law, self._n, self._y
@@ -237,10 +251,10 @@ class RaySeries:
         with np.errstate(under="ignore"):
             modulus = np.exp(-np.minimum(q * math.cos(self._beta), GONE))
         # rounding: of the weights, of Y to the power k, of kappa Y in the exponent, of the sum
-        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
         q_high = high * y
-        grown = np.exp(2 * np.where(q_high <= SMALL * high / low, np.minimum(q_high, 2.0), 0.0))
-        care = self._weight_care + summing * UNIT_ROUNDOFF * grown + q_high * (self._slip + 8 * UNIT_ROUNDOFF)
+        series = np.where(q_high <= SMALL * high / low, np.minimum(q_high, 2.0), 0.0)
+        summing = (self._summing + 8 * series + 2 * series**4) * np.exp(2 * series)
+        care = self._weight_care + summing * UNIT_ROUNDOFF + q_high * (self._slip + 12 * UNIT_ROUNDOFF)
         care = care[None, :] + k[:, None] * (self._slip + 4 * UNIT_ROUNDOFF)
         care[:, self._end :] = 1.0
         rounding = np.einsum("kj,kj,j->k", self._powers, care, modulus)
@@ -262,7 +276,7 @@ class RaySeries:
         return step
 
     def _range(self, low: float, log_factorial: Array) -> Array:
-        """What lies beyond the nodes, k = 0, ..., n: normal tails, of which a sum is at most (dx + 1/x) times the density."""
+        """What lies beyond the nodes, k = 0, ..., n: normal tails, of which a sum is at most (dx + 1/x) times its density."""
         law, n, x = self._law, self._n, self._x
         mu = law.mu
         k = np.arange(n + 1, dtype=np.float64)
@@ -282,13 +296,14 @@ class RaySeries:
         law, y = self._law, self._y
         mu = law.mu
         q = high * y
-        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
+        summing = self._summing + 32
         square = np.minimum(np.square(q), 2 + q)
         direct = np.where(q >= 0.99 * SMALL * low / high, (16 + summing) * UNIT_ROUNDOFF * (1 + q), 0.0)
         rough = np.minimum(np.square(q), 2 * q) * (self._slip + 24 * UNIT_ROUNDOFF)
         weight = self._size[: self._end]
         left_out = float(self._size[self._end :] @ square[self._end :])
-        rounding = left_out + float(weight @ ((direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF))[: self._end]))
+        errors = direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF)
+        rounding = left_out + float(weight @ errors[: self._end])
         arc = 2 * math.pi * self._a / self._dx
         step = 2 * (2 + high) * math.exp(self._lift - arc) / -math.expm1(-arc)
         first, last = float(self._x[0]), float(self._x[-1])
