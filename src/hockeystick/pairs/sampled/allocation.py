@@ -25,7 +25,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.work import remembered
+from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.sampled.allocation_guide import standing_in
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
@@ -37,6 +37,8 @@ Array = npt.NDArray[np.float64]
 
 HIGHEST_TILT = 44.0  # of a line: the power of Lambda grows with it
 LEAST_HIGHEST = 3  # whole moments that a line needs
+SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
+MOMENT, NODE = 2e6, 2e3  # units of work of a moment, and of one of its nodes
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 
@@ -90,11 +92,11 @@ class AllocationEnvelope:
         return self.law.log_decay(edges)
 
 
-def upper(law: AllocationLaw, add: bool, t: float, slack: float) -> float:
-    """An upper bound on K(t), about slack above it where there is a line: by quadrature, or between whole moments."""
+def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float:
+    """An upper bound on K(t), about slack above it (a share of it, if None): by quadrature, or between whole moments."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
-        if bent <= slack or 1 + t > law.highest - 1.0:
+        if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
             return found
         return min(found, _by_line(law, 1 + _outward(t)))
     rough = law.log_power_above(-t)
@@ -109,7 +111,9 @@ def _outward(t: float) -> float:
 @remembered(KEPT_BOUNDS)
 def _by_line(law: AllocationLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
-    found = line_upper(AllocationLine(law, alpha, 1, 0.0, 1e-9))
+    line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
+    spend(MOMENT + NODE * line.nodes)
+    found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 
 
@@ -186,7 +190,7 @@ class AllocationPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """K(t), from above."""
-        return upper(self.law, self.add, t, 0.0)
+        return upper(self.law, self.add, t, None)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""

@@ -42,7 +42,6 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.gamma import log_gamma
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import RaySeries, short
 from hockeystick.pairs.transform import safe_log
@@ -56,7 +55,7 @@ LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
-NODE, POINT = 25.0, 4.0  # units of work of a node by a column, of a node by a point
+NARROW, WIDE = 0.69, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
 SUMMED = 128  # nodes of one product of matrices
 
 
@@ -96,6 +95,7 @@ class AllocationLine:
 
     def __init__(self, law: AllocationLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
         self._law, self._alpha, self._sign = law, alpha, sign
+        self._reach = reach
         self._tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = NARROW_POWER if reach > FAR else WIDE_POWER
         self._n = max(min(math.ceil(alpha + wanted), law.highest), 0)
@@ -190,7 +190,7 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.1 * math.sqrt(count))
+        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.15 * count)
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
         """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
@@ -230,9 +230,8 @@ class AllocationLine:
         law, w, n = self._law, self._w, self._n
         here = s[start:stop]
         series = RaySeries(law, n, band.angle)
-        spend(NODE * series.columns * band.count * 0.5 + POINT * math.sqrt(len(here)) * band.count)
         v = band.dv * np.arange(band.first, band.first + band.count, dtype=np.float64)
-        rows = series.rows(v)
+        rows = series.rows(v, WIDE if self._reach == 0 else NARROW)
         log_t = math.log(law.steps)
         # R^W = e^(W (v + log t)), and the scale of each row
         log_size = w * (v + log_t) + rows.log_scale
@@ -246,7 +245,7 @@ class AllocationLine:
         sums = _phased_sum(terms, v - centre, step, start, stop)
         # log R = v + log t, the sum of two numbers of like size: in decimals
         far, middle = float(np.abs(v - centre).max()), float(Decimal(centre) + Decimal(law.steps).ln())
-        phase_care = UNIT_ROUNDOFF * (24 + 4 * here * (far + abs(middle)))
+        phase_care = UNIT_ROUNDOFF * (24 + 3 * here * (far + abs(middle)))
         gamma, gamma_error = log_gamma(w, here)
         exponent = -gamma + 1j * (here * middle + w * band.angle) - here * band.angle
         base = float(exponent[0].real)

@@ -21,7 +21,7 @@ the nodes; what it leaves out is below ``|kappa Y|^24 / 24! * 1.1 < 2e-24 |kappa
 that of ``sum q^p / p! (6p + ..)``, in which the first four terms meet few additions, and those beyond, at most
 ``q^4 e^q / 24``, some forty; all that relative to the modulus ``e^-q`` at least.
 
-**Errors** are formed for chunks of neighbouring r, whose sizes differ by at most a factor of 2, from either end: sums of
+**Errors** are formed for chunks of neighbouring r, whose sizes differ by a small factor, from either end: sums of
 moduli fall with ``|kappa|`` (k >= 1), what is of second order grows.
 """
 
@@ -48,7 +48,6 @@ REACH = 10.0  # standard deviations to either side
 SMALL = 1.0  # |kappa Y| up to which Taylor's series is used
 TAYLOR = 24  # terms of that series
 GONE = 760.0  # exponent from which on e^-x is 0
-CHUNK_RATIO = 0.69  # log of the largest ratio of |kappa| in a chunk: below log 2
 MOST_ROWS = 2048  # of a chunk
 NOTHING = -44.0  # log of a share of no account
 SUMMED = 16  # columns of one product of matrices
@@ -125,14 +124,19 @@ class RaySeries:
         """The number of nodes in x that are summed."""
         return self._end
 
-    def rows(self, v: Array) -> Rows:
-        """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``, v increasing and taken as exact."""
+    def rows(self, v: Array, ratio: float) -> Rows:
+        """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``.
+
+        Args:
+            v: increasing, and taken as exact.
+            ratio: log of the largest ratio of kappa in a chunk.
+        """
         law, n = self._law, self._n
         log_a, log_error = np.empty(len(v), dtype=np.complex128), np.empty(len(v))
         a, a_error = np.empty((n, len(v)), dtype=np.complex128), np.empty((n, len(v)))
         start = 0
         while start < len(v):
-            stop = min(int(np.searchsorted(v, v[start] + CHUNK_RATIO, side="right")), start + MOST_ROWS)
+            stop = min(int(np.searchsorted(v, v[start] + ratio, side="right")), start + MOST_ROWS)
             part = slice(start, stop)
             log_a[part], log_error[part], a[:, part], a_error[:, part] = self._chunk(np.exp(v[part]))
             start = stop
@@ -177,7 +181,7 @@ class RaySeries:
         return Rows(power(c, t)[n] * turned, log_scale + n * log_h + math.lgamma(n + 1), error)
 
     def _chunk(self, kappa: Array) -> tuple[ComplexArray, Array, ComplexArray, Array]:
-        """``log a_0``, its error, a_k, their errors, for sizes of kappa that differ by at most a factor of 2."""
+        """``log a_0``, its error, a_k, their errors, for sizes of kappa that differ by a small factor."""
         law, n = self._law, self._n
         low, high = float(kappa[0]), float(kappa[-1]) * (1 + 1e-12)
         y, cosine = self._y, math.cos(self._beta)
