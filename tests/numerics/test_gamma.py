@@ -27,7 +27,9 @@ def test_the_series_leaves_out_what_is_said() -> None:
 
     with mp.workdps(40):
         for w in (mp.mpc(16, 0), mp.mpc(16, 16), mp.mpc(16, 400)):
-            series = mp.fsum(mp.mpf(mp.bernoulli(2 * j)) / (2 * j * (2 * j - 1)) / w ** (2 * j - 1) for j in range(1, 9))
+            series = mp.fsum(
+                mp.mpf(mp.bernoulli(2 * j)) / (2 * j * (2 * j - 1)) / w ** (2 * j - 1) for j in range(1, 9)
+            )
             rest = mp.loggamma(w) - ((w - 0.5) * mp.log(w) - w + mp.log(2 * mp.pi) / 2) - series
             assert abs(rest) <= gamma.LEFT_OUT
         for j, coefficient in enumerate(gamma.SERIES, start=1):

@@ -10,6 +10,7 @@ rounding, about 1e-13, which is not charged here).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import mpmath as mp
 import numpy as np
@@ -19,7 +20,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 
-def nested_moments(mu: float, steps: int, zeta: ComplexArray) -> ComplexArray:
+def nested_moments(mu: float, steps: int, zeta: npt.NDArray[np.complexfloating[Any, Any]]) -> ComplexArray:
     """``E Lambda^zeta`` for 1 to 3 steps, under the law without the record."""
     points = (400, 240, 84)[steps - 1]
     out = np.empty(len(zeta), dtype=np.complex128)
@@ -49,7 +50,9 @@ def whole_moment(mu: float, steps: int, n: int) -> mp.mpf:
         return mp.factorial(n) * power[n] / mp.mpf(steps) ** n
 
 
-def grid_laws(mu: float, steps: int, width: float, points: int) -> tuple[tuple[Array, Array], tuple[Array, Array], float]:
+def grid_laws(
+    mu: float, steps: int, width: float, points: int
+) -> tuple[tuple[Array, Array], tuple[Array, Array], float]:
     """The laws of Lambda spread and merged, values and masses under Q, and ``E |Lambda - Lambda'|`` of what is beyond.
 
     One Y is put on the grid ``width {0, 1, ..., points}``: spread, its potential ``E (Y - c)_+`` is replaced by the
@@ -64,7 +67,11 @@ def grid_laws(mu: float, steps: int, width: float, points: int) -> tuple[tuple[A
     at_cut = cut_heavy - cuts * cut_above
     before = np.concatenate([[1.0], at_cut[:-1] - cut_above[:-1] * (0.5 * width)])
     merged = np.maximum(before, at_cut + cut_above * (0.5 * width))
-    return _powered(_kinks(potential, width), steps, width), _powered(_kinks(merged, width), steps, width), potential[-2]
+    return (
+        _powered(_kinks(potential, width), steps, width),
+        _powered(_kinks(merged, width), steps, width),
+        potential[-2],
+    )
 
 
 def _tails(mu: float, y: Array) -> tuple[Array, Array]:
@@ -106,4 +113,3 @@ def product(values: Array, mass: Array, floor: float) -> tuple[Array, Array]:
     keep = mass > floor
     values, mass = values[keep], mass[keep]
     return np.multiply.outer(values, values).ravel(), np.multiply.outer(mass, mass).ravel()
-

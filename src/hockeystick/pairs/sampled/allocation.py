@@ -2,14 +2,17 @@
 
 With the record the outcome of an epoch is ``P = (1/t) sum_j N(e_j mu, I_t)``, without it ``Q = N(0, I_t)``.
 
-**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25], Theorem
-3.1; Feldman, Shenfeld 2025 [FS25]). Take the results before step i, the data and the allocation of all other records,
-which have the same law with and without the record, as given: step i releases ``f_i + c_i [i = j] + noise`` with vectors
-f_i, c_i that depend on them alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised function of
-``X_i = mu [i = j] + N(0, 1)``: ``f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across it``, the same
-one whatever j is. So all results together are one of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
-``f_i = 0`` and ``c_i`` always the same the results are that. Epochs compose as products, each with an assignment of its
-own, fresh and secret. An assignment that is kept for m epochs is one epoch whose steps are released m times.
+**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25],
+Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the results before step i be given, the data, and the allocation of all
+other records, which has the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise`` with
+vectors f_i, c_i that depend on these alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised
+function of ``X_i = mu [i = j] + N(0, 1)``, the same one whatever j is:
+
+    f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
+
+So all results together are a randomised function of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
+``f_i = 0`` and c_i always the same, of norm mu, the results are that. Epochs compose as products, each with an
+assignment of its own, fresh and secret. One that is kept for m epochs is one epoch whose steps are released m times.
 
 Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it has neither atoms nor
 densities to be had, and only engines that ask for its characteristic function can answer.
@@ -93,7 +96,7 @@ class AllocationEnvelope:
 
 
 def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float:
-    """An upper bound on K(t), about slack above it (a share of it, if None): by quadrature, or between whole moments."""
+    """An upper bound on K(t), by quadrature or between whole moments; about slack above it, or a share if None."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
         if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:

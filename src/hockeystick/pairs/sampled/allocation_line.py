@@ -1,6 +1,6 @@
 """The moments of one epoch of random allocation on a vertical line, by Mellin's integral on rays.
 
-For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, since ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
+For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, as ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
 
     A(zeta) = E Lambda^(n-w) = 1/Gamma(w) int r^(w-1) G_n(r) dr ,     G_n(r) = E Lambda^n e^(-r Lambda) ,
 
@@ -9,9 +9,9 @@ along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (the ot
 
     C(s, phi) = Gamma(W) / |Gamma(W + is)| e^(-s phi) cos(phi)^-W .
 
-**C is log-convex in s** at every phi, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest
-at one of the ends. The line is cut into bands, each with a ray on which C is at most e^SPENT at both ends: so much, and
-no more, is lost to cancellation.
+C is log-convex in s, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest at one of
+the ends. So the line is cut into bands, each with a ray on which little is lost to cancellation at either end; what is
+lost, and left out, is then bounded at every s.
 
 **Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``; with a strip of
 half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
@@ -25,9 +25,9 @@ half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14]
 
 both times ``e^(-s phi) / |Gamma(w)|``.
 
-**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of BLOCK of them, the phases
-``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else what its rounding moves
-is charged.
+**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of SUMMED of them, the phases
+``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else what its rounding
+moves is charged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.gamma import log_gamma
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
@@ -197,7 +196,7 @@ class AllocationLine:
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
-        done, tops, parts = 0, [], []
+        done, parts = 0, []
         for i, band in enumerate(self.bands):
             stop = count if i == len(self.bands) - 1 else int(np.searchsorted(s, band.high, side="right"))
             if stop > done:
@@ -225,7 +224,9 @@ class AllocationLine:
         logs = [self._law.log_above(self._alpha + half) - top for half in (-0.5, 0.5)]
         return self._inexact * sum(math.exp(min(log, 600.0)) for log in logs)
 
-    def _of_band(self, band: Band, s: Array, start: int, stop: int, step: float) -> tuple[ComplexArray, Array, float, Array]:
+    def _of_band(
+        self, band: Band, s: Array, start: int, stop: int, step: float
+    ) -> tuple[ComplexArray, Array, float, Array]:
         """Values at ``s[start:stop]`` over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
         law, w, n = self._law, self._w, self._n
         here = s[start:stop]

@@ -5,21 +5,21 @@ With ``kappa = r / t`` the Laplace transform of the sum of t independent terms i
     E Lambda^n e^(-r Lambda) = n! [h^n] (sum_k a_k h^k)^t ,      a_k = E (Y/t)^k e^(-kappa Y) / k! .
 
 **Quadrature.** ``a_k`` is an integral over x with a normal density, entire in x. It is taken on the line ``x - ic``, on
-which ``kappa Y`` has the argument ``beta = phi - c mu``, by the trapezoid rule of step dx. Where ``|beta| + a mu <= pi/2``,
-``|e^(-kappa Y)| <= e^(-|kappa| Y cos(|beta| + a mu)) <= 1`` in the strip of half-width a around it, so that the rule errs
-by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
+which ``kappa Y`` has the argument ``beta = phi - c mu >= 0``, by the trapezoid rule of step dx. In the strip of
+half-width a around it, ``|e^(-kappa Y)| <= e^(-rho Y) <= 1`` with ``rho = |kappa| cos(beta + a mu)``, where that angle
+is at most pi/2, so that the rule errs by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
 
-    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E (Y/t)^k e^(-rho Y) / k! ,   rho = |kappa| cos(|beta| + a mu) ,
+    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E (Y/t)^k e^(-rho Y) / k! ,
 
 and as ``x^p e^-x <= (p/e)^p``, ``k! t^k D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)`` over p >= 0.
 
 **First order.** ``log a_0`` is wanted to t times the accuracy of the others. Where ``|kappa| <= 1/2`` it is had from
 ``a_0 = 1 - kappa + E [e^(-kappa Y) - 1 + kappa Y]``, whose last part is of second order.
 
-**Small arguments.** Columns in which ``|kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from moments of
-the nodes; what it leaves out is below ``|kappa Y|^24 / 24! * 1.1 < 2e-24 |kappa Y|^2``. With q = |kappa Y|, its rounding is
-that of ``sum q^p / p! (6p + ..)``, in which the first four terms meet few additions, and those beyond, at most
-``q^4 e^q / 24``, some forty; all that relative to the modulus ``e^-q`` at least.
+**Small arguments.** Columns in which ``q = |kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from
+moments of the nodes; what it leaves out is below ``1.1 q^24 / 24! < 2e-24 q^2``. Its rounding is that of ``sum q^p / p!
+(6p + ..)``, in which the first four terms meet few additions, and those beyond, at most ``q^4 e^q / 24``, some forty;
+all that relative to the modulus, at least ``e^-q``.
 
 **Errors** are formed for chunks of neighbouring r, whose sizes differ by a small factor, from either end: sums of
 moduli fall with ``|kappa|`` (k >= 1), what is of second order grows.
@@ -131,7 +131,7 @@ class RaySeries:
             v: increasing, and taken as exact.
             ratio: log of the largest ratio of kappa in a chunk.
         """
-        law, n = self._law, self._n
+        n = self._n
         log_a, log_error = np.empty(len(v), dtype=np.complex128), np.empty(len(v))
         a, a_error = np.empty((n, len(v)), dtype=np.complex128), np.empty((n, len(v)))
         start = 0
@@ -146,8 +146,8 @@ class RaySeries:
         """The power of the series. The error of its coefficients is multiplied out against what the moduli make.
 
         With ``b_k = |a_k| + e_k`` and N the coefficients of ``(1 + sum (b_k / |a_0|) h^k)^t``: the power of the true
-        series differs from that of the computed one, coefficient by coefficient, by at most ``t E(h) (..)^(t-1)`` of the
-        moduli, E the series of the errors, which is at most t E(h) N(h).
+        series differs from that of the computed one, coefficient by coefficient, by at most ``t E(h) (..)^(t-1)`` of
+        the moduli, E the series of the errors, which is at most t E(h) N(h).
         """
         n, t = self._n, self._law.steps
         rough = t * log_error > ROUGH  # the power is not known then, but for its size
@@ -197,7 +197,9 @@ class RaySeries:
         first = kappa * np.exp(1j * self._beta)
         if small:
             moments = self._moments(small, high)
-            terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-first / (high * p) for p in range(1, TAYLOR))]), axis=0)
+            terms = np.cumprod(
+                np.vstack([np.ones(len(kappa)), *(-first / (high * p) for p in range(1, TAYLOR))]), axis=0
+            )
             for group in (slice(0, 4), slice(4, TAYLOR)):  # the largest terms by themselves: they meet few roundings
                 out += moments[:, group] @ terms[group]
             for group in (slice(2, 6), slice(6, TAYLOR)):
@@ -233,9 +235,9 @@ class RaySeries:
 
     def _moments(self, small: int, high: float) -> ComplexArray:
         """``sum w (Y/t)^k / k! (high Y)^p`` over the first columns, k <= n, p < TAYLOR: no power is above 1."""
-        scaled = np.repeat((self._y[:small] * high)[None, :], TAYLOR, axis=0)
-        scaled[0] = 1.0
-        scaled = np.cumprod(scaled, axis=0)
+        factors = np.repeat((self._y[:small] * high)[None, :], TAYLOR, axis=0)
+        factors[0] = 1.0
+        scaled = np.cumprod(factors, axis=0)
         moments = np.zeros((self._n + 1, TAYLOR), dtype=np.complex128)
         for at in range(0, small, SUMMED):
             part = slice(at, min(at + SUMMED, small))
@@ -249,7 +251,7 @@ class RaySeries:
 
     def _errors(self, low: float, high: float, log_factorial: Array) -> Array:
         """Bounds on the errors of a_k, k = 0, ..., n, for all sizes of kappa between the two."""
-        law, n, y = self._law, self._n, self._y
+        n, y = self._n, self._y
         k = np.arange(n + 1, dtype=np.float64)
         q = low * y
         with np.errstate(under="ignore"):
@@ -262,7 +264,8 @@ class RaySeries:
         care = care[None, :] + k[:, None] * (self._slip + 4 * UNIT_ROUNDOFF)
         care[:, self._end :] = 1.0
         rounding = np.einsum("kj,kj,j->k", self._powers, care, modulus)
-        return rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
+        errors: Array = rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
+        return errors
 
     def _step(self, low: float, log_factorial: Array) -> Array:
         """The remainder of the trapezoid rule, k = 0, ..., n."""
@@ -280,7 +283,7 @@ class RaySeries:
         return step
 
     def _range(self, low: float, log_factorial: Array) -> Array:
-        """What lies beyond the nodes, k = 0, ..., n: normal tails, of which a sum is at most (dx + 1/x) times its density."""
+        """What lies beyond the nodes, k = 0, ..., n: sums of normal tails, at most (dx + 1/x) times the density."""
         law, n, x = self._law, self._n, self._x
         mu = law.mu
         k = np.arange(n + 1, dtype=np.float64)
@@ -291,9 +294,10 @@ class RaySeries:
         beyond = last - k * mu
         above = scale + 0.5 * k * (k - 1) * mu * mu - 0.5 * np.square(beyond)
         above = above - min(low * math.exp(min(log_y[1], 600.0)) * math.cos(self._beta), 1e6)
-        tails = np.exp(np.minimum(below, 600.0)) * (self._dx - 1 / first)
-        tails = tails + np.exp(np.minimum(above, 600.0)) * (self._dx + 1 / beyond)
-        return tails * (1 + 1e-9)
+        tails: Array = np.exp(np.minimum(below, 600.0)) * (self._dx - 1 / first)
+        tails += np.exp(np.minimum(above, 600.0)) * (self._dx + 1 / beyond)
+        tails *= 1 + 1e-9
+        return tails
 
     def _second_error(self, low: float, high: float) -> float:
         """Bound on the error of ``E [e^(-kappa Y) - 1 + kappa Y]``."""
