@@ -35,6 +35,7 @@ EXPORTED = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "UnreachableError",

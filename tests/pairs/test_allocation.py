@@ -15,6 +15,9 @@ from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.allocation_series import RaySeries
 from oracle.allocation import Array, ComplexArray, grid_laws, hockey_stick, nested_moments, product, whole_moment
 
+V = np.array([-6.0, -3.0, -1.5, -0.8, 0.1, 0.9])
+"""Logarithms of r / t on a ray."""
+
 FEW_STEPS = [
     (1.0, 1, 2.0, 1), (1.0, 2, 2.5, 1), (1.0, 2, -1.25, -1), (0.5, 3, 4.0, 1), (2.0, 2, 1.25, 1), (2.0, 3, -0.5, -1),
     (0.5, 2, -6.0, -1), (0.3, 3, 20.0, 1), (2.5, 2, 1.75, 1), (0.1, 2, 9.5, 1), (1.7, 3, -3.0, -1),
@@ -49,6 +52,61 @@ def test_remainders_are_bounded_where_they_matter(
     truth = nested_moments(mu, steps, alpha + 1j * sign * 0.9 / mu * np.arange(8))
     assert (np.abs(values - truth) <= errors).all()
     assert errors.max() <= 8 * tolerance * abs(truth[0])
+
+
+def test_the_ends_are_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a third of the nodes gone at either end, that is what errs, and the bound on it is kept."""
+    from hockeystick.pairs.sampled import allocation_line
+
+    laid = allocation_line.AllocationLine._ended
+    truth = nested_moments(1.0, 2, 2.5 + 0.5j * np.arange(4))
+    for lower, upper in ((0.5, 0.0), (0.0, 0.5)):
+
+        def fewer(self, low, high, angle, strip, dv, lower=lower, upper=upper):  # type: ignore[no-untyped-def]
+            band = laid(self, low, high, angle, strip, dv)
+            cut, w = int(lower * band.count), self._w
+            first, count = band.first + cut, band.count - cut - int(upper * band.count)
+            left = first * dv + math.log(2)  # log R of the first node, two steps an epoch
+            right = (first + count) * dv + math.log(2)
+            log_lower = self._whole[self._n] + w * (left - dv) + math.log(dv / -math.expm1(-w * dv))
+            eta = 2.0
+            log_upper = self._law.log_power_above(self._alpha - eta) - eta * right
+            log_upper += (w + eta) * (math.log((w + eta) / math.cos(angle)) - 1) + math.log(dv / -math.expm1(-eta * dv))
+            return allocation_line.Band(high, angle, strip, dv, first, count, float(np.logaddexp(log_lower, log_upper)))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(allocation_line.AllocationLine, "_ended", fewer)
+            values, errors = moments(1.0, 2, 2.5, 1, 1e-16, 0.5, 4)
+        assert np.abs(values - truth).max() > 1e-9
+        assert (np.abs(values - truth) <= errors).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("DEPTH", 4.0), ("REACH", 2.5)])
+def test_the_quadrature_in_x_is_charged(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
+    """With a coarse step, or a short range, that is what errs, and the bound on it is kept."""
+    from hockeystick.pairs.sampled import allocation_series
+
+    exact = RaySeries(AllocationLaw(1.0, 2), 2, 0.9).rows(V, 0.69)
+    first = RaySeries(AllocationLaw(1.0, 2), 0, 0.9).rows(V, 0.69)
+    monkeypatch.setattr(allocation_series, name, value)
+    for n, rows in ((2, exact), (0, first)):
+        coarse = RaySeries(AllocationLaw(1.0, 2), n, 0.9).rows(V, 0.69)
+        scale = np.exp(coarse.log_scale - rows.log_scale)
+        off = np.abs(coarse.value * scale - rows.value)
+        assert off.max() > 1e-4
+        assert (off <= coarse.error * scale + rows.error).all()
+
+
+def test_exponents_of_many_digits_are_charged() -> None:
+    """The rounding of ``n - alpha`` moves a moment, as a derivative has it."""
+    law = AllocationLaw(1.0, 2)
+    line = AllocationLine(law, 1 / 3, 1, 1.0, 1e-16)
+    assert line._moved(0.0) > 0
+    assert AllocationLine(law, 0.25, 1, 1.0, 1e-16)._moved(0.0) == 0
+    logs = sum(
+        abs(nested_moments(1.0, 2, np.array([1 / 3 + h + 0j]))[0].real) * (-1) ** i for i, h in enumerate((1e-4, -1e-4))
+    )
+    assert abs(logs) / 2e-4 * line._inexact <= line._moved(0.0)
 
 
 @pytest.mark.parametrize(("mu", "steps"), [(1.0, 1000), (0.3, 10_000), (2.5, 8), (1.4, 47), (0.7, 3), (2.5, 100_000)])

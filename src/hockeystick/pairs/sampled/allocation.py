@@ -183,7 +183,7 @@ class AllocationPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """That of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
+        """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
         return 0.5 * self.mu * self.mu * (1 + 1e-12)
 
     @property
@@ -192,7 +192,7 @@ class AllocationPair(DominatingPair):
         return math.expm1(min(self.mu * self.mu, 700.0)) / self.steps
 
     def log_moment(self, t: float) -> float:
-        """K(t), from above."""
+        """K(t) by quadrature or between whole moments, to about a share SHARE of itself."""
         return upper(self.law, self.add, t, None)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:

@@ -160,5 +160,5 @@ class RandomAllocation(Sampling):
 
     @property
     def steps_per_round(self) -> int:
-        """Those of all epochs for which an assignment is kept."""
+        """Steps of all epochs for which one assignment is kept."""
         return self.steps * self.epochs_per_assignment
