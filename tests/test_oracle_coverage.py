@@ -19,6 +19,7 @@ SCHEMES = {
     "cyclic-poisson": "tests/plan/test_cyclic_poisson.py holds it against the rounds of every group",
     "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
     "pairs/test_fixed_size_pair.py",
+    "random-allocation": "pairs/test_allocation.py holds it against nested integrals and laws on a grid",
 }
 """Sampling schemes, and what true values they are held against."""
 

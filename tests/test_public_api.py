@@ -37,6 +37,7 @@ EXPORTED = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "TruncatedPoisson",

@@ -40,6 +40,7 @@ LATE = {
     "Plan": "plan.plan",
     "Poisson": "plan.sampling.poisson",
     "Profile": "plan.profile",
+    "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Round": "plan.round",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
     from hockeystick.plan.sampling.none import NoSampling
     from hockeystick.plan.sampling.poisson import Poisson
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation
     from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
@@ -123,6 +125,7 @@ __all__ = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "TruncatedPoisson",

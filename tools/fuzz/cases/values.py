@@ -108,6 +108,7 @@ PARTS = {
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
     "CyclicPoisson": (*OF_A_SCHEME, "within"),
+    "RandomAllocation": (*OF_A_SCHEME, "steps"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -119,10 +120,15 @@ def objects(draw: Draw, held: Held) -> None:
     item = hs.Plan.from_dict(draw.note("round", {"round": [draw.round()]})).rounds[0]
     records = int(draw.spread(1, 1e12))
     fixed = hs.WithoutReplacement(draw.note("batch", draw.random.randint(1, records)), draw.note("records", records))
+    steps = int(draw.spread(1, 1e6))
+    allocated = hs.RandomAllocation(
+        draw.note("steps", steps), draw.random.randint(1, steps), draw.random.choice((1, 2, 7)), records
+    )
+    held.law(allocated.steps == steps and allocated.steps_per_round % steps == 0, "steps of an epoch")
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
     others = (
         hs.WithReplacement(8, weight=0.1), hs.TruncatedPoisson(0.1, 100, 20), hs.CyclicPoisson(3, 0.1),
-        hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
+        allocated, hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
     )  # fmt: skip
     for thing in (item, item.mechanism, item.sampling, fixed, *others, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip
@@ -134,7 +140,7 @@ def objects(draw: Draw, held: Held) -> None:
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
-            for scheme in (item.sampling, fixed, hs.NoSampling()):
+            for scheme in (item.sampling, fixed, allocated, hs.NoSampling()):
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
                 held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")

@@ -29,6 +29,11 @@ class LawTransform(GaussianLaw, Protocol):
         """About the mean of ``|g - 1|``, whose square is about K(1) where that is small."""
         ...
 
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
     def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
         """The line through t, by the trapezoid rule."""
         return MixtureLine(self, t, reach, tolerance)
