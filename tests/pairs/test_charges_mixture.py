@@ -107,7 +107,7 @@ def test_roundings_where_the_loss_is_small_beside_its_terms(of: ShiftTransform, 
     for _ in range(60):  # towards the outcome of loss 0
         middle = float(at.mean())
         at[int((float(of.nodes(np.array([middle]), 1.0).u[0]) > 0) == (high > low))] = middle
-    x = float(at.mean()) + 2.0**-36 * np.arange(-40, 40)
+    x = float(at.mean()) + 2.0**-36 * np.arange(-40.0, 40.0, dtype=np.float64)
     nodes = of.nodes(x, 1.0)
     slip = nodes.slip()
     for j in range(80):

@@ -132,7 +132,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("direction", ["remove", "add", "replace-one"])
-@pytest.mark.parametrize("epsilon", [0.0, 0.2, 1.0])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 6.0])
 def test_what_is_cut_off_is_charged(coarse: None, direction: str, epsilon: float) -> None:
     """Between the pairs, and each pair by itself on its side."""
     scheme, noise = hs.WithReplacement(12, weight=0.04), 2.0
@@ -147,7 +147,7 @@ def test_what_is_cut_off_is_charged(coarse: None, direction: str, epsilon: float
     assert true <= found.upper * (1 + 1e-9) + 1e-15
     if direction != "replace-one":
         many = plan(scheme, noise, 5, direction).delta(epsilon, accountant="contour")
-        assert many.lower < many.upper
+        assert many.lower < many.upper or many.upper < 1e-12
         assert many.upper > 5 * (1 - 1e-9) * binomial(12, Fraction(1, 25)).cut or direction == "add"
 
 
