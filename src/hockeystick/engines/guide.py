@@ -290,6 +290,9 @@ class Guide:
 
 def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array]:
     """Losses and log-masses that stand in for the law of the loss."""
+    stand_in = pair.standing_in(log_floor)
+    if stand_in is not None:
+        return stand_in
     loss, log_mass = pair.atoms.loss, pair.atoms.log_p
     if loss.size:
         keep = np.isfinite(loss) & np.isfinite(log_mass)

@@ -210,6 +210,10 @@ class DominatingPair(RenyiCurve):
         """The transform after Poisson sampling, for the direction that adds the record or removes it, if known."""
         return None
 
+    def standing_in(self, log_floor: float) -> tuple[Array, Array] | None:
+        """Losses and log-masses for the guide, of a pair that has neither atoms nor densities to be had."""
+        return None
+
     @property
     def worst_of(self) -> tuple[float, float] | None:
         """``(epsilon, delta)``, where the pair is the worst one of all that satisfy it; see ``black_box.py``."""

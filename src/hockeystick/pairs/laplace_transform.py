@@ -43,6 +43,11 @@ class LaplaceTransform:
 
     theta: float
 
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
     def line(self, t: float, reach: float, tolerance: float) -> LaplaceLine:
         """The line through t, in closed form: it has no remainder but rounding."""
         return LaplaceLine(self.theta, t)

@@ -6,6 +6,7 @@ the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound t
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -47,6 +48,11 @@ class Envelope(Protocol):
 class Transform(Protocol):
     """The characteristic function of one round."""
 
+    @property
+    def highest_tilt(self) -> float:
+        """The tilt up to which there are lines; upper bounds on K there are at all."""
+        ...
+
     def line(self, t: float, reach: float, tolerance: float) -> Line:
         """The line through t > 0, for ``|s| <= reach``; analytic remainders of K below ``tolerance`` where possible."""
         ...
@@ -65,6 +71,11 @@ class QuadraticTransform:
     """The Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
 
     mu: float
+
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
         """The line through t, in closed form: it has no remainder but rounding."""
@@ -123,6 +134,11 @@ class AtomTransform:
     loss: tuple[float, ...]
     log_p: tuple[float, ...]
     units: float = 0.0
+
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
         """The line through t, summed over the atoms: it has no remainder but rounding."""

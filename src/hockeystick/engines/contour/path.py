@@ -246,7 +246,7 @@ def _placed(
     best = 0.0, 0.0, math.inf, np.array([])
     limit = aim.limit or math.inf
     while True:
-        t, theta, hoped = _shortest(aim, limit, wanted, tolerance)
+        t, theta, hoped = _shortest(aim, limit, _highest(transforms), wanted, tolerance)
         if not hoped < best[2]:
             return best
         tilted = t + theta
@@ -261,13 +261,18 @@ def _placed(
         limit = tilted
 
 
-def _shortest(aim: Aim, limit: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
+def _highest(transforms: list[tuple[Transform, int]]) -> float:
+    """The tilt above which some characteristic function has no line."""
+    return min(transform.highest_tilt for transform, _ in transforms)
+
+
+def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: float) -> tuple[float, float, float]:
     """Tilt, extra tilt for the right alias, and period as the guide has it: the shortest period among a few tilts.
 
     Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
-    tilts = np.array(aim.tilts) * saddle
+    tilts = np.unique(np.minimum(np.array(aim.tilts) * saddle, highest))[::-1]
     k0, k1, _ = guide.curves(tilts)
     base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
     cumulant = np.abs(k0) + tilts * np.abs(k1)

@@ -24,6 +24,11 @@ FAR, FAR_NODES = 1e3, 1 << 13  # tilts at which only next to no loss counts, and
 class MixtureTransform(MixtureLaw):
     """The law with its line and its envelope."""
 
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
     def line(self, t: float, reach: float, tolerance: float) -> MixtureLine:
         """The line through t, by the trapezoid rule."""
         return MixtureLine(self, t, reach, tolerance)

@@ -1,0 +1,67 @@
+"""Losses and masses that stand in for the law of an epoch of random allocation: where to look, not what to answer.
+
+The law of the sum of t lognormals is formed by doubling: sums of two are put back on few values, with their mean kept,
+which are close together around the mean and in proportion to their distance from it farther out. What that adds to the
+variance is taken back in the end. Under P the masses are those under Q times Lambda. Nothing is certified from it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+VALUES = 224  # of each law
+KEPT = 32  # laws
+
+
+@lru_cache(maxsize=KEPT)
+def standing_in(mu: float, steps: int, add: bool, log_floor: float) -> tuple[Array, Array]:
+    """Losses and logarithms of masses under P, those of adding a record or of removing one."""
+    value, mass = _sum(mu, steps, math.sqrt(2 * max(-log_floor, 20.0)))
+    keep = (mass > 0) & (value > 0)
+    ratio, log_mass = value[keep] / steps, np.log(mass[keep])
+    log = np.log(ratio)
+    return (-log, log_mass) if add else (log, log_mass + log)
+
+
+def _sum(mu: float, steps: int, reach: float) -> tuple[Array, Array]:
+    x = np.linspace(-reach, reach + 2 * mu + 1, VALUES)
+    mass = np.exp(-0.5 * np.square(x))
+    one = np.exp(mu * x - 0.5 * mu * mu), mass / mass.sum()
+    spread = math.expm1(min(mu * mu, 600.0))
+    total, doubled, left, size, have = None, one, steps, 1, 0
+    while left:
+        if left & 1:
+            have += size
+            total = doubled if total is None else _added(total, doubled, have, spread)
+        left >>= 1
+        if left:
+            size *= 2
+            doubled = _added(doubled, doubled, size, spread)
+    assert total is not None
+    value, mass = total
+    mean = float(value @ mass)
+    found = float(np.square(value - mean) @ mass)
+    moved = mean + (value - mean) * math.sqrt(min(steps * spread / found, 1.0)) if found > 0 else value
+    return np.maximum(moved * (steps / mean), 1e-300), mass
+
+
+def _added(a: tuple[Array, Array], b: tuple[Array, Array], count: int, spread: float) -> tuple[Array, Array]:
+    """The law of the sum of both, on few values."""
+    value = np.add.outer(a[0], b[0]).ravel()
+    mass = np.multiply.outer(a[1], b[1]).ravel()
+    low, high, scale = float(value.min()), float(value.max()), 0.7 * math.sqrt(count * spread)
+    scale = min(scale, 0.5 * count)
+    ends = np.arcsinh((np.array([low, high]) - count) / scale)
+    grid = count + scale * np.sinh(np.linspace(ends[0], ends[1], VALUES))
+    grid[0], grid[-1] = low, high
+    at = np.clip(np.searchsorted(grid, value) - 1, 0, VALUES - 2)
+    share = (value - grid[at]) / (grid[at + 1] - grid[at])
+    out = np.bincount(at, weights=mass * (1 - share), minlength=VALUES)
+    out += np.bincount(at + 1, weights=mass * share, minlength=VALUES)
+    return grid, np.maximum(out, 0.0)

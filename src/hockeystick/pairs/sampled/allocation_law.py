@@ -1,0 +1,214 @@
+"""The likelihood ratio of one epoch of random allocation: an average of lognormals, and its moments.
+
+In an epoch of t steps a record takes part in exactly one, each being as likely. With mu = distance / standard deviation
+and independent standard normal ``X_1, ..., X_t`` under the law without the record,
+
+    Lambda = dP/dQ = (Y_1 + ... + Y_t) / t ,     Y = e^(mu X - mu^2/2) ,     E Y = 1 .
+
+Everything about an epoch is a moment ``A(zeta) = E_Q Lambda^zeta``, entire in zeta:
+
+- remove: ``m(z) = E_P e^(zL) = A(1 + z)``;
+- add: the loss is ``-log Lambda`` under Q, ``m(z) = A(-z)``.
+
+**Real moments.** For a whole number n, ``A(n) = n! t^-n [h^n] (sum_k e^(k(k-1) mu^2/2) h^k / k!)^t``, whose terms are all
+positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. A mean is at least the geometric one, hence for
+``p >= 0``
+
+    A(-p) <= E e^(-p (mu (X_1 + ... + X_t) / t - mu^2/2)) = e^(p mu^2/2 (1 + p/t)) ,
+
+and by convexity of the power ``A(alpha) <= E Y^alpha = e^(alpha (alpha - 1) mu^2/2)`` for alpha >= 1.
+
+**Falling off.** The integrand over ``x in R^t`` is entire. Moving every coordinate from ``x_j`` to ``x_j + iy`` multiplies
+``Lambda`` by ``e^(i mu y)`` and the normal density by at most ``e^(t y^2/2)`` in modulus, so that for all real y
+
+    |A(alpha + is)| <= e^(t y^2/2 - s mu y) A(alpha) ,     and with y = mu s / t     |A(alpha + is)| <= e^(-(mu s)^2 / (2t)) A(alpha) .
+
+For alpha = 1/2 this is the decay that Ertan and van Dijk use.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+Array = npt.NDArray[np.float64]
+
+SPARE = 1e-12  # relative: pays for the roundings of a closed form
+FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
+MOST_ORDER = 48  # of whole moments that are formed as they are
+TABLES = (32, 128, 512, 2048)  # orders up to which whole moments are had in logarithms, together
+MOST_MOMENTS = TABLES[-1]  # the order beyond which only the rough bound is left
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationLaw:
+    """One epoch: mu of a step, and the number of steps.
+
+    Args:
+        mu: distance of the two laws of one step, in standard deviations.
+        steps: of the epoch, at least 1.
+    """
+
+    mu: float
+    steps: int
+
+    @property
+    def highest(self) -> int:
+        """The highest whole moment that is formed."""
+        return min(MOST_ORDER, math.floor(FARTHEST / self.mu))
+
+    def log_whole_moments(self) -> list[float]:
+        """Upper bounds on ``log A(n)``, n = 0, ..., highest."""
+        return list(_log_whole_moments(self.mu, self.steps, self.highest))
+
+    def log_power_above(self, alpha: float) -> float:
+        """An upper bound on ``log A(alpha)`` in closed form, any real alpha; the better of two for alpha > 1."""
+        half = 0.5 * self.mu * self.mu
+        if alpha >= 1:
+            return (alpha * (alpha - 1) * half) * (1 + SPARE)
+        if alpha >= 0:
+            return 0.0
+        return -alpha * half * (1 - alpha / self.steps) * (1 + SPARE)
+
+    def log_moment_above(self, alpha: float) -> tuple[float, float]:
+        """An upper bound on ``log A(alpha)`` for alpha >= 1: the line between whole moments, log A being convex.
+
+        And by how much it lies above it, about.
+        """
+        rough = self.log_power_above(alpha)
+        if not alpha < MOST_MOMENTS:
+            return rough, math.inf
+        size = next(size for size in TABLES if size > alpha)
+        table = _log_moment_table(self.mu, self.steps, size)
+        low = min(math.floor(alpha), size - 1)
+        share = alpha - low
+        found = table[low] * (1 - share) + table[low + 1] * share + SPARE * (1 + table[low + 1])
+        bent = table[low + 1] - 2 * table[low] + table[low - 1]
+        return min(found, rough), 0.5 * share * (1 - share) * bent
+
+    def log_decay(self, edges: Array) -> Array:
+        """Upper bounds on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on, at every alpha."""
+        decay: Array = -0.5 * np.square(self.mu * edges) / self.steps * (1 - SPARE)
+        return decay
+
+
+@lru_cache(maxsize=64)
+def _log_whole_moments(mu: float, steps: int, highest: int) -> tuple[float, ...]:
+    """All terms are positive: n levels of n roundings or so (see ``power`` in ``allocation_series.py``)."""
+    n = np.arange(highest + 1, dtype=np.float64)
+    log_factorial = np.cumsum(np.log(np.maximum(n, 1.0)))
+    half = 0.5 * mu * mu
+    log_terms = n * (n - 1) * half - log_factorial - n * math.log(steps)
+    coefficients = np.exp(log_terms[1:])[:, None]
+    found = power(coefficients, steps)[:, 0]
+    care = UNIT_ROUNDOFF * (64 + 4 * highest * highest + 8 * highest * float(np.abs(log_terms).max()))
+    logs = np.log(found) + log_factorial + care * (1 + np.abs(log_factorial))
+    return tuple(logs.tolist())
+
+
+@lru_cache(maxsize=64)
+def _log_moment_table(mu: float, steps: int, size: int) -> tuple[float, ...]:
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms: as :func:`power` has them, for moments of any size."""
+    n = np.arange(size + 1, dtype=np.float64)
+    log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
+    c = 0.5 * n * (n - 1) * mu * mu - log_factorial - n * math.log(steps)
+    found = _log_recurrence(c, steps) if size <= steps + 1 else _log_squaring(c, steps)
+    largest = float(np.abs(c).max() + np.abs(found).max() + np.abs(log_factorial).max())
+    care = UNIT_ROUNDOFF * (64 + roundings(size, steps) + 16 * size + 8 * largest * (1 + size))
+    out: list[float] = (found + log_factorial + care).tolist()
+    return tuple(out)
+
+
+def _log_recurrence(c: Array, t: int) -> Array:
+    g = np.zeros(len(c))
+    for m in range(1, len(c)):
+        k = np.arange(1, m + 1, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            terms = np.log(np.maximum((k * (t + 1) - m) / m, 0.0)) + c[1 : m + 1] + g[:m][::-1]
+        top = float(terms.max())
+        g[m] = top + math.log(float(np.exp(terms - top).sum()))
+    return g
+
+
+def _log_squaring(c: Array, t: int) -> Array:
+    def product(a: Array, b: Array) -> Array:
+        out = np.empty_like(a)
+        for m in range(len(a)):
+            terms = a[: m + 1] + b[: m + 1][::-1]
+            top = float(terms.max())
+            out[m] = top + math.log(float(np.exp(terms - top).sum()))
+        return out
+
+    base, out = c, None
+    while t:
+        if t & 1:
+            out = base if out is None else product(out, base)
+        t >>= 1
+        if t:
+            base = product(base, base)
+    assert out is not None
+    return out
+
+
+def power(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[np.complex128] | Array:
+    """Coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
+
+    By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
+    non-negative for n <= t + 1; else by squaring, which has no weights at all. Either way a coefficient is a sum of
+    products, each formed with fewer than :func:`roundings` of them, so that its error is at most so many units of
+    what the same steps make of ``|c|``.
+
+    Args:
+        c: shape (n, columns), ``c_1, ..., c_n``.
+        t: a whole number >= 1.
+    """
+    n = len(c)
+    if n > t + 1:
+        return _by_squaring(c, t)
+    g = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
+    g[0] = 1.0
+    for m in range(1, n + 1):
+        k = np.arange(1, m + 1, dtype=np.float64)
+        weights = (k * (t + 1) - m) / m
+        g[m] = np.einsum("k,kv,kv->v", weights, c[:m], g[m - 1 :: -1] if m == n + 1 else g[:m][::-1])
+    return g
+
+
+def _by_squaring(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[np.complex128] | Array:
+    one = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
+    one[0] = 1.0
+    base = one.copy()
+    base[1:] = c
+    out = None
+    while t:
+        if t & 1:
+            out = base if out is None else _product(out, base)
+        t >>= 1
+        if t:
+            base = _product(base, base)
+    assert out is not None
+    return out
+
+
+def _product(a: npt.NDArray[np.complex128] | Array, b: npt.NDArray[np.complex128] | Array) -> npt.NDArray[np.complex128] | Array:
+    out = np.empty_like(a)
+    for m in range(len(a)):
+        out[m] = np.einsum("kv,kv->v", a[: m + 1], b[: m + 1][::-1])
+    return out
+
+
+def roundings(n: int, t: int) -> float:
+    """What :func:`power` makes of the coefficient n, in units of round-off, relative to what it makes of ``|c|``.
+
+    The recurrence: m + 16 for each of at most n levels (a weight, two products, a sum of m terms). Squaring: n + 16 for
+    each of at most twice the digits of t, each of which doubles what was there.
+    """
+    if n > t + 1:
+        return float((n + 16) * 2 * t)
+    return float(n * (n + 16))

@@ -1,0 +1,278 @@
+"""The moments of one epoch of random allocation on a vertical line, by Mellin's integral on rays.
+
+For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, since ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
+
+    A(zeta) = E Lambda^(n-w) = 1/Gamma(w) int r^(w-1) G_n(r) dr ,     G_n(r) = E Lambda^n e^(-r Lambda) ,
+
+along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (the other sign is the conjugate). On the ray
+``|G_n(e^(v + i phi))| <= G_n(e^v cos phi)``, hence the integral of the modulus is at most C times A(Re zeta), where
+
+    C(s, phi) = Gamma(W) / |Gamma(W + is)| e^(-s phi) cos(phi)^-W .
+
+**C is log-convex in s** at every phi, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest
+at one of the ends. The line is cut into bands, each with a ray on which C is at most e^SPENT at both ends: so much, and
+no more, is lost to cancellation.
+
+**Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``; with a strip of
+half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
+
+    2 max(C(s, phi + a), C(s, phi - a)) / (e^(2 pi a / dv) - 1) A(Re zeta) .
+
+**Ends.** Of the terms below ``R = e^v`` the sum is at most ``A(n) R^W dv / (1 - e^(-W dv))``. Above, by
+``x^(W+eta) e^-x <= ((W+eta)/e)^(W+eta)`` for every eta > 0, at most
+
+    A(n - W - eta) ((W+eta) / (e cos phi))^(W+eta) R^-eta dv / (1 - e^(-eta dv)) ,
+
+both times ``e^(-s phi) / |Gamma(w)|``.
+
+**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of BLOCK of them, the phases
+``s v``, and those of the Gamma function.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.exponential_sum import BLOCK
+from hockeystick.numerics.gamma import log_gamma
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs.sampled.allocation_law import AllocationLaw
+from hockeystick.pairs.sampled.allocation_series import RaySeries, short
+from hockeystick.pairs.transform import safe_log
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+SPENT_FIRST, SPENT = 0.5, 3.0  # log of what cancellation may cost near the real axis, and far from it
+FAR, NARROW_POWER, WIDE_POWER = 12.0, 6.0, 1.5  # reach from which on W is large; W there, and below
+LEAST_POWER = 0.25  # W
+STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
+EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
+LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
+NODE, POINT = 25.0, 4.0  # units of work of a node by a column, of a node by a point
+SUMMED = 512  # nodes of one product of matrices
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """One ray and its nodes, for heights up to ``high``.
+
+    Attributes:
+        high: the largest height that it serves.
+        angle: phi.
+        strip: a.
+        dv: step.
+        first: number of the first node, ``v_k = k dv`` being the logarithm of r / t.
+        count: number of nodes.
+        log_ends: log of the bound on what is left out at both ends, but for ``e^(-s phi) / |Gamma(w)|``.
+    """
+
+    high: float
+    angle: float
+    strip: float
+    dv: float
+    first: int
+    count: int
+    log_ends: float
+
+
+class AllocationLine:
+    """A(alpha + is) for ``|s| <= reach``.
+
+    Args:
+        law: the epoch.
+        alpha: real part of the exponent.
+        sign: that of the imaginary part of zeta, as s grows.
+        reach: largest s.
+        tolerance: relative size of the analytic remainders.
+    """
+
+    def __init__(self, law: AllocationLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
+        self._law, self._alpha, self._sign = law, alpha, sign
+        self._tolerance = max(tolerance, LEAST_TOLERANCE)
+        wanted = NARROW_POWER if reach > FAR else WIDE_POWER
+        self._n = max(min(math.ceil(alpha + wanted), law.highest), 0)
+        self._w = self._n - alpha
+        self.usable = self._w >= LEAST_POWER
+        if self.usable:
+            self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
+            self._whole = law.log_whole_moments()
+            self.bands = self._laid(reach)
+
+    def _log_cost(self, s: Array, angle: Array) -> Array:
+        """``log C`` at each height and angle, which are arrays of one shape or broadcast."""
+        out: Array = self._log_share(s) - s * angle - self._w * np.log(np.cos(angle))
+        return out
+
+    def _log_share(self, s: Array) -> Array:
+        """``log (Gamma(W) / |Gamma(W + is)|)``."""
+        share: Array = self._log_gamma_w - log_gamma(self._w, s.ravel())[0].real.reshape(s.shape)
+        return share
+
+    def _allowed(self, s: Array) -> Array:
+        """What log C may be: the least that a ray allows is about ``log(1 + s/W) / 2``."""
+        turned: Array = np.log1p(s / self._w)
+        return np.minimum(SPENT_FIRST + turned, SPENT) + 0.5 * turned
+
+    def _laid(self, reach: float) -> list[Band]:
+        """From the top down: the ray of each band is as far from the imaginary axis as its upper end allows."""
+        bands: list[Band] = []
+        angles = 0.5 * math.pi - np.geomspace(0.5 * math.pi, 1e-9, 800)
+        heights = np.append(0.0, np.geomspace(1e-3, max(reach, 1e-2), 400))
+        shares, limits = self._log_share(heights), self._allowed(heights)
+        high = reach
+        while True:
+            here = self._log_cost(np.full(len(angles), high), angles)
+            allowed = np.flatnonzero(here <= self._allowed(np.array([high])))
+            angle = float(angles[allowed[0]]) if len(allowed) else float(angles[int(np.argmin(here))])
+            costs = shares - heights * angle - self._w * math.log(math.cos(angle))
+            within = heights[(costs <= limits) & (heights < high)]
+            low = min(float(within[0]), 0.9 * high) if len(within) else 0.9 * high
+            if angle == 0.0 or high < 1e-3:
+                low = 0.0
+            bands.append(self._band(low, high, angle))
+            if low == 0.0:
+                return bands[::-1]
+            high = low
+
+    def _band(self, low: float, high: float, angle: float) -> Band:
+        gap = 0.5 * math.pi - angle
+        a = STRIPS * gap
+        ends = np.array([[low], [high]])
+        cost = np.maximum(self._log_cost(ends, angle + a), self._log_cost(ends, angle - a)).max(axis=0)
+        deep = -math.log(self._tolerance) + 2.0
+        steps = 2 * math.pi * a / (deep + cost)
+        best = int(np.argmax(steps))
+        dv = short(float(steps[best]))
+        return self._ended(low, high, angle, float(a[best]), dv)
+
+    def _ended(self, low: float, high: float, angle: float, strip: float, dv: float) -> Band:
+        """The nodes, so many that what is left out is small beside A(alpha)."""
+        law, w, n = self._law, self._w, self._n
+        cosine = math.cos(angle)
+        spent = float(self._allowed(np.array([high]))[0])
+        scale = -self._log_gamma_w + spent + w * math.log(cosine)  # log of e^(-s phi) / |Gamma(w)|, at most
+        least = self._log_least()
+        wanted = math.log(self._tolerance) - 2.0 + least - scale
+        log_lower = self._whole[n] + math.log(dv / -math.expm1(-w * dv))
+        first = math.floor((wanted - log_lower) / w / dv)  # of log R
+        log_lower += w * (first - 1) * dv
+        eta = max(self._alpha - 1.0, 0.0) + EXTRA
+        powers = np.array([law.log_power_above(self._alpha - each) for each in eta.tolist()])
+        log_upper = powers + (w + eta) * (np.log((w + eta) / cosine) - 1) + np.log(dv / -np.expm1(-eta * dv))
+        needed = (log_upper - wanted) / eta
+        best = int(np.argmin(needed))
+        last = math.ceil(float(needed[best]) / dv)
+        log_upper = float(log_upper[best]) - eta[best] * (last + 1) * dv
+        shift = math.log(law.steps) / dv  # from log R to the logarithm of kappa
+        start = math.floor(first - shift) - 1
+        count = math.ceil(last - shift) + 1 - start + 1
+        return Band(high, angle, strip, dv, start, count, float(np.logaddexp(log_lower, log_upper)) + 1e-9)
+
+    def _log_least(self) -> float:
+        """A lower estimate of ``log A(alpha)``, by which nodes are laid."""
+        return 0.0
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all bands."""
+        return sum(band.count for band in self.bands)
+
+    def cost(self, count: int) -> float:
+        """Elementary evaluations for that many points."""
+        if not self.usable:
+            return math.inf
+        return sum(band.count for band in self.bands) * 60.0 + count * 200.0
+
+    def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
+        """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
+        s: Array = step * np.arange(count, dtype=np.float64)
+        values = np.zeros(count, dtype=np.complex128)
+        relative, absolute = np.zeros(count), np.zeros(count)
+        done, tops, parts = 0, [], []
+        for i, band in enumerate(self.bands):
+            stop = count if i == len(self.bands) - 1 else int(np.searchsorted(s, band.high, side="right"))
+            if stop > done:
+                parts.append((slice(done, stop), *self._of_band(band, s, done, stop, step)))
+            done = max(done, stop)
+        top = parts[0][3]
+        for part, value, error, level, rest in parts:
+            shift = math.exp(level - top)
+            values[part], absolute[part] = value * shift, error * shift
+            relative[part] = rest
+        # remainders relative to A(alpha), which is at most what was found of it with its errors
+        at = float(abs(values[0]) + absolute[0]) / max(1 - float(relative[0]), 0.5)
+        if relative[0] > 0.5:
+            at = math.inf
+        error = absolute + relative * at
+        if self._sign > 0:  # Im w = s was summed, which is -Im zeta
+            values = np.conj(values)
+        return values, error * (1 + 1e-9), top
+
+    def _of_band(self, band: Band, s: Array, start: int, stop: int, step: float) -> tuple[ComplexArray, Array, float, Array]:
+        """Values at ``s[start:stop]`` over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
+        law, w, n = self._law, self._w, self._n
+        here = s[start:stop]
+        series = RaySeries(law, n, band.angle)
+        spend(NODE * series.columns * band.count * 0.5 + POINT * math.sqrt(len(here)) * band.count)
+        v = band.dv * np.arange(band.first, band.first + band.count, dtype=np.float64)
+        rows = series.rows(v)
+        log_t = math.log(law.steps)
+        # R^W = e^(W (v + log t)), and the scale of each row
+        log_size = w * (v + log_t) + rows.log_scale
+        level = float(log_size.max())
+        size = np.exp(np.maximum(log_size - level, -745.0)) * band.dv
+        terms = size * rows.value
+        log_care = 16 + 4 * (np.abs(w * (v + log_t)) + np.abs(rows.log_scale) + abs(level))
+        doubt = float(size @ (rows.error + UNIT_ROUNDOFF * log_care * np.abs(rows.value)))
+        total = float(np.abs(terms).sum())
+        sums = _phased_sum(terms, v, step, start, stop)
+        far = float(np.abs(v).max())
+        phase_care = UNIT_ROUNDOFF * (24 + 8 * here * (far + log_t))
+        gamma, gamma_error = log_gamma(w, here)
+        exponent = -gamma + 1j * (here * log_t + w * band.angle) - here * band.angle
+        base = float(exponent[0].real)
+        factor = np.exp(exponent - base)
+        sizes = np.abs(factor)
+        care = gamma_error + UNIT_ROUNDOFF * (16 + 4 * here * (log_t + band.angle) + 4 * abs(base))
+        values = sums * factor
+        error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (SUMMED + 64 + len(v) / SUMMED)))
+        error = error + np.abs(values) * np.expm1(np.minimum(care, 600.0))
+        level += base
+        # ends, absolute
+        error = error + np.exp(np.minimum(band.log_ends + exponent.real - level, 600.0))
+        arc = 2 * math.pi * band.strip / band.dv
+        cost = np.maximum(
+            self._log_cost(here, np.full(len(here), band.angle + band.strip)),
+            self._log_cost(here, np.full(len(here), band.angle - band.strip)),
+        )
+        relative = 2 * np.exp(np.minimum(cost - arc, 600.0)) / -math.expm1(-arc)
+        return values, error * (1 + 1e-9), level, relative * (1 + 1e-9)
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """K and its error at each ``s = j step``."""
+        if not self.usable:
+            return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
+        values, absolute, top = self.moments(step, count)
+        value, error = safe_log(values, absolute)
+        return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)
+
+
+def _phased_sum(terms: ComplexArray, v: Array, step: float, start: int, stop: int) -> ComplexArray:
+    """``sum_k terms_k e^(i s_j v_k)`` for start <= j < stop, as products of matrices over blocks of nodes."""
+    count = stop - start
+    inner = math.isqrt(count - 1) + 1 if count > 1 else 1
+    outer = -(-count // inner)
+    out = np.zeros((outer, inner), dtype=np.complex128)
+    a = step * (start + inner * np.arange(outer, dtype=np.float64))
+    b = step * np.arange(inner, dtype=np.float64)
+    for at in range(0, len(v), SUMMED):
+        part = slice(at, at + SUMMED)
+        left = np.exp(1j * np.multiply.outer(a, v[part])) * terms[part]
+        out += left @ np.exp(1j * np.multiply.outer(v[part], b))
+    return out.ravel()[:count]
