@@ -38,6 +38,7 @@ LATE = {
     "Parameter": "questions.parameters",
     "Profile": "plan.profile",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "Shuffled": "plan.sampling.shuffled",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.sampling.shuffled import Shuffled
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
@@ -90,6 +92,7 @@ __all__ = [
     "Profile",
     "RandomizedResponse",
     "Round",
+    "Shuffled",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
