@@ -12,7 +12,8 @@ WITHOUT_AN_ORACLE: dict[str, str] = {}
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
     "poisson": "the oracle mixes before it composes",
-    "without-replacement": "no tight answer is known; plan/test_without_replacement.py holds it against data sets",
+    "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
+    "pairs/test_fixed_size_pair.py",
 }
 """Sampling schemes, and what true values they are held against."""
 

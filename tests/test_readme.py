@@ -11,7 +11,7 @@ import shown
 import hockeystick as hs
 from hockeystick.plan.file import parse_plan
 from hockeystick.plan.mechanisms import MECHANISMS, Status
-from hockeystick.plan.sampling import NoSampling, Poisson
+from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
 from hockeystick.values.adjacency import Direction
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +88,7 @@ def test_the_short_table_of_what_is_supported_is_right() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for mechanism in MECHANISMS:
         cells = []
-        for sampling in (NoSampling, Poisson):
+        for sampling in (NoSampling, Poisson, WithoutReplacement):
             known = [d.value for d in order if sampling.claim(mechanism, d).status is not Status.REFUSED]
             cells.append(", ".join(known))
         (row,) = re.findall(rf"^\| `{mechanism.name}`[^|]*\| (.*) \|$", readme, re.MULTILINE)

@@ -296,6 +296,8 @@ def test_profiles_are_between() -> None:
         assert (asked.upper >= high.lower).all()
         np.testing.assert_allclose(asked.lower, low.lower, rtol=1e-3, atol=1e-9)
         np.testing.assert_allclose(asked.upper, high.upper, rtol=1e-3, atol=1e-9)
+        assert asked.reason == "the width is the theory's: a toy's distance is not known"
+        assert low.reason is None
         assert (asked.lower <= asked.estimate).all()
         assert (asked.estimate <= asked.upper).all()
     assert profile.advantage().lower == least.advantage().lower
@@ -308,6 +310,7 @@ def test_profiles_are_between() -> None:
 def test_one_number_is_between() -> None:
     """mu of Gaussian rounds is their own; what the plan may be better by is 0 for the pair above alone."""
     fit = PLAN.profile().gdp()
+    assert fit.mu.reason == PLAN.profile().mu().reason == "the width is the theory's: a toy's distance is not known"
     assert fit.mu.lower == pytest.approx(math.hypot(0.9, 0.1), rel=1e-4)
     assert fit.mu.upper == pytest.approx(math.hypot(1.1, 0.1), rel=1e-4)
     assert fit.regret.lower < 1e-4

@@ -146,8 +146,12 @@ def test_theorems_ask_for_properties_and_inherit_what_the_base_is() -> None:
     )
     for scheme in (hs.NoSampling, hs.Poisson, hs.WithoutReplacement):
         assert scheme.claim(Lost, replaced) == Lost.claims[replaced]
-    assert hs.WithoutReplacement.claim(hs.ApproximateDP, replaced).status is Status.REFUSED
-    assert hs.WithoutReplacement.claim(Loose, replaced).status is Status.RENYI
+    assert hs.WithoutReplacement.claim(hs.ApproximateDP, replaced).status is Status.BRACKET
+    assert hs.WithoutReplacement.claim(hs.ApproximateDP, hs.Direction.ADD).status is Status.REFUSED
+    assert hs.WithoutReplacement.claim(hs.Gaussian, hs.Direction.ADD).status is Status.TIGHT
+    assert hs.WithoutReplacement.claim(hs.Gaussian, replaced).status is Status.BRACKET
+    assert hs.WithoutReplacement.claim(Loose, replaced).status is Status.UPPER
+    assert hs.WithoutReplacement.claim(Dominated, hs.Direction.REMOVE).status is Status.UPPER
 
 
 def test_sampling_does_not_make_a_claim_stronger() -> None:

@@ -20,15 +20,15 @@ FLAGS = {
     "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",
     "sample_rate": "DP-SGD: probability that a record enters a batch (Poisson sampling).",
     "steps": "DP-SGD: number of optimiser steps.",
-    "batch_size": "DP-SGD: expected batch size, in place of the sample rate.",
+    "batch_size": "DP-SGD: (expected) batch size, in place of the sample rate.",
     "dataset_size": "DP-SGD: number of records, with the batch size.",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
 }
 """The numbers that can stand in place of a file. All are read as floats, so that 1e4 is a whole number too."""
 
 _OTHERS = (
-    "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr", "risk", "prior",
-    "success", "baseline",
+    "sampling", "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr",
+    "risk", "prior", "success", "baseline",
 )  # fmt: skip
 """The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
 
@@ -39,6 +39,8 @@ def plan_source(command: Command) -> Command:
     """The argument and the flags that describe a plan, for a click command."""
     adjacency = ", ".join(kind.value for kind in Adjacency)
     command = click.option("--adjacency", metavar="NAME", help=f"With the flags above: {adjacency}.")(command)
+    how = "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists."
+    command = click.option("--sampling", metavar="NAME", help=how)(command)
     for key, text in reversed(FLAGS.items()):
         command = click.option(_flag(key), key, type=float, metavar="NUMBER", help=text)(command)
     return click.argument("plan", required=False)(command)

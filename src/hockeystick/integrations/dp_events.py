@@ -244,7 +244,7 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """The round of one mechanism on a batch of fixed size; it has a Renyi curve and no pair."""
+    """The round of one mechanism on a batch of fixed size."""
     if relation is not NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(f"neighboring_relation must be REPLACE_ONE; received {relation.name}", event)
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))

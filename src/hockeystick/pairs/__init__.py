@@ -20,6 +20,7 @@ LATE = {
     "PoissonRemovePair": "sampled.poisson",
     "PoissonSubstitutionPair": "sampled.replaced_gaussian",
     "WithoutReplacementCurve": "sampled.fixed_size",
+    "WithoutReplacementPair": "sampled.fixed_size_pair",
 }
 """The module of each pair: it is imported when a plan has such a round, or somebody asks for the name."""
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hockeystick.pairs.gaussian import GaussianPair
     from hockeystick.pairs.laplace import LaplacePair
     from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
+    from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
     from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
     from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 else:
@@ -47,4 +49,5 @@ __all__ = [
     "RenyiCurve",
     "SmoothPart",
     "WithoutReplacementCurve",
+    "WithoutReplacementPair",
 ]

@@ -74,6 +74,9 @@ class SmoothPart(Protocol):
 
     Both densities continue to entire functions of x with ``|p(x + iy)| <= p(x) exp(growth * |y| + y^2 / 2)``, likewise
     q: that is what bounds the error of Gauss-Legendre quadrature on a panel (see ``engines/grid/cells.py``).
+
+    A part that is made of two halves may have a ``kink``: the outcome, of loss 0, at which they meet. Each half
+    continues as above, and panels are not laid across it (:func:`kink_of`).
     """
 
     def log_p(self, x: Array) -> Array:
@@ -111,6 +114,12 @@ class SmoothPart(Protocol):
     def support(self, log_mass: float) -> tuple[float, float]:
         """An interval of x with P-mass at most ``exp(log_mass)`` on either side of it."""
         ...
+
+
+def kink_of(smooth: SmoothPart | None) -> float | None:
+    """The outcome of loss 0 at which the halves of a smooth part meet, ``None`` where it is of one piece."""
+    kink: float | None = getattr(smooth, "kink", None)
+    return kink
 
 
 def transform_of_atoms(atoms: Atoms) -> AtomTransform:

@@ -14,7 +14,8 @@ Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if 
   that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
 - sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
   takes ``(1 - q') O + q' W`` to ``(1 - q) O + q W`` and O to O. A kernel from one base pair to another does so with
-  their mixtures.
+  their mixtures. The pair of batches of a fixed size has the curve of a removed record for ``b >= 1``, and its mirror
+  image below: the order of those is its own.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def _family(pair: DominatingPair) -> Family | None:
     if isinstance(pair, pairs.PoissonSubstitutionPair):
         made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
         return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
-    if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, DominatingPair):
+    if isinstance(pair, _sampled()) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:
             inner: Made = base.made
@@ -136,9 +137,14 @@ def _family(pair: DominatingPair) -> Family | None:
     return None
 
 
+def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
+    """Pairs that are made of a base pair and a rate, and ordered by both."""
+    return PoissonRemovePair, PoissonAddPair, pairs.WithoutReplacementPair
+
+
 def _innermost(key: Hashable) -> Hashable:
     """What a sampled family is sampled from."""
-    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in (PoissonRemovePair, PoissonAddPair) else key
+    return _innermost(key[1]) if isinstance(key, tuple) and key[0] in _sampled() else key
 
 
 def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Parameters, Parameters, int]]:

@@ -23,6 +23,7 @@ from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOffs
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
+from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
@@ -92,19 +93,19 @@ class Profile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
         at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
-        return _shaped(self._deltas(at.ravel()), at, "upper")
+        return self._band(self._deltas(at.ravel()), at, "upper")
 
     @_one_call
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
         at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
-        return _shaped(self._curve.log_delta(at.ravel()), at, "upper")
+        return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
     @_one_call
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
         at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
-        return _shaped(self._epsilons(at.ravel()), at, "upper")
+        return self._band(self._epsilons(at.ravel()), at, "upper")
 
     @_one_call
     def advantage(self) -> Bound:
@@ -124,7 +125,7 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
-        return _shaped(self._rates(at.ravel())[1], at, "lower")
+        return self._band(self._rates(at.ravel())[1], at, "lower")
 
     @_one_call
     def tpr(self, fpr: npt.ArrayLike) -> Band:
@@ -134,7 +135,7 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
-        return _shaped(self._rates(at.ravel())[0], at, "upper")
+        return self._band(self._rates(at.ravel())[0], at, "upper")
 
     @_one_call
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
@@ -155,7 +156,7 @@ class Profile:
         slip = SLIP * (4 + odds)
         lower = np.maximum(least * (1 - delta.upper) * (1 - SLIP) - least * slip, 0.0)
         upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
-        return _shaped(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
+        return self._band(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
     @_one_call
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
@@ -168,7 +169,7 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         at = _checked(baseline, RATES.of("success of guessing without the record"), "baseline")
-        return _shaped(self._rates(at.ravel())[0], at, "upper")
+        return self._band(self._rates(at.ravel())[0], at, "upper")
 
     @_one_call
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
@@ -183,14 +184,13 @@ class Profile:
         """
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
         fit = fitted(self._trade_offs(least, 1 - least), least)
-        samplings = self.plan.samplings
-        return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
+        return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
     @_one_call
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return told(tight_mu(self._trade_offs(least, 1 - least), least), self.plan.samplings, None)
+        return self._told(tight_mu(self._trade_offs(least, 1 - least), least))
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records, from this profile alone."""
@@ -241,6 +241,23 @@ class Profile:
         except ImportError:
             raise UnsupportedError("a data frame needs pandas, which is not installed: pip install pandas") from None
         return pd.DataFrame(self.table(epsilon))
+
+    def _band(self, ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
+        """The ends in the shape of what was asked, with the reason why they are apart."""
+        lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
+        return Band(lower, estimate, upper, safe, self._reason)
+
+    def _told(self, bound: Bound) -> Bound:
+        """A bound that carries what it assumes, and the reason why its ends are of two pairs where they are."""
+        why = self.plan.directions.why
+        reasons = [*([f"{WIDTH}: {why}"] if why else []), *([bound.reason] if bound.reason else [])]
+        return told(replace(bound, reason="; ".join(reasons) or None), self.plan.samplings, None)
+
+    @property
+    def _reason(self) -> str | None:
+        """Why intervals are wide: that two pairs have to be, that work was short, or both."""
+        why = self.plan.directions.why
+        return "; ".join([*([f"{WIDTH}: {why}"] if why else []), *([USED_UP] if short() else [])]) or None
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)
@@ -379,8 +396,3 @@ def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
     for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
         domain.check(float(one), key)
     return at
-
-
-def _shaped(ends: Ends, like: Array, safe: Literal["lower", "upper"]) -> Band:
-    lower, estimate, upper = (end.reshape(like.shape) for end in (ends.lower, ends.estimate, ends.upper))
-    return Band(lower, estimate, upper, safe, USED_UP if short() else None)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
 
+from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
 from hockeystick.values.domains import MAX_COUNT, choice
@@ -162,8 +163,19 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
     if records is None:
         return parameter
     least = math.ceil(Fraction(records * epochs, MAX_COUNT)) if epochs else 1
-    parameter = replace(parameter, least=max(least, 1), most=records)
+    parameter = replace(parameter, least=max(least, 1), most=records - 1 if _refused_whole(plan) else records)
     return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
+
+
+def _refused_whole(plan: Plan) -> bool:
+    """Whether a round may have a batch of some records and not of all, one of which is missing in a neighbour."""
+    for item in plan.rounds:
+        if _has(item.sampling, "batch_size") and _has(item.sampling, "dataset_size"):
+            whole = _resampled(item, "dataset_size", batch_size=item.sampling.dataset_records, sample_rate=None)
+            claims = [(item.claim(direction), whole.claim(direction)) for direction in plan.adjacency.directions]
+            if any(one.status is not Status.REFUSED is every.status for one, every in claims):
+                return True
+    return False
 
 
 def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:

@@ -193,8 +193,8 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
 
 
 @case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.pairs", "Plan.curves", "Plan.kinds",
-      "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
-      "Round.known", "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined",
+      "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.known",
+      "Round.curve", "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined",
       "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
     """Sums, multiples and copies of plans are plans of the same rounds, whatever the order; pairs go with rounds."""

@@ -31,6 +31,7 @@ from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
 from hockeystick.pairs import DominatingPair, SmoothPart
+from hockeystick.pairs.base import kink_of
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -70,7 +71,7 @@ class Points:
     """Atoms that lie on the grid: grid indices, tilted masses, and the errors of both.
 
     Attributes:
-        knot: shape (m,), grid indices; each is a knot of the cells.
+        knot: shape (m,), grid indices.
         mass: shape (m,), scaled by ``e^(t g - kappa)``.
         mass_error: shape (m,), relative error.
     """
@@ -170,7 +171,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
     check_range(last - first, "one round")
     work.charge(PLACE * (last - first), "one round reaches too far")
-    if pair.smooth is not None and len(loss) == 0 and last - first > 4 * BLOCK:
+    # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
+    free = len(loss) == 0 or (kink_of(pair.smooth) is not None and bool(_on_grid(loss, mesh)[1].all()))
+    if pair.smooth is not None and free and last - first > 4 * BLOCK:
         knots = _knots(pair.smooth, mesh, x_low, x_high, first, last, reach)
     else:
         knots = np.arange(first, last + 1)
@@ -237,8 +240,7 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
 
 def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh) -> None:
     h = mesh.h
-    nearest = np.rint((loss - mesh.offset) / h)
-    on_grid = np.abs(loss - mesh.offset - nearest * h) <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
+    nearest, on_grid = _on_grid(loss, mesh)
     at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
@@ -259,6 +261,14 @@ def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh
         cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
 
 
+def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The grid index that is nearest to each loss, and whether it is that loss but for rounding."""
+    nearest = np.rint((loss - mesh.offset) / mesh.h)
+    missed = np.abs(loss - mesh.offset - nearest * mesh.h)
+    on_grid: npt.NDArray[np.bool_] = missed <= ON_GRID * UNIT_ROUNDOFF * (np.abs(loss) + abs(mesh.offset))
+    return nearest, on_grid
+
+
 def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[float, float], work: Work) -> None:
     grid: Array = mesh.offset + cells.knots.astype(np.float64) * mesh.h
     halves = np.empty(2 * len(grid) - 1)
@@ -271,6 +281,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     edges = outcomes(halves)
     halves[1::2] = _cuts(smooth, edges, grid)
     edges[1::2] = outcomes(halves[1::2])
+    _cut_at_kink(smooth, halves, edges)
     edges = np.maximum.accumulate(edges)  # rounding may have put two of them out of order
     half_width = 0.5 * np.diff(edges)
     reach = 4 + smooth.growth(0.5 * (edges[1:] + edges[:-1])) + half_width
@@ -292,6 +303,16 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)
+
+
+def _cut_at_kink(smooth: SmoothPart, halves: Array, edges: Array) -> None:
+    """Cut the cell that holds the loss 0, where the halves of a density meet, right there; any cut is valid."""
+    kink = kink_of(smooth)
+    cell = int(np.searchsorted(halves[::2], 0.0, side="right")) - 1
+    if kink is None or not 0 <= cell < len(halves) // 2:
+        return
+    halves[2 * cell + 1] = 0.0
+    edges[2 * cell + 1] = kink
 
 
 def _cuts(smooth: SmoothPart, edges: Array, grid: Array) -> Array:

@@ -61,12 +61,14 @@ class Property(StrEnum):
 
     ``gaussian``: normal noise on a sum to which a record adds a vector of bounded norm, any such vector, so that
     ``with_against_without`` is a ``GaussianPair``. ``guarantee``: nothing is known but a guarantee for the plan's own
-    adjacency.
+    adjacency. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement
+    is that of two opposite vectors, whatever the other records add.
     ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite.
     """
 
     GAUSSIAN = "gaussian"
     GUARANTEE = "guarantee"
+    SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
 
 

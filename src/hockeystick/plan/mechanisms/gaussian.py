@@ -41,7 +41,7 @@ class Gaussian(Mechanism):
 
     name: ClassVar[str] = "gaussian"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.GAUSSIAN})
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GAUSSIAN, Property.SUM})
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.exact import ExactLaplace
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
@@ -37,6 +37,7 @@ class Laplace(Mechanism):
 
     name: ClassVar[str] = "laplace"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.SUM})
 
     def __post_init__(self) -> None:
         check_fields(self)

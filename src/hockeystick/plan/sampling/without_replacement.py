@@ -1,47 +1,107 @@
-"""Sampling without replacement: each round sees a batch of fixed size, drawn anew from all batches of that size."""
+"""Sampling without replacement: each round sees a batch of fixed size, drawn anew from all batches of that size.
+
+Let b be the batch size, n the number of records, q = b / n, and let the pair (B, A) dominate the mechanism when one
+record of a batch is *replaced*: in a batch of fixed size a record takes the place of another one, whichever relation of
+datasets is asked about. For a sum of vectors of norm at most C that is a distance of 2C, and not of C.
+
+**Adding or removing a record** (n is the size of the larger dataset, and b is the same for both). *Upper*: let x be the
+record. Given that x is not in the batch, the batch is a uniform one of the other records: the law mu0 of the output is
+that without x. Given that it is, let T be the rest of the batch and y a record drawn from those that are neither x nor
+in T: T with x has the law mu1, and T with y, which is a uniform batch without x, the law mu0. So the laws with and
+without x are, by the same (T, y), mixtures of ``(1 - q) M(T + y) + q M(T + x)`` and ``M(T + y)``, whose batches differ
+in one record. By joint convexity, and since ``H_b((1 - q) O + q W || O)`` is ``q H_a(W || O)`` with ``a = (b - 1 + q) /
+q`` (and ``1 - b`` where that is negative),
+
+    H_b(with || without) <= H_b((1 - q) A + q B || A)      for all b >= 0,
+
+and the other ordering by ``H_b(Q || P) = 1 - b + b H_(1/b)(P || Q)``: the pairs of Poisson sampling at rate q, made of
+the pair under replacement (as in Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). *Tight* for noise on a sum: all other
+records add -u, x adds u. The sum is ``-b u + 2u [x in the batch]`` against ``-b u``, in every round, independently: the
+pair itself.
+
+**Replacing a record**. *Upper*: the pair of ``pairs/sampled/fixed_size_pair.py``, with the proof; tight for one round,
+and its composition is not known to be. *Lower*: the record with which x is replaced adds -u as all others do, which
+gives the pair of the removed record, and with the datasets exchanged that of the added one. Of a mechanism that is
+known by its guarantee alone the worst one shows whether x is in the batch by randomised response: the same pairs.
+
+What is between is the theory's: that one round's worst datasets need not be the worst of many is known (Lebeda, Regehr,
+Kamath, Steinke 2024 [LRKS24]), and no closer bound is.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
-from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
+import numpy as np
+
+from hockeystick.pairs import (
+    DominatingPair,
+    PoissonAddPair,
+    PoissonRemovePair,
+    RenyiCurve,
+    WithoutReplacementCurve,
+    WithoutReplacementPair,
+)
 from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Known
+from hockeystick.pairs.sampled.poisson import BasePair
+from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, inherited, own_known, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-_ONE_SIZE = Claim(Status.REFUSED, "batches of a fixed size go with datasets of one size; use adjacency 'replace-one'")
-"""The claim for adding and removing a record."""
-
-_THEOREM = Claim(Status.RENYI, "Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27: a bound on its Renyi divergence")
-"""The claim for replacing a record, where the pair under replacement is known."""
-
-_INFINITE = Claim(
-    Status.REFUSED, "with mass at infinite loss no Renyi divergence is finite, and no other bound is implemented"
+_ONE_OR_THE_OTHER = Claim(
+    Status.TIGHT,
+    "proof in plan/sampling/without_replacement.py: Poisson sampling [ZDW22] of the pair under replacement",
 )
-"""The claim for replacing a record, on a mechanism with mass at infinite loss."""
+"""The claim for adding and removing a record, on noise on a sum."""
 
-_NO_PAIR = (
-    "no tight answer for its composition is proven: the worst datasets for one round need not be the worst for many "
-    '(Lebeda, Regehr, Kamath, Steinke 2024 [LRKS24]); its Renyi divergence is bounded: use accountant="rdp" or "auto"'
+_REPLACED = Claim(
+    Status.BRACKET,
+    "proof in pairs/sampled/fixed_size_pair.py, by Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2; below the pair of "
+    "a removed record",
 )
-"""Why a round has no pair, and what there is in place of it."""
+"""The claim for replacing a record, where the pair under replacement is attained whatever the rest of a batch is."""
+
+_OTHER_GUARANTEE = Claim(
+    Status.REFUSED,
+    "a guarantee for adding or removing a record says nothing of replacing one, which is what happens to a batch of a "
+    "fixed size; give the guarantee under replacement, and use adjacency 'replace-one'",
+)
+"""The claim for adding and removing a record, on a mechanism that is known by its guarantee alone."""
+
+_NOT_FILLED = Claim(
+    Status.REFUSED,
+    "batch_size equals dataset_size, which is the size of the larger dataset: the smaller one cannot fill the batch",
+)
+"""The claim for adding and removing a record where every batch is the whole dataset."""
+
+_WHY = (
+    "of batches of a fixed size with a record replaced, a tight pair is known for one round, and none for their "
+    "composition"
+)
+"""Why the pair above and those below differ."""
+
+_LOPSIDED = (
+    "the pair under replacement is not its own mirror image, which the theorem on batches of a fixed size asks for"
+)
+"""Why a round is refused whose base is of one ordering alone."""
+
+MIRRORED = 1e-9
+"""How far masses of a pair and of its mirror image may be apart by rounding."""
 
 
 @dataclass(frozen=True)
 class WithoutReplacement(Sampling):
     """Every round draws a batch of ``batch_size`` distinct records, all such batches being equally likely.
 
-    There is an upper bound on the Renyi divergence of a round and no dominating pair whose composition is known to be
-    tight: ``auto``, ``grid``, ``contour`` and ``rdp`` answer with an upper bound, the others refuse. Only under
-    ``replace-one``.
+    The batch size is public and the same for both datasets. Under ``add``, ``remove`` and ``add-or-remove`` the larger
+    one has ``dataset_size`` records, and the pair is tight; under ``replace-one`` both have, and answers are between
+    two pairs (see the module).
 
     Args:
         batch_size: number of records in a round, at most ``dataset_size``.
@@ -79,40 +139,72 @@ class WithoutReplacement(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """A bound under ``replace-one``, from the pair under replacement; refused where there is none."""
+        """From the pair under replacement in every direction; what is more is known of noise on a sum, and guarantees.
+
+        Adding and removing: tight for noise on a sum. Replacing: between, for those and for guarantees. Of any other
+        mechanism the theorem holds from above.
+        """
+        base = mechanism.claims[Direction.REPLACE_ONE]
         if direction is not Direction.REPLACE_ONE:
-            return _ONE_SIZE
-        base = inherited(mechanism.claims[direction], _THEOREM)
-        if base.status is not Status.REFUSED and Property.INFINITE_LOSS in mechanism.properties:
-            return _INFINITE
-        return base if base.status is Status.REFUSED else _THEOREM
+            if base.status is not Status.REFUSED and Property.GUARANTEE in mechanism.properties:
+                return _OTHER_GUARANTEE
+            known = Property.SUM in mechanism.properties
+            return _as_known(inherited(base, _ONE_OR_THE_OTHER), known)
+        return _as_known(inherited(base, _REPLACED), bool({Property.SUM, Property.GUARANTEE} & mechanism.properties))
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
-        own = mechanism.claims[direction]
-        return own if self.rate == 1 else self.claim(type(mechanism), direction)
+        """The scheme's claim; where every batch is the whole dataset the mechanism's own, or a refusal."""
+        if self.batch_size < self.dataset_size:
+            return self.claim(type(mechanism), direction)
+        return mechanism.claims[direction] if direction is Direction.REPLACE_ONE else _NOT_FILLED
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
-        """The mechanism's own pair if every batch is the whole dataset; there is none else."""
+        """The pair that dominates: under replacement the mechanism's own if every batch is the whole dataset.
+
+        Raises:
+            UnsupportedError: the pair under replacement is not its own mirror image.
+        """
+        if direction is not Direction.REPLACE_ONE:
+            made = PoissonRemovePair if direction is Direction.REMOVE else PoissonAddPair
+            return made(_base(mechanism), self.rate)
         if self.rate == 1:
             return own_pair(mechanism, direction)
-        raise UnsupportedError(
-            f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {readable(_NO_PAIR)}"
-        )
+        return WithoutReplacementPair(_mirrored(_base(mechanism)), self.rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
-        """What the mechanism's own pair is, if every batch is the whole dataset; there is no pair else."""
-        return own_known(mechanism, direction) if self.rate == 1 else super().known(mechanism, direction)
+        """Replacing a record: between the pair above and those of the removed and of the added record."""
+        if direction is not Direction.REPLACE_ONE:
+            return super().known(mechanism, direction)
+        if self.rate == 1:
+            return own_known(mechanism, direction)
+        above = self.pair(mechanism, direction)
+        if self.claim_of(mechanism, direction).status is not Status.BRACKET:
+            return Above(above)
+        base = _base(mechanism)
+        return Between(above, (PoissonRemovePair(base, self.rate), PoissonAddPair(base, self.rate)), _WHY)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """The Renyi curve after sampling, from the mechanism's own pair under replacement."""
-        if self.rate == 1:
+        """The Renyi curve of the pair; replacing a record, where moments are finite, the published bound on them.
+
+        That is Wang, Balle, Kasiviswanathan 2019 [WBK19], Theorem 27.
+        """
+        if direction is Direction.REPLACE_ONE and self.rate == 1:
             return mechanism.curve(direction)
-        return WithoutReplacementCurve(own_pair(mechanism, direction), self.rate)
+        if direction is Direction.REPLACE_ONE and Property.INFINITE_LOSS not in mechanism.properties:
+            return WithoutReplacementCurve(own_pair(mechanism, direction), self.rate)
+        return self.pair(mechanism, direction)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
-        """The mechanism's own round where every batch is the whole dataset; else there is no pair to prove of."""
-        return mechanism.exact(direction) if self.rate == 1 else None
+        """Adding and removing: the round under replacement, seen with the rate b / n; replacing: only unsampled."""
+        if direction is Direction.REPLACE_ONE:
+            return mechanism.exact(direction) if self.rate == 1 else None
+        base = mechanism.exact(Direction.REPLACE_ONE)
+        return None if base is None else replace(base, rate=self.exact_rate)
+
+    @property
+    def exact_rate(self) -> Fraction:
+        """``batch_size / dataset_size``."""
+        return Fraction(self.batch_size, self.dataset_size)
 
     @property
     def dataset_records(self) -> int:
@@ -123,3 +215,34 @@ class WithoutReplacement(Sampling):
     def steps_per_epoch(self) -> int:
         """Steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
         return math.ceil(Fraction(self.dataset_size, self.batch_size))
+
+
+def _as_known(claim: Claim, attained: bool) -> Claim:
+    """A claim as it is where the pair under replacement is attained by some rest of a batch, else from above."""
+    if attained or claim.status not in (Status.TIGHT, Status.BRACKET):
+        return claim
+    return Claim(Status.UPPER, claim.cited)
+
+
+def _base(mechanism: Mechanism) -> BasePair:
+    """The mechanism's pair under replacement, as what sampling begins with."""
+    return cast(BasePair, own_pair(mechanism, Direction.REPLACE_ONE))
+
+
+def _mirrored(base: BasePair) -> BasePair:
+    """The pair, if above loss 0 the one law has what the other one has below.
+
+    Raises:
+        UnsupportedError: it has not.
+    """
+    above = below = 0.0
+    if base.smooth is not None:
+        masses = base.smooth.masses(base.smooth.outcome(np.zeros(1)))
+        above, below = float(masses.q_above[0]), float(masses.p_below[0])
+    atoms = base.atoms
+    above += float(np.exp(atoms.log_q[atoms.loss > 0]).sum())
+    below += float(np.exp(atoms.log_p[atoms.loss < 0]).sum())
+    low, high = base.loss_range
+    if abs(above - below) > MIRRORED or low != -high:
+        raise UnsupportedError(_LOPSIDED)
+    return base

@@ -1,0 +1,292 @@
+"""The dominating pair of a round on a batch of fixed size, drawn without replacement, when one record is replaced.
+
+Let (B, A) dominate the mechanism when one record of a batch is replaced, at every ``b = e^eps >= 0``, and let q be the
+batch size divided by the size of the dataset. Replacing a record is a symmetric relation, and (B, A) is taken to be its
+own mirror image: ``H_b(B || A) = H_b(A || B)``.
+
+**Theorem.** Let the two datasets differ in one record. With mu0 the law of the output given that it is not in the
+batch, mu1 and mu1' the laws given that it is, the two laws are ``P' = (1 - q) mu0 + q mu1`` and ``Q' = (1 - q) mu0 + q
+mu1'``. For ``b >= 1`` (Balle, Barthe, Gaboardi 2018 [BBG18], Theorem 2: advanced joint convexity), with ``a = 1 + (b -
+1) / q`` and ``beta = b / a``,
+
+    H_b(P' || Q') = q H_a(mu1 || (1 - beta) mu0 + beta mu1')
+                 <= q max(H_a(mu1 || mu0), H_a(mu1 || mu1')) <= q H_a(B || A).
+
+The last step is joint convexity: mu1 and mu1' are mixtures over the rest of the batch, of laws on batches that differ
+in that record; and mu0 is a mixture, over the same rest and one more record drawn from those that are left, of laws on
+batches that differ from those of mu1 in one record. ``q H_a(B || A)`` is ``g(b) = H_b((1 - q) A + q B || A)``, the
+curve of a removed record. For ``b < 1``, ``H_b(P' || Q') = 1 - b + b H_(1/b)(Q' || P') <= 1 - b + b g(1/b)``, as the
+datasets may be exchanged. So every instance is dominated by the curve
+
+    h(b) = g(b) for b >= 1,     h(b) = 1 - b + b g(1/b) for b < 1.
+
+**The pair.** Let (P, Q) be that of the removed record, ``P = (1 - q) A + q B`` and ``Q = A``, of loss L. The curve h is
+that of the pair (P*, Q*) which has, under P* and Q*,
+
+- P and Q where ``L > 0``: losses L;
+- their mirror image, Q and P with the loss -L: the same outcomes once more;
+- what is left, ``1 - P(L > 0) - Q(L > 0)`` of both, at loss 0.
+
+The rest is ``(1 - q) TV(A, B) + A(L = 0) >= 0``, as ``B(L < 0) = A(L > 0)`` for a pair that is its own mirror image.
+That it is a law makes h convex: it is a privacy curve, and dominates at every b, so that rounds compose (Zhu, Dong,
+Wang 2022 [ZDW22], Theorem 10). Composing the pair of the removed record alone would not be a bound: below ``b = 1`` its
+curve lies under h, and the composition of curves uses every b.
+
+**Moments.** With ``g = dP/dQ = 1 - q + q e^l``, l the base loss, and ``f(g) = (1 - g^-t) (g^(1+t) - 1)``,
+
+    E_P* e^(tL) = 1 - P(L = inf) + E_A[f(g); 0 < l < inf],
+
+which follows by adding up the three parts; all terms are positive. f is convex and increasing for g >= 1 with f(1) = 0.
+So the moment is at most (1) ``1 + q (e^K - 1)``, K that of (B, A); (2) ``e^K_P + 1 - (1 - q)^t``, K_P that of the
+removed record, as ``E_P e^(tL)`` differs by ``E_P[1 - e^(tL); L <= 0] - E_A[1 - g^-t; L > 0]``; (3) the sum over cells
+of the base loss, on each of which f lies below its chord in ``e^l``: the mean of a chord follows from the masses of
+both laws. Beyond the last cell ``E_A[g^(1+t); l > c] <= e^(K(t + s) - s c)``.
+
+**Rounding.** The pair is used from above only, and errs to that side: the rest is rounded up, and masses by what the
+distance of outcomes from their new origin hides of their size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend, spent
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart
+from hockeystick.pairs.sampled.poisson import (
+    SAMPLED_MOMENT,
+    SAMPLED_SECONDS,
+    BasePair,
+    BasePart,
+    PoissonRemovePair,
+    PoissonSmooth,
+    mixed_loss,
+)
+
+CELL = 0.03  # width of a cell of the base loss times the order 1 + t: a chord is off by the square of it, over 8
+LEAST_CELLS, MOST_CELLS = 500, 20_000  # of one moment
+CELL_WORK = 60.0  # units of work of one cell
+LOG_TAIL = -120.0  # log of the part of a moment that is bounded and not summed
+TILTS = np.geomspace(0.01, 1000.0, 26)  # of the bound on it
+CARE = 64 * UNIT_ROUNDOFF  # relative: the roundings of a mass or of a term
+REST_UP = 4 * UNIT_ROUNDOFF  # by which the mass at loss 0 is raised, as a difference of two masses
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredSmooth:
+    """What has a positive loss when a record is removed, to the right of 0, and its mirror image to the left.
+
+    Attributes:
+        base: densities of the base.
+        rate: share of the records in a batch.
+        start: the base's outcome of loss 0, which becomes the outcome 0.
+    """
+
+    base: BasePart
+    rate: float
+    start: float
+
+    kink: ClassVar[float] = 0.0
+    """The outcome at which the two halves meet: densities are analytic on either side, and only continuous there."""
+
+    @property
+    def _removed(self) -> PoissonSmooth:
+        return PoissonSmooth(self.base, self.rate, +1)
+
+    def _from(self, x: Array) -> Array:
+        """The base's outcome of which x, or its mirror image, is the distance from :attr:`start`."""
+        return self.start + np.abs(x)
+
+    def log_p(self, x: Array) -> Array:
+        """The mixture to the right; to the left the law without the record."""
+        at = self._from(x)
+        return np.where(x >= 0, self._removed.log_p(at), self.base.log_q(at))
+
+    def loss(self, x: Array) -> Array:
+        """The loss of the removed record with the sign of x."""
+        loss: Array = np.sign(x) * np.maximum(self._removed.loss(self._from(x)), 0.0)
+        return loss
+
+    def log_contrast(self, x: Array) -> Array:
+        """That of the removed record, on either side."""
+        return self._removed.log_contrast(self._from(x))
+
+    def masses(self, x: Array) -> Masses:
+        """Sums of positive masses, and of differences that are small beside them; rounded towards a worse pair."""
+        at = self._from(x)
+        far, near = self.base.masses(at), self.base.masses(np.array([self.start]))
+        q = self.rate
+        left_out = near.q_above - far.q_above  # of the law without the record, between 0 and |x|
+        p_out, q_out = (1 - q) * far.q_above + q * far.p_above, far.q_above
+        p_in = near.q_above + (1 - q) * np.maximum(left_out, 0.0) + q * np.maximum(far.p_below - near.p_below, 0.0)
+        q_in = (1 - q) * near.q_above + q * near.p_above + np.maximum(left_out, 0.0)
+        care = 4 * UNIT_ROUNDOFF * abs(self.start) * (abs(self.start) + 2 * np.abs(x))
+        p_out, q_out = p_out * (1 + care), q_out * np.maximum(1 - care, 0.0)
+        right = x >= 0
+        return Masses(
+            np.where(right, p_in, q_out),
+            np.where(right, p_out, q_in),
+            np.where(right, q_in, p_out),
+            np.where(right, q_out, p_in),
+        )
+
+    def outcome(self, loss: Array) -> Array:
+        """Inverse of the loss; 0 where that is 0."""
+        x: Array = np.sign(loss) * np.maximum(self._removed.outcome(np.abs(loss)) - self.start, 0.0)
+        return np.where(loss == 0, 0.0, x)
+
+    def loss_error(self, x: Array) -> Array:
+        """Twice that of the removed record, which pays for the rounding of the outcome's distance from the start."""
+        return 2 * self._removed.loss_error(self._from(x))
+
+    def log_p_error(self, x: Array) -> Array:
+        """Twice that of the removed record, likewise."""
+        return 2 * self._removed.log_p_error(self._from(x))
+
+    def growth(self, x: Array) -> Array:
+        """The base's growth at the outcome that x stands for."""
+        return self.base.growth(self._from(x))
+
+    def support(self, log_mass: float) -> tuple[float, float]:
+        """As far to either side as the base reaches above: to the left there is less of P than to the right."""
+        reach = max(self.base.support(log_mass)[1] - self.start, 0.0)
+        return -reach, reach
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutReplacementPair(DominatingPair):
+    """(P*, Q*), for a base pair that is its own mirror image and dominates under replacement; 0 < rate < 1."""
+
+    base: BasePair
+    rate: float
+
+    seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def _removed(self) -> PoissonRemovePair:
+        return PoissonRemovePair(self.base, self.rate)
+
+    @property
+    def atoms(self) -> Atoms:
+        """The atoms of positive loss when a record is removed, their mirror images, and the rest at loss 0."""
+        own, base = self._removed.atoms, self.base.atoms
+        up = base.loss > 0
+        loss, log_p, log_q = own.loss[up], own.log_p[up], own.log_q[up]
+        with np.errstate(divide="ignore"):
+            log_rest = np.log(np.array([self.rest]))
+        return Atoms(
+            np.concatenate([-loss[::-1], [0.0], loss]),
+            np.concatenate([log_q[::-1], log_rest, log_p]),
+            np.concatenate([log_p[::-1], log_rest, log_q]),
+            own.units,
+        )
+
+    @property
+    def rest(self) -> float:
+        """The mass at loss 0, rounded up."""
+        atoms = self.base.atoms
+        with_record, without = np.exp(atoms.log_p), np.exp(atoms.log_q)
+        up = atoms.loss > 0
+        apart = float(with_record[up].sum() - without[up].sum())
+        if self.base.smooth is not None:
+            masses = self.base.smooth.masses(np.array([_start(self.base.smooth)]))
+            apart += float(masses.p_above[0] - masses.q_above[0])
+        same = float(without[atoms.loss == 0].sum())
+        return ((1 - self.rate) * max(apart, 0.0) + same) * (1 + CARE) + REST_UP
+
+    @property
+    def smooth(self) -> SmoothPart | None:
+        """The densities above loss 0 and their mirror image; None where the base has none."""
+        smooth = self.base.smooth
+        return None if smooth is None else MirroredSmooth(smooth, self.rate, _start(smooth))
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The largest loss of a removed record, either way."""
+        high = self._removed.loss_range[1]
+        return -high, high
+
+    @property
+    def supremum_error(self) -> float:
+        """The error of the largest loss of a removed record; none where it is unbounded, as the loss 0 has none."""
+        return self._removed.supremum_error if self.loss_range[1] < math.inf else 0.0
+
+    @property
+    def rho(self) -> float:
+        """The smaller of the base's rho, as by (1) the moment is at most the base's, and what a bounded loss gives."""
+        return min(self.base.rho, super(WithoutReplacementPair, self).rho)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
+    def log_moment(self, t: float) -> float:
+        """The least of the bounds of the module, (3) where few cells are enough."""
+        spend(SAMPLED_MOMENT)
+        if self.base.smooth is None:
+            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+        k = self.base.log_moment(t)
+        rough = moment.rounded_up(moment.log_mixture(self.rate, k), 1.0 if k > 1 else 0.0)
+        if spent():
+            return rough
+        removed = self._removed.log_moment(t)
+        if removed < moment.DIRECT:
+            missing = -math.expm1(t * math.log1p(-self.rate))
+            rough = min(rough, moment.rounded_up(math.log1p(math.expm1(removed) + missing), removed))
+        else:
+            rough = min(rough, moment.rounded_up(removed, 1.0))
+        cells = self._by_cells(t)
+        return rough if cells is None else min(rough, cells)
+
+    def _by_cells(self, t: float) -> float | None:
+        """The bound (3) on K(t); ``None`` where it would take too many cells, or leave the range of a double."""
+        smooth = self.base.smooth
+        assert smooth is not None
+        last, tail = self._last_cell(t)
+        if not last > 0 or not last * (1 + t) <= min(MOST_CELLS * CELL, moment.DIRECT):
+            return None
+        cells = max(math.ceil(last * (1 + t) / CELL), LEAST_CELLS)
+        spend(CELL_WORK * cells)
+        x = np.maximum.accumulate(smooth.outcome(np.linspace(0.0, last, cells + 1)))
+        loss = np.maximum.accumulate(np.maximum(smooth.loss(x), 0.0))
+        slip = UNIT_ROUNDOFF * (smooth.loss_error(x) + 4 * loss)
+        f = _f(mixed_loss(loss + slip, self.rate), t)
+        masses = smooth.masses(x)
+        care = CARE * (1 + np.square(x[:-1]))
+        mass = -np.diff(masses.q_above) + care * masses.q_above[:-1]
+        size = masses.p_above[:-1] + np.exp(loss[:-1]) * masses.q_above[:-1]
+        gap = np.exp(loss[:-1]) * np.expm1(np.diff(loss))
+        lifted = -np.diff(masses.p_above) - np.exp(loss[:-1]) * -np.diff(masses.q_above)
+        doubt = (care + slip[1:] + slip[:-1]) * size
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up = np.where(gap > 0, np.clip((lifted + doubt) / gap, 0.0, mass), mass)
+        total = float((mass * f[:-1] + up * np.diff(f)).sum())
+        atoms = self.base.atoms
+        seen = (atoms.loss > 0) & np.isfinite(atoms.loss)
+        total += float((np.exp(atoms.log_q[seen]) * _f(mixed_loss(atoms.loss[seen], self.rate), t)).sum())
+        return moment.rounded_up(math.log1p((total + tail) * (1 + CARE * (4 + t))))
+
+    def _last_cell(self, t: float) -> tuple[float, float]:
+        """The base loss at which cells end, and a bound on what lies beyond it."""
+        high = self.base.loss_range[1]
+        if high < math.inf:
+            return high, 0.0
+        ends = [((self.base.log_moment(t + s) - LOG_TAIL) / s, s) for s in TILTS.tolist()]
+        return min(ends)[0], math.exp(LOG_TAIL + 1e-9)
+
+
+def _start(smooth: BasePart) -> float:
+    """The outcome at which the base loss is 0."""
+    return float(smooth.outcome(np.zeros(1))[0])
+
+
+def _f(loss: Array, t: float) -> Array:
+    """``(1 - g^-t) (g^(1+t) - 1)`` with ``g = e^loss >= 1``."""
+    out: Array = -np.expm1(-t * loss) * np.expm1((1 + t) * loss)
+    return out
