@@ -37,6 +37,7 @@ LATE = {
     "Laplace": "plan.mechanisms.laplace",
     "Parameter": "questions.parameters",
     "Profile": "plan.profile",
+    "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Shuffled": "plan.sampling.shuffled",
     "WithoutReplacement": "plan.sampling.without_replacement",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation
     from hockeystick.plan.sampling.shuffled import Shuffled
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
@@ -90,6 +92,7 @@ __all__ = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "Shuffled",

@@ -5,8 +5,8 @@ For Re w > 0 and ``w' = w + N``
     log Gamma(w) = (w' - 1/2) log w' - w' + log(2 pi) / 2 + sum_(j=1)^8 B_2j / (2j (2j-1) w'^(2j-1)) + R
                    - sum_(k<N) log(w + k) .
 
-In ``|arg w'| < pi/2`` the remainder is at most ``|B_18| / (18 * 17 |w'|^17)`` times ``sec^18(arg(w') / 2)`` (DLMF
-[DLMF], 5.11.11). With ``Re w' >= 16`` and ``sec^2 <= 2`` that is below 1e-18.
+In ``|arg w'| < pi/2`` the remainder is at most ``|B_18| / (18 * 17 |w'|^17)`` times ``sec^18(arg(w') / 2)`` (Olver,
+Lozier, Boisvert, Clark 2010 [OLBC10], 5.11(ii)). With ``Re w' >= 16`` and ``sec^2 <= 2`` that is below 1e-18.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.values.late import exports
 
 LATE = {
+    "AllocationPair": "sampled.allocation",
     "BlackBoxPair": "black_box",
     "GaussianPair": "gaussian",
     "LaplacePair": "laplace",
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hockeystick.pairs.black_box import BlackBoxPair
     from hockeystick.pairs.gaussian import GaussianPair
     from hockeystick.pairs.laplace import LaplacePair
+    from hockeystick.pairs.sampled.allocation import AllocationPair
     from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
     from hockeystick.pairs.sampled.fixed_size_pair import WithoutReplacementPair
     from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -36,6 +38,7 @@ else:
     __getattr__ = exports(__name__, LATE)
 
 __all__ = [
+    "AllocationPair",
     "Atoms",
     "BlackBoxPair",
     "Composition",

@@ -10,6 +10,7 @@ Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if 
 - Laplace, by distance / scale: ``1 / (1 + b'^2 t^2) = 1 / (1 + b^2 t^2) * (r + (1 - r) / (1 + b'^2 t^2))`` with
   ``r = (b / b')^2``, so that noise of the larger scale b' is noise of the scale b, and nothing or more noise added;
 - sampled Gaussians, by mu: independent normal noise is added; replacing a record likewise;
+- epochs of random allocation, by mu: independent normal noise is added to every step;
 - black boxes, by epsilon and delta: the worst pair of (epsilon', delta') dominates all that satisfy it, and a pair
   that is (epsilon, delta)-private is (epsilon', delta')-private for ``epsilon' >= epsilon, delta' >= delta``;
 - sampling, by the rate: the kernel that keeps the outcome with probability ``q / q'``, and draws from O otherwise,
@@ -128,6 +129,9 @@ def _family(pair: DominatingPair) -> Family | None:
     if isinstance(pair, pairs.PoissonSubstitutionPair):
         made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
         return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
+    if isinstance(pair, pairs.AllocationPair):
+        steps, add = pair.steps, pair.add
+        return Family((pairs.AllocationPair, steps, add), lambda of: pairs.AllocationPair(of[0], steps, add), (pair.mu,))
     if isinstance(pair, _sampled()) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:

@@ -1,11 +1,15 @@
 """The pair of one epoch of random allocation: a record takes part in exactly one of t Gaussian steps, each as likely.
 
-With the record the outcome of an epoch is ``P = (1/t) sum_j N(e_j mu, I_t)``, without it ``Q = N(0, I_t)``. The pair
-dominates every epoch of adaptive steps with sums of norm at most 1 (Chua et al. 2024 [CGH+24]; Feldman, Shenfeld 2025
-[FS25]); it is the truth where every other contribution is 0, so that it is tight. By the choice of the record's step:
-given the step j, and the outcomes before i, step i is dominated by ``N(mu [i = j], 1)`` against ``N(0, 1)``, and the
-choice of j does not depend on the outcomes; mixing over j on one side is joint convexity. Epochs compose as products,
-each with an assignment of its own, fresh and secret.
+With the record the outcome of an epoch is ``P = (1/t) sum_j N(e_j mu, I_t)``, without it ``Q = N(0, I_t)``.
+
+**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25], Theorem
+3.1; Feldman, Shenfeld 2025 [FS25]). Take the results before step i, the data and the allocation of all other records,
+which have the same law with and without the record, as given: step i releases ``f_i + c_i [i = j] + noise`` with vectors
+f_i, c_i that depend on them alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised function of
+``X_i = mu [i = j] + N(0, 1)``: ``f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across it``, the same
+one whatever j is. So all results together are one of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
+``f_i = 0`` and ``c_i`` always the same the results are that. Epochs compose as products, each with an assignment of its
+own, fresh and secret. An assignment that is kept for m epochs is one epoch whose steps are released m times.
 
 Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it has neither atoms nor
 densities to be had, and only engines that ask for its characteristic function can answer.
@@ -14,8 +18,9 @@ densities to be had, and only engines that ask for its characteristic function c
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+from typing import ClassVar, NoReturn, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +35,8 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT = 16.0  # of a line: the power of Lambda grows with it
+HIGHEST_TILT = 32.0  # of a line: the power of Lambda grows with it
+LEAST_HIGHEST = 3  # whole moments that a line needs
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 
@@ -109,13 +115,28 @@ class AllocationPair(DominatingPair):
         mu: distance of the two laws of a step, in standard deviations.
         steps: of an epoch, at least 2.
         add: whether the record is added; else it is removed.
+        participations: steps of the epoch that see the record. Of more than 1 the pair is that of so many blocks of
+            steps, with one participation each, which dominates (``plan/sampling/random_allocation.py``).
     """
 
     mu: float
     steps: int
     add: bool
+    participations: int = 1
 
     seconds: ClassVar[float] = 0.05
+
+    @classmethod
+    def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
+        """Blocks of steps with one participation each, equal ones together."""
+        merged: dict[Self, int] = {}
+        for pair, count in rounds:
+            short, longer = divmod(pair.steps, pair.participations)
+            for steps, blocks in ((short, pair.participations - longer), (short + 1, longer)):
+                if blocks:
+                    block = cls(pair.mu, steps, pair.add)
+                    merged[block] = merged.get(block, 0) + blocks * count
+        return tuple(merged.items())
 
     @property
     def law(self) -> AllocationLaw:
@@ -143,9 +164,9 @@ class AllocationPair(DominatingPair):
         return -math.inf, math.inf
 
     @property
-    def transform(self) -> AllocationTransform:
-        """The characteristic function, by Mellin's integral."""
-        return AllocationTransform(self.law, self.add)
+    def transform(self) -> AllocationTransform | None:
+        """The characteristic function, by Mellin's integral; none where no whole moment is in the range of a double."""
+        return AllocationTransform(self.law, self.add) if self.law.highest >= LEAST_HIGHEST else None
 
     @property
     def rho(self) -> float:

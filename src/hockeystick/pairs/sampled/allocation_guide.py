@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-VALUES = 224  # of each law
+VALUES = 160  # of each law
+FINE = 400  # places between which those of a law are interpolated
 KEPT = 32  # laws
 
 
@@ -55,13 +56,25 @@ def _added(a: tuple[Array, Array], b: tuple[Array, Array], count: int, spread: f
     """The law of the sum of both, on few values."""
     value = np.add.outer(a[0], b[0]).ravel()
     mass = np.multiply.outer(a[1], b[1]).ravel()
-    low, high, scale = float(value.min()), float(value.max()), 0.7 * math.sqrt(count * spread)
-    scale = min(scale, 0.5 * count)
-    ends = np.arcsinh((np.array([low, high]) - count) / scale)
-    grid = count + scale * np.sinh(np.linspace(ends[0], ends[1], VALUES))
-    grid[0], grid[-1] = low, high
+    grid = _places(float(value.min()), float(value.max()), count, math.sqrt(count * spread))
     at = np.clip(np.searchsorted(grid, value) - 1, 0, VALUES - 2)
     share = (value - grid[at]) / (grid[at + 1] - grid[at])
     out = np.bincount(at, weights=mass * (1 - share), minlength=VALUES)
     out += np.bincount(at + 1, weights=mass * share, minlength=VALUES)
     return grid, np.maximum(out, 0.0)
+
+
+def _places(low: float, high: float, mean: float, deviation: float) -> Array:
+    """Values from low to high, half of which are laid around the mean and half in proportion to the values."""
+    scale = 0.7 * min(deviation, mean)
+    ends = np.arcsinh((np.array([low, high]) - mean) / scale)
+    fine = np.unique(
+        np.concatenate(
+            [np.geomspace(low, high, FINE), mean + scale * np.sinh(np.linspace(ends[0], ends[1], FINE)), [mean]]
+        )
+    )
+    fine = fine[(fine >= low) & (fine <= high)]
+    share = np.arcsinh((fine - mean) / scale) / (ends[1] - ends[0]) + np.log(fine / low) / math.log(high / low)
+    grid = np.interp(np.linspace(share[0], share[-1], VALUES), share, fine)
+    grid[0], grid[-1] = low, high
+    return grid

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +49,7 @@ from hockeystick.pairs.transform import safe_log
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
-SPENT_FIRST, SPENT = 0.5, 3.0  # log of what cancellation may cost near the real axis, and far from it
+SPENT_FIRST, SPENT = 0.5, 2.0  # log of what cancellation may cost near the real axis, and far from it
 FAR, NARROW_POWER, WIDE_POWER = 12.0, 6.0, 1.5  # reach from which on W is large; W there, and below
 LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
@@ -187,7 +188,7 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        return sum(band.count for band in self.bands) * 60.0 + count * 200.0
+        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.1 * math.sqrt(count))
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
         """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
@@ -231,15 +232,17 @@ class AllocationLine:
         log_care = 16 + 4 * (np.abs(w * (v + log_t)) + np.abs(rows.log_scale) + abs(level))
         doubt = float(size @ (rows.error + UNIT_ROUNDOFF * log_care * np.abs(rows.value)))
         total = float(np.abs(terms).sum())
-        sums = _phased_sum(terms, v, step, start, stop)
-        far = float(np.abs(v).max())
-        phase_care = UNIT_ROUNDOFF * (24 + 8 * here * (far + log_t))
+        centre = float(v[int(np.argmax(log_size))])
+        sums = _phased_sum(terms, v - centre, step, start, stop)
+        # log R = v + log t, the sum of two numbers of like size: in decimals
+        far, middle = float(np.abs(v - centre).max()), float(Decimal(centre) + Decimal(law.steps).ln())
+        phase_care = UNIT_ROUNDOFF * (24 + 4 * here * (far + abs(middle)))
         gamma, gamma_error = log_gamma(w, here)
-        exponent = -gamma + 1j * (here * log_t + w * band.angle) - here * band.angle
+        exponent = -gamma + 1j * (here * middle + w * band.angle) - here * band.angle
         base = float(exponent[0].real)
         factor = np.exp(exponent - base)
         sizes = np.abs(factor)
-        care = gamma_error + UNIT_ROUNDOFF * (16 + 4 * here * (log_t + band.angle) + 4 * abs(base))
+        care = gamma_error + UNIT_ROUNDOFF * (16 + 4 * here * (abs(middle) + band.angle) + 4 * abs(base))
         values = sums * factor
         error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (SUMMED + 64 + len(v) / SUMMED)))
         error = error + np.abs(values) * np.expm1(np.minimum(care, 600.0))

@@ -16,8 +16,9 @@ and as ``x^p e^-x <= (p/e)^p``, ``k! t^k D_k <= min_p (p / (e rho))^p e^((k-p)(k
 **First order.** ``log a_0`` is wanted to t times the accuracy of the others. Where ``|kappa| <= 1/2`` it is had from
 ``a_0 = 1 - kappa + E [e^(-kappa Y) - 1 + kappa Y]``, whose last part is of second order.
 
-**Small arguments.** Columns in which ``|kappa Y| < 1/8`` are summed by Taylor's series to the order TAYLOR, from moments of
-the nodes; what it leaves out is below ``1e-20 |kappa Y|^2``.
+**Small arguments.** Columns in which ``|kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from moments of
+the nodes; what it leaves out is below ``|kappa Y|^24 / 24! * 1.1 < 2e-24 |kappa Y|^2``. With q = |kappa Y|, its rounding is
+that of ``sum q^p / p! (5p + TAYLOR + ..) <= e^q (5q + TAYLOR + ..)``, at most ``e^2`` times the share of the modulus.
 
 **Errors** are formed for chunks of neighbouring r, whose sizes differ by at most a factor of 2, from either end: sums of
 moduli fall with ``|kappa|`` (k >= 1), what is of second order grows.
@@ -43,12 +44,13 @@ STRIP = 0.75  # a, of the widest
 DEPTH = 48.0  # log of what the trapezoid rule in x may leave out
 DIGITS = 20  # binary ones of a step
 REACH = 10.0  # standard deviations to either side
-SMALL = 0.125  # |kappa Y| up to which Taylor's series is used
-TAYLOR = 14  # terms of that series
+SMALL = 1.0  # |kappa Y| up to which Taylor's series is used
+TAYLOR = 24  # terms of that series
 GONE = 760.0  # exponent from which on e^-x is 0
 CHUNK_RATIO = 0.69  # log of the largest ratio of |kappa| in a chunk: below log 2
 MOST_ROWS = 2048  # of a chunk
-SUMMED = 32  # columns of one product of matrices
+NOTHING = -44.0  # log of a share of no account
+SUMMED = 16  # columns of one product of matrices
 ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
 MILD = 0.5  # |kappa| up to which log a_0 is had by its second-order part
 
@@ -90,24 +92,37 @@ class RaySeries:
         self._a = min(STRIP * (0.5 * math.pi - self._beta) / mu, math.sqrt(2 * DEPTH))
         self._lift = 0.5 * (self._c + self._a) ** 2
         self._dx = short(2 * math.pi * self._a / (DEPTH + self._lift))
-        self._columns = math.ceil((2 * REACH + max(n, 1) * mu) / self._dx) + 1
-        x = self._x = -REACH + self._dx * np.arange(self._columns, dtype=np.float64)
+        columns = math.ceil((2 * REACH + max(n, 1) * mu) / self._dx) + 1
+        x = self._x = -REACH + self._dx * np.arange(columns, dtype=np.float64)
         self._y = np.exp(mu * x - 0.5 * mu * mu)
-        # x is exact; the error of Y, relative: of mu x - mu^2/2, and of the exponential
-        self._slip = UNIT_ROUNDOFF * (6 + 2 * mu * np.abs(x) + 2 * mu * mu)
+        # x is exact, mu to four roundings: the error of Y, relative: of mu x - mu^2/2, and of the exponential
+        self._slip = UNIT_ROUNDOFF * (6 + 6 * mu * np.abs(x) + 6 * mu * mu)
         c = self._c
         size = np.exp(-0.5 * np.square(x) + 0.5 * c * c) * (self._dx / math.sqrt(2 * math.pi))
         self._size = size
-        self._weight_care = UNIT_ROUNDOFF * (24 + 2 * np.square(x) + 2 * c * np.abs(x) + c * c)
+        self._weight_care = UNIT_ROUNDOFF * (16 + np.square(x) + 2 * c * np.abs(x) + c * c)
         ratio = np.multiply.outer(1 / np.maximum(np.arange(n + 1, dtype=np.float64), 1.0), self._y / law.steps)
         ratio[0] = size
         self._powers = np.cumprod(ratio, axis=0)  # of Y/t over factorials, times the size of the weights
         self._turned = self._powers * np.exp(1j * c * x)
+        self._end = self._last_column()
+
+    def _last_column(self) -> int:
+        """The number of columns beyond which all are of no account; they are charged and not summed.
+
+        A share d of ``a_k`` moves the power by about ``t n^k d``, relative to itself.
+        """
+        n, t = self._n, self._law.steps
+        k = np.arange(n + 1, dtype=np.float64)[:, None]
+        with np.errstate(divide="ignore"):
+            weight = (np.log(self._powers) + k * math.log(max(n, 1))).max(axis=0) + math.log(t)
+        rest = np.logaddexp.accumulate(weight[::-1])[::-1]
+        return int(np.argmax(np.append(rest, -np.inf) < NOTHING))
 
     @property
     def columns(self) -> int:
-        """The number of nodes in x."""
-        return self._columns
+        """The number of nodes in x that are summed."""
+        return self._end
 
     def rows(self, v: Array) -> Rows:
         """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``, v increasing and taken as exact."""
@@ -167,14 +182,17 @@ class RaySeries:
         y, cosine = self._y, math.cos(self._beta)
         small = int(np.searchsorted(y, SMALL / high))  # columns before are summed by Taylor's series
         gone = int(np.searchsorted(y, GONE / (low * cosine)))
+        small, gone = min(small, self._end), min(gone, self._end)
         mild = high <= MILD
         k = np.arange(n + 1, dtype=np.float64)
         log_factorial = np.array([math.lgamma(i + 1) for i in range(n + 1)])
         turn = np.exp(-1j * (self._c * law.mu) * k)
         out = np.zeros((n + 1, len(kappa)), dtype=np.complex128)
-        second = np.zeros(len(kappa), dtype=np.complex128)
+        second, before = np.zeros(len(kappa), dtype=np.complex128), np.zeros(len(kappa), dtype=np.complex128)
         if small:
-            scaled = (y[:small] * high) ** np.arange(TAYLOR, dtype=np.float64)[:, None]  # |.| <= 1/8^p
+            scaled = np.repeat((y[:small] * high)[None, :], TAYLOR, axis=0)  # at most 1
+            scaled[0] = 1.0
+            scaled = np.cumprod(scaled, axis=0)
             moments = np.zeros((n + 1, TAYLOR), dtype=np.complex128)
             for at in range(0, small, SUMMED):
                 part = slice(at, min(at + SUMMED, small))
@@ -183,18 +201,13 @@ class RaySeries:
             terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-q / p for p in range(1, TAYLOR))]), axis=0)
             out += moments @ terms
             second += moments[0, 2:] @ terms[2:]
-        if gone > small:
-            middle = slice(small, gone)
-            q = np.multiply.outer(kappa * np.exp(1j * self._beta), y[middle])
-            shrunk = np.exp(-q)
-            weighted = self._turned[:, middle].T
-            bent = shrunk - 1 + q
-            for at in range(0, gone - small, SUMMED):  # in blocks: roundings are those of one, and of few sums
-                out += (shrunk[:, at : at + SUMMED] @ weighted[at : at + SUMMED]).T
-                second += bent[:, at : at + SUMMED] @ weighted[at : at + SUMMED, 0]
-        if gone < len(y):
-            rest = self._turned[0, gone:]
-            second += -rest.sum() + kappa * np.exp(1j * self._beta) * (y[gone:] @ rest)
+            before = out[0].copy()
+        first = kappa * np.exp(1j * self._beta)
+        for at in range(small, gone, SUMMED):  # in blocks: roundings are those of one, and of few sums
+            part = slice(at, min(at + SUMMED, gone))
+            out += (np.exp(np.multiply.outer(-first, y[part])) @ self._turned[:, part].T).T
+        rest = self._turned[0, small : self._end]
+        second += out[0] - before - rest.sum() + first * (y[small : self._end] @ rest)
         out *= turn[:, None]
         errors = self._errors(low, high, log_factorial)
         a_0, a_0_error = out[0], errors[0] + np.zeros(len(kappa))
@@ -224,9 +237,12 @@ class RaySeries:
         with np.errstate(under="ignore"):
             modulus = np.exp(-np.minimum(q * math.cos(self._beta), GONE))
         # rounding: of the weights, of Y to the power k, of kappa Y in the exponent, of the sum
-        summing = SUMMED + TAYLOR + 8 + len(y) / SUMMED
-        care = self._weight_care + summing * UNIT_ROUNDOFF + high * y * (self._slip + 8 * UNIT_ROUNDOFF)
+        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
+        q_high = high * y
+        grown = np.exp(2 * np.where(q_high <= SMALL * high / low, np.minimum(q_high, 2.0), 0.0))
+        care = self._weight_care + summing * UNIT_ROUNDOFF * grown + q_high * (self._slip + 8 * UNIT_ROUNDOFF)
         care = care[None, :] + k[:, None] * (self._slip + 4 * UNIT_ROUNDOFF)
+        care[:, self._end :] = 1.0
         rounding = np.einsum("kj,kj,j->k", self._powers, care, modulus)
         return rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
 
@@ -266,11 +282,13 @@ class RaySeries:
         law, y = self._law, self._y
         mu = law.mu
         q = high * y
-        summing = SUMMED + TAYLOR + 8 + len(y) / SUMMED
+        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
         square = np.minimum(np.square(q), 2 + q)
-        direct = np.where(q >= 0.5 * SMALL * low / high, 16 * UNIT_ROUNDOFF * (1 + q), 0.0)
-        rough = np.minimum(np.square(q), 2 * q) * (self._slip + 16 * UNIT_ROUNDOFF)
-        rounding = float(self._size @ (direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF)))
+        direct = np.where(q >= 0.99 * SMALL * low / high, (16 + summing) * UNIT_ROUNDOFF * (1 + q), 0.0)
+        rough = np.minimum(np.square(q), 2 * q) * (self._slip + 24 * UNIT_ROUNDOFF)
+        weight = self._size[: self._end]
+        left_out = float(self._size[self._end :] @ square[self._end :])
+        rounding = left_out + float(weight @ ((direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF))[: self._end]))
         arc = 2 * math.pi * self._a / self._dx
         step = 2 * (2 + high) * math.exp(self._lift - arc) / -math.expm1(-arc)
         first, last = float(self._x[0]), float(self._x[-1])

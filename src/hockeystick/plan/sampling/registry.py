@@ -3,8 +3,9 @@
 from hockeystick.plan.sampling.base import Sampling
 from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.plan.sampling.random_allocation import RandomAllocation
 from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 
-SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson, WithoutReplacement, Shuffled)
+SAMPLINGS: tuple[type[Sampling], ...] = (NoSampling, Poisson, WithoutReplacement, RandomAllocation, Shuffled)
 """All sampling schemes, in the order in which they are listed to people."""
