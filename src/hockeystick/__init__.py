@@ -45,6 +45,7 @@ LATE = {
     "conversions": "conversions",
     "filters": "filters",
     "load_plan": "plan.file",
+    "samplings": "questions.samplings",
     "targets": "targets",
 }
 """The module of each public name that most first answers do not need: imported when somebody asks for the name."""
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
+    from hockeystick.questions.samplings import samplings
     from hockeystick.questions.stepper import Accountant
     from hockeystick.values.band import Band
 else:
@@ -106,6 +108,7 @@ __all__ = [
     "dp_sgd",
     "filters",
     "load_plan",
+    "samplings",
     "targets",
 ]
 

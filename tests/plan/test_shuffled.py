@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pytest
 
 import hockeystick as hs
-from hockeystick.pairs import GaussianPair
-from hockeystick.pairs.sampled.allocation import AllocationPair
+from hockeystick.directions.directions import Directions
+from hockeystick.pairs import AllocationPair, GaussianPair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.sampling.shuffled import CAUTION
@@ -26,7 +26,7 @@ from toys import Concentrated, Counting, Dominated
 Array = npt.NDArray[np.float64]
 
 REMOVE, ADD, REPLACE = hs.Direction.REMOVE, hs.Direction.ADD, hs.Direction.REPLACE_ONE
-SAMPLES = 200_000
+SAMPLES = 40_000
 RARELY = 1e-9  # how often an interval of the Monte Carlo may miss its delta
 
 
@@ -87,9 +87,6 @@ def test_every_data_set_lies_at_or_below_the_upper_end(
     size = len(pair[0])
     steps = -(-size // batch)
     orders = list(itertools.permutations(range(size)))
-    one, other = (np.unique(sums(records, batch, orders, steps), axis=0) for records in pair)
-    if len(pair[0]) != 4 or any(len(orders) % len(found) for found in (one, other)):
-        one, other = (sums(records, batch, orders, steps) for records in pair)
     found = plan(noise, epochs, batch_size=batch, dataset_size=size).delta(epsilon)
     assert delta_of(*_weighted(pair, batch, orders, steps), epsilon, noise, epochs, anew)[0] <= found.upper
 
@@ -101,7 +98,7 @@ def _weighted(
     found = []
     for records in pair:
         every = sums(records, batch, orders, steps)
-        distinct, counts = np.unique(every, axis=0, return_counts=True)
+        distinct, counts = np.unique(every.round(9), axis=0, return_counts=True)
         found.append(distinct if len(set(counts.tolist())) == 1 else every)
     return found[0], found[1]
 
@@ -183,7 +180,7 @@ def test_an_addition_costs_more_than_a_replacement() -> None:
     assert low == pytest.approx(changed, abs=0.01)
 
 
-FIGURES = [((1.0, 1000, 10, 1e-6), (6.14153, 49.31928)), ((0.8, 1000, 10, 1e-6), (15.76790, 68.04758))]
+FIGURES = [((1.0, 1000, 10, 1e-6), (6.14153, 49.31928)), ((0.8, 1000, 10, 1e-6), (14.18758, 68.04758))]
 
 
 @pytest.mark.parametrize(("asked", "ends"), FIGURES)
@@ -192,7 +189,7 @@ def test_published_figures(asked: tuple[float, int, int, float], ends: tuple[flo
     noise, steps, epochs, delta = asked
     found = plan(noise, epochs, steps_per_epoch=steps).epsilon(delta)
     assert found.lower <= ends[0] + 1e-5
-    assert found.lower >= ends[0] * 0.85
+    assert found.lower >= ends[0] - 1e-4
     assert found.upper == pytest.approx(ends[1], abs=1e-5)
     assert found.reason is not None
     assert found.reason.startswith("the width is the theory's")
@@ -293,21 +290,13 @@ def test_beyond_the_moments_the_sum_of_all_steps_is_below(noise: float, steps: i
     assert 0 <= found.lower <= found.upper
 
 
-def test_what_is_below_the_moments_is_below_random_allocation() -> None:
-    for noise, steps in ((1.0, 2), (3.0, 50)):
-        whole = AllocationPair(2 / noise, steps, False)
-        summed = GaussianPair(2 / noise / math.sqrt(steps))
-        for pair, other in ((summed, whole),):
-            ends = [
-                hs.ACCOUNTANTS["auto"].epsilon(_of(one), 1e-6, None) for one in (pair, other)
-            ]
-            assert ends[0].lower < ends[1].upper
-
-
-def _of(pair: Any) -> Any:
-    from hockeystick.directions.directions import Directions
-
-    return Directions.of_pairs({REMOVE: [(pair, 3)]})
+@pytest.mark.parametrize(("noise", "steps"), [(1.0, 2), (3.0, 50), (8.0, 300)])
+def test_the_sum_of_all_steps_is_below_random_allocation(noise: float, steps: int) -> None:
+    pairs = GaussianPair(2 / noise / math.sqrt(steps)), AllocationPair(2 / noise, steps, False)
+    summed, whole = (
+        hs.ACCOUNTANTS["auto"].epsilon(Directions.of_pairs({REMOVE: [(pair, 3)]}), 1e-6, None) for pair in pairs
+    )
+    assert summed.ends["upper"] < whole.ends["lower"]
 
 
 def test_it_is_mixed_with_other_rounds() -> None:

@@ -20,12 +20,21 @@ from hockeystick.report.comparison import (
     sorted_entries,
 )
 from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
+from hockeystick.report.samplings import (
+    sampling_cells,
+    sampling_headline,
+    sampling_json,
+    sampling_notes,
+    sampling_remarks,
+    sampling_warnings,
+)
 from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
 from hockeystick.report.tables import (
     print_accountants,
     print_answer,
     print_caveats,
     print_comparison,
+    print_samplings,
     print_supported,
 )
 
@@ -51,9 +60,16 @@ __all__ = [
     "print_answer",
     "print_caveats",
     "print_comparison",
+    "print_samplings",
     "print_supported",
     "round_down",
     "round_up",
+    "sampling_cells",
+    "sampling_headline",
+    "sampling_json",
+    "sampling_notes",
+    "sampling_remarks",
+    "sampling_warnings",
     "sorted_entries",
     "supported_json",
     "supported_markdown",

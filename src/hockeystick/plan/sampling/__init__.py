@@ -9,6 +9,7 @@ from hockeystick.values.late import exports
 LATE = {
     "SAMPLINGS": "registry",
     "Poisson": "poisson",
+    "RandomAllocation": "random_allocation",
     "Shuffled": "shuffled",
     "WithoutReplacement": "without_replacement",
 }
@@ -16,10 +17,11 @@ LATE = {
 
 if TYPE_CHECKING:
     from hockeystick.plan.sampling.poisson import Poisson
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation
     from hockeystick.plan.sampling.registry import SAMPLINGS
     from hockeystick.plan.sampling.shuffled import Shuffled
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
 else:
     __getattr__ = exports(__name__, LATE)
 
-__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "Sampling", "Shuffled", "WithoutReplacement"]
+__all__ = ["SAMPLINGS", "NoSampling", "Poisson", "RandomAllocation", "Sampling", "Shuffled", "WithoutReplacement"]

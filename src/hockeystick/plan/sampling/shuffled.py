@@ -10,10 +10,10 @@ Dong, Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round an epoch, wh
 drawn at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound
 stays. Nothing was asked of the orders: drawn once, anew every epoch, from a small buffer, or not at all.
 
-**Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``, the record ``+u`` or ``-u``. With
-``-u`` the sums of the batches are constants; with ``+u`` that of one batch is larger by 2. Centred, an epoch is
+**Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``, the record ``+u`` or ``-u``.
+With ``-u`` the sums of the batches are constants; with ``+u`` that of one batch is larger by 2. Centred, an epoch is
 
-    P_w = sum_j w_j N(2 e_j, s^2 I_t)   against   Q = N(0, s^2 I_t) ,      w_j = (size of batch j) / (number of records) ,
+    P_w = sum_j w_j N(2 e_j, s^2 I_t)   against   Q = N(0, s^2 I_t) ,    w_j = (size of batch j) / (number of records) ,
 
 where the order is uniform; epochs are independent where it is drawn anew. With equal weights this is an epoch of random
 allocation at half the noise. That pair is below every other case, too, in both orders of the laws: Q is invariant under
@@ -36,8 +36,8 @@ allocation at the noise s, by the same averaging.
 
 Where the number of batches changes with the record, the number of releases tells the two apart: refused.
 
-**Beyond the reach of the moments** of random allocation (:data:`LEAST_MU` and what stands with it), the sum of all steps
-of an epoch is what is compared, ``N(mu, t)`` against ``N(0, t)``: a function of the outcome, and so below it.
+**Beyond the reach of the moments** of random allocation (:data:`LEAST_MU` and what stands with it), the sum of all
+steps of an epoch is what is compared, ``N(mu, t)`` against ``N(0, t)``: a function of the outcome, and so below it.
 
 **One step an epoch** samples nothing: what the mechanism claims of itself holds.
 """
@@ -137,7 +137,8 @@ class Shuffled(Sampling):
     name: ClassVar[str] = "shuffled"
     assumption: ClassVar[str] = (
         "each record is in exactly one step of each epoch, in an order that does not depend on the data (shuffled "
-        "batches); where records are added or removed, in a uniformly random one; epochs that are broken off count whole"
+        "batches); where records are added or removed, in a uniformly random one; epochs that are "
+        "broken off count whole"
     )
     distance_suffices: ClassVar[bool] = True
 
@@ -271,6 +272,6 @@ def _allocated(mu: float, steps: int, add: bool) -> DominatingPair:
     """An epoch of random allocation, in one order of its laws; or the sum of its steps, which is the same in both."""
     if not LEAST_MU <= mu <= MOST_MU or steps > MOST_STEPS:
         return GaussianPair(next_down(mu / math.sqrt(steps), SPARE))
-    from hockeystick.pairs.sampled.allocation import AllocationPair
+    from hockeystick.pairs import AllocationPair
 
     return AllocationPair(mu, steps, add)
