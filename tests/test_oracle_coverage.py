@@ -14,6 +14,8 @@ SCHEMES = {
     "poisson": "the oracle mixes before it composes",
     "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
     "pairs/test_fixed_size_pair.py",
+    "random-allocation": "pairs/test_allocation.py",
+    "shuffled": "plan/test_shuffled.py enumerates the orders of a few records",
 }
 """Sampling schemes, and what true values they are held against."""
 

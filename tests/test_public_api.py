@@ -35,8 +35,10 @@ EXPORTED = [
     "Plan",
     "Poisson",
     "Profile",
+    "RandomAllocation",
     "RandomizedResponse",
     "Round",
+    "Shuffled",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
@@ -47,6 +49,7 @@ EXPORTED = [
     "dp_sgd",
     "filters",
     "load_plan",
+    "samplings",
     "targets",
 ]
 

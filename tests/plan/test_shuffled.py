@@ -212,7 +212,7 @@ def test_a_distance_that_is_known_is_taken_for_both_ends() -> None:
         for noise, distance in ((1.0, 1.0), (2.0, 2.0))
     )
     assert (one.lower, one.upper) == (two.lower, two.upper)
-    added = hs.Plan([hs.Round(hs.Gaussian(1.0, 1.0), hs.Shuffled(batch_size=2, dataset_size=9), 5)], "add")
+    added = hs.Plan([hs.Round(hs.Gaussian(1.0, 1.0), hs.Shuffled(batch_size=2, dataset_size=8), 5)], "add")
     with pytest.raises(hs.UnsupportedError, match="only has a meaning under adjacency 'replace-one'"):
         added.epsilon(1e-6)
 

@@ -238,7 +238,7 @@ def calibrate(
 @click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--epsilon", type=float, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
-    """The same training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
+    """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The noise is that
     with which epsilon is at most what the plan costs as it is, or --epsilon.

@@ -1,4 +1,4 @@
-"""The same training under every sampling scheme, side by side, as rows for people and as a JSON object."""
+"""One training under every sampling scheme, side by side, as rows for people and as a JSON object."""
 
 from __future__ import annotations
 

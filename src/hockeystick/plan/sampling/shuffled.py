@@ -59,7 +59,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
-_PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"
+_PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"  # of every bracket
 
 _REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
 """The claim for replacing a record, on Gaussian noise."""
@@ -229,7 +229,7 @@ class Shuffled(Sampling):
         return Between(above, (_allocated(mu, self.steps, direction is Direction.ADD),), WHY)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
-        """That of one unsampled round an epoch; also where the mechanism has a curve and no pair.
+        """The curve of one unsampled round an epoch; also where the mechanism has a curve and no pair.
 
         For orders above 1 the Renyi divergence of a mixture is at most the largest of its parts.
         """
@@ -248,7 +248,7 @@ class Shuffled(Sampling):
 
     @property
     def caution(self) -> str | None:
-        """That the upper end alone may be quoted, and what to do instead; nothing where an epoch is one step."""
+        """A line that the upper end alone may be quoted, and what to do instead; none where an epoch is one step."""
         return None if self.steps == 1 else CAUTION
 
     @property
@@ -258,7 +258,7 @@ class Shuffled(Sampling):
 
     @property
     def steps_per_round(self) -> int:
-        """Those of an epoch."""
+        """Steps of the epoch that a round is."""
         return self.steps
 
 
