@@ -12,10 +12,9 @@ WITHOUT_AN_ORACLE: dict[str, str] = {}
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
     "poisson": "the oracle mixes before it composes",
-    "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
-    "pairs/test_fixed_size_pair.py",
-    "random-allocation": "pairs/test_allocation.py",
-    "shuffled": "plan/test_shuffled.py enumerates the orders of a few records",
+    "random-allocation": "pairs/test_allocation.py holds it against nested integrals and laws on a grid",
+    "shuffled": "no tight answer is known; plan/test_shuffled.py enumerates the orders of a few records",
+    "without-replacement": "no tight answer is known; plan/test_without_replacement.py holds it against data sets",
 }
 """Sampling schemes, and what true values they are held against."""
 

@@ -9,7 +9,7 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
     "poisson": (
         "hockeystick.integrations.batches.PoissonBatches",
         "Opacus: PrivacyEngine.make_private (poisson_sampling=True, its default)",
-        "JAX Privacy: CyclicPoissonSampling with one group and no truncation",
+        "JAX Privacy: CyclicPoissonSampling(cycle_length=1), its default, not truncated",
     ),
     "without-replacement": (
         "hockeystick.integrations.batches.FixedSizeBatches",
@@ -24,14 +24,15 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "Opacus: make_private(poisson_sampling=False)",
         "TensorFlow: Dataset.shuffle(...).batch(...).repeat(...)",
         "Grain: IndexSampler(shuffle=True), MapDataset.shuffle().batch()",
+        "JAX Privacy: CyclicPoissonSampling(sampling_prob=1, cycle_length=...): one order for all epochs",
         "DataLoader(shuffle=False), too: no order is asked for, where a record is replaced",
     ),
     "with-replacement": (
         "PyTorch: RandomSampler(replacement=True), WeightedRandomSampler",
         "NumPy: generator.integers(n, size=b), anew in every step",
     ),
-    "truncated-poisson": ("JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...) with one group",),
-    "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling with several groups",),
+    "truncated-poisson": ("JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",),
+    "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
 }
 """For each scheme the loaders that make its batches; schemes that are yet to come are there, too."""
 

@@ -101,6 +101,7 @@ OF_A_SCHEME = (
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
+    "RandomAllocation": (*OF_A_SCHEME, "steps"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -112,8 +113,13 @@ def objects(draw: Draw, held: Held) -> None:
     item = hs.Plan.from_dict(draw.note("round", {"round": [draw.round()]})).rounds[0]
     records = int(draw.spread(1, 1e12))
     fixed = hs.WithoutReplacement(draw.note("batch", draw.random.randint(1, records)), draw.note("records", records))
+    steps = int(draw.spread(1, 1e6))
+    allocated = hs.RandomAllocation(
+        draw.note("steps", steps), draw.random.randint(1, steps), draw.random.choice((1, 2, 7)), records
+    )
+    held.law(allocated.steps == steps and allocated.steps_per_round % steps == 0, "steps of an epoch")
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
-    for thing in (item, item.mechanism, item.sampling, fixed, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
+    for thing in (item, item.mechanism, item.sampling, fixed, allocated, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip
         held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
@@ -123,7 +129,7 @@ def objects(draw: Draw, held: Held) -> None:
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
-            for scheme in (item.sampling, fixed, hs.NoSampling()):
+            for scheme in (item.sampling, fixed, allocated, hs.NoSampling()):
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
                 held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")

@@ -272,7 +272,9 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     Less tilt makes rounding weigh more: only as much of that is taken as the tolerance has room for.
     """
     guide, saddle, epsilon, depth = aim.guide, aim.saddle, aim.epsilon, aim.depth
-    tilts = np.unique(np.minimum(np.array(aim.tilts) * saddle, highest))[::-1]
+    tilts = np.array(aim.tilts) * saddle
+    if highest < math.inf:  # few digits, so that whole numbers less a tilt are exact
+        tilts = np.unique(np.minimum(tilts, highest).astype(np.float32))[::-1].astype(np.float64)
     k0, k1, _ = guide.curves(tilts)
     base = k0 - tilts * epsilon - np.log(tilts) - np.log1p(tilts)
     cumulant = np.abs(k0) + tilts * np.abs(k1)

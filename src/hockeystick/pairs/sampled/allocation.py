@@ -2,14 +2,17 @@
 
 With the record the outcome of an epoch is ``P = (1/t) sum_j N(e_j mu, I_t)``, without it ``Q = N(0, I_t)``.
 
-**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25], Theorem
-3.1; Feldman, Shenfeld 2025 [FS25]). Take the results before step i, the data and the allocation of all other records,
-which have the same law with and without the record, as given: step i releases ``f_i + c_i [i = j] + noise`` with vectors
-f_i, c_i that depend on them alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised function of
-``X_i = mu [i = j] + N(0, 1)``: ``f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across it``, the same
-one whatever j is. So all results together are one of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
-``f_i = 0`` and ``c_i`` always the same the results are that. Epochs compose as products, each with an assignment of its
-own, fresh and secret. An assignment that is kept for m epochs is one epoch whose steps are released m times.
+**It dominates** every epoch of t steps, whatever each step makes of earlier results (Chua et al. 2025 [CGH+25],
+Theorem 3.1; Feldman, Shenfeld 2025 [FS25]). Let the results before step i be given, the data, and the allocation of all
+other records, which has the same law with and without this one. Step i releases ``f_i + c_i [i = j] + noise`` with
+vectors f_i, c_i that depend on these alone, ``|c_i| <= mu`` standard deviations of the noise. That is a randomised
+function of ``X_i = mu [i = j] + N(0, 1)``, the same one whatever j is:
+
+    f_i + (X_i |c_i| / mu + N(0, 1 - |c_i|^2 / mu^2)) c_i / |c_i| + noise across c_i .
+
+So all results together are a randomised function of ``(X_1, ..., X_t)``, whose laws are P and Q. *It is tight*: with
+``f_i = 0`` and c_i always the same, of norm mu, the results are that. Epochs compose as products, each with an
+assignment of its own, fresh and secret. One that is kept for m epochs is one epoch whose steps are released m times.
 
 Nothing but its moments is known of it (``allocation_law.py``, ``allocation_line.py``): it has neither atoms nor
 densities to be had, and only engines that ask for its characteristic function can answer.
@@ -25,7 +28,7 @@ from typing import ClassVar, NoReturn, Self
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.work import remembered
+from hockeystick.numerics.work import remembered, spend
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.sampled.allocation_guide import standing_in
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
@@ -35,8 +38,10 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
-HIGHEST_TILT = 32.0  # of a line: the power of Lambda grows with it
+HIGHEST_TILT = 44.0  # of a line: the power of Lambda grows with it
 LEAST_HIGHEST = 3  # whole moments that a line needs
+SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
+MOMENT, NODE = 2e6, 2e3  # units of work of a moment, and of one of its nodes
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 
@@ -90,20 +95,28 @@ class AllocationEnvelope:
         return self.law.log_decay(edges)
 
 
-def upper(law: AllocationLaw, add: bool, t: float, slack: float) -> float:
-    """An upper bound on K(t), about slack above it where there is a line: by quadrature, or between whole moments."""
+def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float:
+    """An upper bound on K(t), by quadrature or between whole moments; about slack above it, or a share if None."""
     if not add:
         found, bent = law.log_moment_above(1 + t)
-        if bent <= slack or 1 + t > law.highest - 1.0:
+        if bent <= (SHARE * found if slack is None else slack) or 1 + t > law.highest - 1.0:
             return found
-        return min(found, _by_line(law, 1 + t))
+        return min(found, _by_line(law, 1 + _outward(t)))
     rough = law.log_power_above(-t)
-    return rough if t > FARTHEST else min(rough, _by_line(law, -t))
+    return rough if t > FARTHEST else min(rough, _by_line(law, -_outward(t)))
+
+
+def _outward(t: float) -> float:
+    """A number of few digits, at least t."""
+    return float(np.nextafter(np.float32(t), np.float32(math.inf)))
 
 
 @remembered(KEPT_BOUNDS)
 def _by_line(law: AllocationLaw, alpha: float) -> float:
-    found = line_upper(AllocationLine(law, alpha, 1, 0.0, 1e-9))
+    """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
+    line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
+    spend(MOMENT + NODE * line.nodes)
+    found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 
 
@@ -170,7 +183,7 @@ class AllocationPair(DominatingPair):
 
     @property
     def rho(self) -> float:
-        """That of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
+        """The rho of a step that is known to hold the record: ``(p, q) -> p^(1+t) q^(-t)`` is jointly convex."""
         return 0.5 * self.mu * self.mu * (1 + 1e-12)
 
     @property
@@ -179,8 +192,8 @@ class AllocationPair(DominatingPair):
         return math.expm1(min(self.mu * self.mu, 700.0)) / self.steps
 
     def log_moment(self, t: float) -> float:
-        """K(t), from above."""
-        return upper(self.law, self.add, t, 0.0)
+        """K(t) by quadrature or between whole moments, to about a share SHARE of itself."""
+        return upper(self.law, self.add, t, None)
 
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Losses and log-masses that stand in for the law where engines look for the place to answer at."""

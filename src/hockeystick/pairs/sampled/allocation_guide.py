@@ -16,6 +16,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 
 VALUES = 160  # of each law
+LARGEST = 300.0  # of the logarithm of a value, whose square is formed
 FINE = 400  # places between which those of a law are interpolated
 KEPT = 32  # laws
 
@@ -33,8 +34,8 @@ def standing_in(mu: float, steps: int, add: bool, log_floor: float) -> tuple[Arr
 def _sum(mu: float, steps: int, reach: float) -> tuple[Array, Array]:
     x = np.linspace(-reach, reach + 2 * mu + 1, VALUES)
     mass = np.exp(-0.5 * np.square(x))
-    one = np.exp(mu * x - 0.5 * mu * mu), mass / mass.sum()
-    spread = math.expm1(min(mu * mu, 600.0))
+    one = np.exp(np.clip(mu * x - 0.5 * mu * mu, -LARGEST, LARGEST)), mass / mass.sum()
+    spread = math.expm1(min(mu * mu, LARGEST))
     total, doubled, left, size, have = None, one, steps, 1, 0
     while left:
         if left & 1:
@@ -74,7 +75,8 @@ def _places(low: float, high: float, mean: float, deviation: float) -> Array:
         )
     )
     fine = fine[(fine >= low) & (fine <= high)]
-    share = np.arcsinh((fine - mean) / scale) / (ends[1] - ends[0]) + np.log(fine / low) / math.log(high / low)
-    grid = np.interp(np.linspace(share[0], share[-1], VALUES), share, fine)
+    tails = (np.log(fine) - math.log(low)) / (math.log(high) - math.log(low))  # their quotient may have no double
+    share = np.arcsinh((fine - mean) / scale) / (ends[1] - ends[0]) + tails
+    grid: Array = np.interp(np.linspace(share[0], share[-1], VALUES), share, fine)
     grid[0], grid[-1] = low, high
     return grid

@@ -10,20 +10,20 @@ Everything about an epoch is a moment ``A(zeta) = E_Q Lambda^zeta``, entire in z
 - remove: ``m(z) = E_P e^(zL) = A(1 + z)``;
 - add: the loss is ``-log Lambda`` under Q, ``m(z) = A(-z)``.
 
-**Real moments.** For a whole number n, ``A(n) = n! t^-n [h^n] (sum_k e^(k(k-1) mu^2/2) h^k / k!)^t``, whose terms are all
-positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. A mean is at least the geometric one, hence for
-``p >= 0``
+**Real moments.** For a whole number n, ``A(n) = n! t^-n [h^n] (sum_k e^(k(k-1) mu^2/2) h^k / k!)^t``, whose terms are
+all positive. ``log A`` is convex (Hoelder's inequality), 0 at 0 and at 1. A mean is at least the geometric one, hence
+for ``p >= 0``
 
     A(-p) <= E e^(-p (mu (X_1 + ... + X_t) / t - mu^2/2)) = e^(p mu^2/2 (1 + p/t)) ,
 
 and by convexity of the power ``A(alpha) <= E Y^alpha = e^(alpha (alpha - 1) mu^2/2)`` for alpha >= 1.
 
-**Falling off.** The integrand over ``x in R^t`` is entire. Moving every coordinate from ``x_j`` to ``x_j + iy`` multiplies
-``Lambda`` by ``e^(i mu y)`` and the normal density by at most ``e^(t y^2/2)`` in modulus, so that for all real y
+**Falling off.** The integrand over ``x in R^t`` is entire. Moving every coordinate from ``x_j`` to ``x_j + iy``
+multiplies ``Lambda`` by ``e^(i mu y)`` and the modulus of the normal density by ``e^(t y^2/2)``, so that for all real y
 
-    |A(alpha + is)| <= e^(t y^2/2 - s mu y) A(alpha) ,     and with y = mu s / t     |A(alpha + is)| <= e^(-(mu s)^2 / (2t)) A(alpha) .
+    |A(alpha + is)| <= e^(t y^2/2 - s mu y) A(alpha) ,
 
-For alpha = 1/2 this is the decay that Ertan and van Dijk use.
+with ``y = mu s / t`` at most ``e^(-(mu s)^2 / (2t)) A(alpha)``, which falls with s.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +39,11 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
+Series = TypeVar("Series", npt.NDArray[np.float64], npt.NDArray[np.complex128])  # coefficients, in columns
 
 SPARE = 1e-12  # relative: pays for the roundings of a closed form
 FARTHEST = 27.0  # n mu: normal densities around it, and 10 beyond it, are in the range of a double
-MOST_ORDER = 48  # of whole moments that are formed as they are
+MOST_ORDER = 56  # of whole moments that are formed as they are
 TABLES = (32, 128, 512, 2048)  # orders up to which whole moments are had in logarithms, together
 MOST_MOMENTS = TABLES[-1]  # the order beyond which only the rough bound is left
 
@@ -92,6 +94,10 @@ class AllocationLaw:
         bent = table[low + 1] - 2 * table[low] + table[low - 1]
         return min(found, rough), 0.5 * share * (1 - share) * bent
 
+    def log_above(self, alpha: float) -> float:
+        """An upper bound on ``log A(alpha)``, any real alpha."""
+        return self.log_moment_above(alpha)[0] if alpha >= 1 else self.log_power_above(alpha)
+
     def log_decay(self, edges: Array) -> Array:
         """Upper bounds on ``log |A(alpha + is)| / A(alpha)`` for all s from each edge on, at every alpha."""
         decay: Array = -0.5 * np.square(self.mu * edges) / self.steps * (1 - SPARE)
@@ -114,7 +120,7 @@ def _log_whole_moments(mu: float, steps: int, highest: int) -> tuple[float, ...]
 
 @lru_cache(maxsize=64)
 def _log_moment_table(mu: float, steps: int, size: int) -> tuple[float, ...]:
-    """Upper bounds on ``log A(n)``, n = 0, ..., size, in logarithms: as :func:`power` has them, for moments of any size."""
+    """Upper bounds on ``log A(n)``, n = 0, ..., size, as :func:`power` has them but in logarithms: of any size."""
     n = np.arange(size + 1, dtype=np.float64)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(n[1:]))])
     c = 0.5 * n * (n - 1) * mu * mu - log_factorial - n * math.log(steps)
@@ -156,7 +162,7 @@ def _log_squaring(c: Array, t: int) -> Array:
     return out
 
 
-def power(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[np.complex128] | Array:
+def power(c: Series, t: int) -> Series:
     """Coefficients 0 to n of ``(1 + sum_(k=1)^n c_k h^k)^t``, for each column.
 
     By J. C. P. Miller's recurrence ``g_m = (1/m) sum_(k=1)^m (k (t + 1) - m) c_k g_(m-k)``, all of whose weights are
@@ -171,21 +177,19 @@ def power(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[np.compl
     n = len(c)
     if n > t + 1:
         return _by_squaring(c, t)
-    g = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
+    g: Series = np.zeros((n + 1, c.shape[1]), dtype=c.dtype)
     g[0] = 1.0
     for m in range(1, n + 1):
         k = np.arange(1, m + 1, dtype=np.float64)
         weights = (k * (t + 1) - m) / m
-        g[m] = np.einsum("k,kv,kv->v", weights, c[:m], g[m - 1 :: -1] if m == n + 1 else g[:m][::-1])
+        g[m] = np.einsum("k,kv,kv->v", weights, c[:m], g[m - 1 :: -1])
     return g
 
 
-def _by_squaring(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[np.complex128] | Array:
-    one = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
-    one[0] = 1.0
-    base = one.copy()
-    base[1:] = c
-    out = None
+def _by_squaring(c: Series, t: int) -> Series:
+    base: Series = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
+    base[0], base[1:] = 1.0, c
+    out: Series | None = None
     while t:
         if t & 1:
             out = base if out is None else _product(out, base)
@@ -196,7 +200,7 @@ def _by_squaring(c: npt.NDArray[np.complex128] | Array, t: int) -> npt.NDArray[n
     return out
 
 
-def _product(a: npt.NDArray[np.complex128] | Array, b: npt.NDArray[np.complex128] | Array) -> npt.NDArray[np.complex128] | Array:
+def _product(a: Series, b: Series) -> Series:
     out = np.empty_like(a)
     for m in range(len(a)):
         out[m] = np.einsum("kv,kv->v", a[: m + 1], b[: m + 1][::-1])

@@ -1,6 +1,6 @@
 """The moments of one epoch of random allocation on a vertical line, by Mellin's integral on rays.
 
-For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, since ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
+For ``zeta = n - w``, n a whole number >= 0 and ``W = Re w > 0``, as ``Gamma(w) x^-w = int_0^inf r^(w-1) e^(-rx) dr``,
 
     A(zeta) = E Lambda^(n-w) = 1/Gamma(w) int r^(w-1) G_n(r) dr ,     G_n(r) = E Lambda^n e^(-r Lambda) ,
 
@@ -9,9 +9,9 @@ along any ray ``r = e^(v + i phi)``, ``|phi| < pi/2``. Let Im w = s >= 0 (the ot
 
     C(s, phi) = Gamma(W) / |Gamma(W + is)| e^(-s phi) cos(phi)^-W .
 
-**C is log-convex in s** at every phi, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest
-at one of the ends. The line is cut into bands, each with a ray on which C is at most e^SPENT at both ends: so much, and
-no more, is lost to cancellation.
+C is log-convex in s, ``d log C / ds = Im psi(W + is) - phi`` being increasing: on a range of s it is largest at one of
+the ends. So the line is cut into bands, each with a ray on which little is lost to cancellation at either end; what is
+lost, and left out, is then bounded at every s.
 
 **Trapezoid rule** in v with step dv: the integrand ``r^w G_n(r)`` is analytic for ``|arg r| < pi/2``; with a strip of
 half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
@@ -25,8 +25,9 @@ half-width a < pi/2 - phi, its error is at most (Trefethen, Weideman 2014 [TW14]
 
 both times ``e^(-s phi) / |Gamma(w)|``.
 
-**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of BLOCK of them, the phases
-``s v``, and those of the Gamma function.
+**Rounding.** The terms carry their errors (``allocation_series.py``), the sum over blocks of SUMMED of them, the phases
+``s v``, and those of the Gamma function. ``W = n - alpha`` is exact for tilts of few digits; else what its rounding
+moves is charged.
 """
 
 from __future__ import annotations
@@ -38,10 +39,8 @@ from decimal import Decimal
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.exponential_sum import BLOCK
 from hockeystick.numerics.gamma import log_gamma
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import spend
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw
 from hockeystick.pairs.sampled.allocation_series import RaySeries, short
 from hockeystick.pairs.transform import safe_log
@@ -55,8 +54,8 @@ LEAST_POWER = 0.25  # W
 STRIPS = np.linspace(0.1, 0.98, 45)  # a, of the widest
 EXTRA = np.array([0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 18.0, 26.0, 36.0, 50.0])  # eta less what is needed
 LEAST_TOLERANCE = 1e-18  # relative: no remainder is asked to be smaller
-NODE, POINT = 25.0, 4.0  # units of work of a node by a column, of a node by a point
-SUMMED = 512  # nodes of one product of matrices
+NARROW, WIDE = 0.69, 2.5  # log of the largest ratio of nodes that share a bound, where many are wanted and where one is
+SUMMED = 128  # nodes of one product of matrices
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,14 @@ class AllocationLine:
 
     def __init__(self, law: AllocationLaw, alpha: float, sign: int, reach: float, tolerance: float) -> None:
         self._law, self._alpha, self._sign = law, alpha, sign
+        self._reach = reach
         self._tolerance = max(tolerance, LEAST_TOLERANCE)
         wanted = NARROW_POWER if reach > FAR else WIDE_POWER
         self._n = max(min(math.ceil(alpha + wanted), law.highest), 0)
         self._w = self._n - alpha
         self.usable = self._w >= LEAST_POWER
         if self.usable:
+            self._inexact = abs(math.fsum((self._n, -alpha, -self._w)))
             self._log_gamma_w = float(log_gamma(self._w, np.zeros(1))[0][0].real)
             self._whole = law.log_whole_moments()
             self.bands = self._laid(reach)
@@ -188,14 +189,14 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.1 * math.sqrt(count))
+        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.15 * count)
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
         """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
         s: Array = step * np.arange(count, dtype=np.float64)
         values = np.zeros(count, dtype=np.complex128)
         relative, absolute = np.zeros(count), np.zeros(count)
-        done, tops, parts = 0, [], []
+        done, parts = 0, []
         for i, band in enumerate(self.bands):
             stop = count if i == len(self.bands) - 1 else int(np.searchsorted(s, band.high, side="right"))
             if stop > done:
@@ -210,19 +211,28 @@ class AllocationLine:
         at = float(abs(values[0]) + absolute[0]) / max(1 - float(relative[0]), 0.5)
         if relative[0] > 0.5:
             at = math.inf
-        error = absolute + relative * at
+        error = absolute + relative * at + self._moved(top)
         if self._sign > 0:  # Im w = s was summed, which is -Im zeta
             values = np.conj(values)
         return values, error * (1 + 1e-9), top
 
-    def _of_band(self, band: Band, s: Array, start: int, stop: int, step: float) -> tuple[ComplexArray, Array, float, Array]:
+    def _moved(self, top: float) -> float:
+        """What the rounding d of W moves a moment by, over ``e^top``: ``|A'| <= E Lambda^alpha |log Lambda|``, and
+        ``|log x| <= (2/e) max(x^(1/2), x^(-1/2))``."""
+        if not self._inexact:
+            return 0.0
+        logs = [self._law.log_above(self._alpha + half) - top for half in (-0.5, 0.5)]
+        return self._inexact * sum(math.exp(min(log, 600.0)) for log in logs)
+
+    def _of_band(
+        self, band: Band, s: Array, start: int, stop: int, step: float
+    ) -> tuple[ComplexArray, Array, float, Array]:
         """Values at ``s[start:stop]`` over ``e^level``, absolute errors, the level, errors relative to A(alpha)."""
         law, w, n = self._law, self._w, self._n
         here = s[start:stop]
         series = RaySeries(law, n, band.angle)
-        spend(NODE * series.columns * band.count * 0.5 + POINT * math.sqrt(len(here)) * band.count)
         v = band.dv * np.arange(band.first, band.first + band.count, dtype=np.float64)
-        rows = series.rows(v)
+        rows = series.rows(v, WIDE if self._reach == 0 else NARROW)
         log_t = math.log(law.steps)
         # R^W = e^(W (v + log t)), and the scale of each row
         log_size = w * (v + log_t) + rows.log_scale
@@ -236,7 +246,7 @@ class AllocationLine:
         sums = _phased_sum(terms, v - centre, step, start, stop)
         # log R = v + log t, the sum of two numbers of like size: in decimals
         far, middle = float(np.abs(v - centre).max()), float(Decimal(centre) + Decimal(law.steps).ln())
-        phase_care = UNIT_ROUNDOFF * (24 + 4 * here * (far + abs(middle)))
+        phase_care = UNIT_ROUNDOFF * (24 + 3 * here * (far + abs(middle)))
         gamma, gamma_error = log_gamma(w, here)
         exponent = -gamma + 1j * (here * middle + w * band.angle) - here * band.angle
         base = float(exponent[0].real)
@@ -244,7 +254,7 @@ class AllocationLine:
         sizes = np.abs(factor)
         care = gamma_error + UNIT_ROUNDOFF * (16 + 4 * here * (abs(middle) + band.angle) + 4 * abs(base))
         values = sums * factor
-        error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (SUMMED + 64 + len(v) / SUMMED)))
+        error = sizes * (doubt + total * (phase_care + UNIT_ROUNDOFF * (1.5 * (SUMMED + 2) + 16 + len(v) / SUMMED)))
         error = error + np.abs(values) * np.expm1(np.minimum(care, 600.0))
         level += base
         # ends, absolute

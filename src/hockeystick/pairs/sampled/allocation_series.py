@@ -5,22 +5,23 @@ With ``kappa = r / t`` the Laplace transform of the sum of t independent terms i
     E Lambda^n e^(-r Lambda) = n! [h^n] (sum_k a_k h^k)^t ,      a_k = E (Y/t)^k e^(-kappa Y) / k! .
 
 **Quadrature.** ``a_k`` is an integral over x with a normal density, entire in x. It is taken on the line ``x - ic``, on
-which ``kappa Y`` has the argument ``beta = phi - c mu``, by the trapezoid rule of step dx. Where ``|beta| + a mu <= pi/2``,
-``|e^(-kappa Y)| <= e^(-|kappa| Y cos(|beta| + a mu)) <= 1`` in the strip of half-width a around it, so that the rule errs
-by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
+which ``kappa Y`` has the argument ``beta = phi - c mu >= 0``, by the trapezoid rule of step dx. In the strip of
+half-width a around it, ``|e^(-kappa Y)| <= e^(-rho Y) <= 1`` with ``rho = |kappa| cos(beta + a mu)``, where that angle
+is at most pi/2, so that the rule errs by at most (Trefethen, Weideman 2014 [TW14], Theorem 5.1)
 
-    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E (Y/t)^k e^(-rho Y) / k! ,   rho = |kappa| cos(|beta| + a mu) ,
+    2 e^((c+a)^2/2) D_k / (e^(2 pi a/dx) - 1) ,    D_k = E (Y/t)^k e^(-rho Y) / k! ,
 
 and as ``x^p e^-x <= (p/e)^p``, ``k! t^k D_k <= min_p (p / (e rho))^p e^((k-p)(k-p-1) mu^2/2)`` over p >= 0.
 
 **First order.** ``log a_0`` is wanted to t times the accuracy of the others. Where ``|kappa| <= 1/2`` it is had from
 ``a_0 = 1 - kappa + E [e^(-kappa Y) - 1 + kappa Y]``, whose last part is of second order.
 
-**Small arguments.** Columns in which ``|kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from moments of
-the nodes; what it leaves out is below ``|kappa Y|^24 / 24! * 1.1 < 2e-24 |kappa Y|^2``. With q = |kappa Y|, its rounding is
-that of ``sum q^p / p! (5p + TAYLOR + ..) <= e^q (5q + TAYLOR + ..)``, at most ``e^2`` times the share of the modulus.
+**Small arguments.** Columns in which ``q = |kappa Y| <= 1`` are summed by Taylor's series to the order TAYLOR, from
+moments of the nodes; what it leaves out is below ``1.1 q^24 / 24! < 2e-24 q^2``. Its rounding is that of ``sum q^p / p!
+(6p + ..)``, in which the first four terms meet few additions, and those beyond, at most ``q^4 e^q / 24``, some forty;
+all that relative to the modulus, at least ``e^-q``.
 
-**Errors** are formed for chunks of neighbouring r, whose sizes differ by at most a factor of 2, from either end: sums of
+**Errors** are formed for chunks of neighbouring r, whose sizes differ by a small factor, from either end: sums of
 moduli fall with ``|kappa|`` (k >= 1), what is of second order grows.
 """
 
@@ -47,7 +48,6 @@ REACH = 10.0  # standard deviations to either side
 SMALL = 1.0  # |kappa Y| up to which Taylor's series is used
 TAYLOR = 24  # terms of that series
 GONE = 760.0  # exponent from which on e^-x is 0
-CHUNK_RATIO = 0.69  # log of the largest ratio of |kappa| in a chunk: below log 2
 MOST_ROWS = 2048  # of a chunk
 NOTHING = -44.0  # log of a share of no account
 SUMMED = 16  # columns of one product of matrices
@@ -124,14 +124,19 @@ class RaySeries:
         """The number of nodes in x that are summed."""
         return self._end
 
-    def rows(self, v: Array) -> Rows:
-        """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``, v increasing and taken as exact."""
-        law, n = self._law, self._n
+    def rows(self, v: Array, ratio: float) -> Rows:
+        """``E Lambda^n e^(-r Lambda)`` at ``r = t e^(v + i phi)``.
+
+        Args:
+            v: increasing, and taken as exact.
+            ratio: log of the largest ratio of kappa in a chunk.
+        """
+        n = self._n
         log_a, log_error = np.empty(len(v), dtype=np.complex128), np.empty(len(v))
         a, a_error = np.empty((n, len(v)), dtype=np.complex128), np.empty((n, len(v)))
         start = 0
         while start < len(v):
-            stop = min(int(np.searchsorted(v, v[start] + CHUNK_RATIO, side="right")), start + MOST_ROWS)
+            stop = min(int(np.searchsorted(v, v[start] + ratio, side="right")), start + MOST_ROWS)
             part = slice(start, stop)
             log_a[part], log_error[part], a[:, part], a_error[:, part] = self._chunk(np.exp(v[part]))
             start = stop
@@ -141,8 +146,8 @@ class RaySeries:
         """The power of the series. The error of its coefficients is multiplied out against what the moduli make.
 
         With ``b_k = |a_k| + e_k`` and N the coefficients of ``(1 + sum (b_k / |a_0|) h^k)^t``: the power of the true
-        series differs from that of the computed one, coefficient by coefficient, by at most ``t E(h) (..)^(t-1)`` of the
-        moduli, E the series of the errors, which is at most t E(h) N(h).
+        series differs from that of the computed one, coefficient by coefficient, by at most ``t E(h) (..)^(t-1)`` of
+        the moduli, E the series of the errors, which is at most t E(h) N(h).
         """
         n, t = self._n, self._law.steps
         rough = t * log_error > ROUGH  # the power is not known then, but for its size
@@ -151,7 +156,7 @@ class RaySeries:
         log_scale = t * log_size
         turned = np.where(rough, 0.0, np.exp(1j * (t * log_a.imag)))
         care = np.expm1(np.where(rough, 0.0, t * log_error)) + UNIT_ROUNDOFF * (
-            32 + 4 * t * np.abs(log_a) + roundings(n, t)
+            32 + 4 * t * np.abs(log_a) + roundings(n, t) + 8 * math.lgamma(n + 1)
         )
         care = np.where(rough, 1.0, care)
         if n == 0:
@@ -176,7 +181,7 @@ class RaySeries:
         return Rows(power(c, t)[n] * turned, log_scale + n * log_h + math.lgamma(n + 1), error)
 
     def _chunk(self, kappa: Array) -> tuple[ComplexArray, Array, ComplexArray, Array]:
-        """``log a_0``, its error, a_k, their errors, for sizes of kappa that differ by at most a factor of 2."""
+        """``log a_0``, its error, a_k, their errors, for sizes of kappa that differ by a small factor."""
         law, n = self._law, self._n
         low, high = float(kappa[0]), float(kappa[-1]) * (1 + 1e-12)
         y, cosine = self._y, math.cos(self._beta)
@@ -188,26 +193,25 @@ class RaySeries:
         log_factorial = np.array([math.lgamma(i + 1) for i in range(n + 1)])
         turn = np.exp(-1j * (self._c * law.mu) * k)
         out = np.zeros((n + 1, len(kappa)), dtype=np.complex128)
-        second, before = np.zeros(len(kappa), dtype=np.complex128), np.zeros(len(kappa), dtype=np.complex128)
-        if small:
-            scaled = np.repeat((y[:small] * high)[None, :], TAYLOR, axis=0)  # at most 1
-            scaled[0] = 1.0
-            scaled = np.cumprod(scaled, axis=0)
-            moments = np.zeros((n + 1, TAYLOR), dtype=np.complex128)
-            for at in range(0, small, SUMMED):
-                part = slice(at, min(at + SUMMED, small))
-                moments += self._turned[:, part] @ scaled[:, part].T
-            q = np.exp(1j * self._beta) * (kappa / high)
-            terms = np.cumprod(np.vstack([np.ones(len(kappa)), *(-q / p for p in range(1, TAYLOR))]), axis=0)
-            out += moments @ terms
-            second += moments[0, 2:] @ terms[2:]
-            before = out[0].copy()
+        second = np.zeros(len(kappa), dtype=np.complex128)
         first = kappa * np.exp(1j * self._beta)
-        for at in range(small, gone, SUMMED):  # in blocks: roundings are those of one, and of few sums
-            part = slice(at, min(at + SUMMED, gone))
-            out += (np.exp(np.multiply.outer(-first, y[part])) @ self._turned[:, part].T).T
-        rest = self._turned[0, small : self._end]
-        second += out[0] - before - rest.sum() + first * (y[small : self._end] @ rest)
+        if small:
+            moments = self._moments(small, high)
+            terms = np.cumprod(
+                np.vstack([np.ones(len(kappa)), *(-first / (high * p) for p in range(1, TAYLOR))]), axis=0
+            )
+            for group in (slice(0, 4), slice(4, TAYLOR)):  # the largest terms by themselves: they meet few roundings
+                out += moments[:, group] @ terms[group]
+            for group in (slice(2, 6), slice(6, TAYLOR)):
+                second += moments[0, group] @ terms[group]
+        for at in range(small, self._end, SUMMED):  # in blocks: roundings are those of one, and of few sums
+            part = slice(at, min(at + SUMMED, self._end))
+            turned = self._turned[:, part]
+            if at < gone:
+                found = (np.exp(np.multiply.outer(-first, y[part])) @ turned.T).T
+                out += found
+                second += found[0]
+            second += first * (y[part] @ turned[0]) - turned[0].sum()
         out *= turn[:, None]
         errors = self._errors(low, high, log_factorial)
         a_0, a_0_error = out[0], errors[0] + np.zeros(len(kappa))
@@ -229,22 +233,39 @@ class RaySeries:
             log_error = log_error + 8 * UNIT_ROUNDOFF * np.abs(log_a)
         return log_a, log_error, out[1:], np.repeat(errors[1:, None], len(kappa), axis=1)
 
+    def _moments(self, small: int, high: float) -> ComplexArray:
+        """``sum w (Y/t)^k / k! (high Y)^p`` over the first columns, k <= n, p < TAYLOR: no power is above 1."""
+        factors = np.repeat((self._y[:small] * high)[None, :], TAYLOR, axis=0)
+        factors[0] = 1.0
+        scaled = np.cumprod(factors, axis=0)
+        moments = np.zeros((self._n + 1, TAYLOR), dtype=np.complex128)
+        for at in range(0, small, SUMMED):
+            part = slice(at, min(at + SUMMED, small))
+            moments += self._turned[:, part] @ scaled[:, part].T
+        return moments
+
+    @property
+    def _summing(self) -> float:
+        """Units of round-off of a sum over columns: blocks of a few complex products, and the sum of the blocks."""
+        return 1.5 * (SUMMED + 2) + 1.5 * 6 + 12 + self._end / SUMMED
+
     def _errors(self, low: float, high: float, log_factorial: Array) -> Array:
         """Bounds on the errors of a_k, k = 0, ..., n, for all sizes of kappa between the two."""
-        law, n, y = self._law, self._n, self._y
+        n, y = self._n, self._y
         k = np.arange(n + 1, dtype=np.float64)
         q = low * y
         with np.errstate(under="ignore"):
             modulus = np.exp(-np.minimum(q * math.cos(self._beta), GONE))
         # rounding: of the weights, of Y to the power k, of kappa Y in the exponent, of the sum
-        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
         q_high = high * y
-        grown = np.exp(2 * np.where(q_high <= SMALL * high / low, np.minimum(q_high, 2.0), 0.0))
-        care = self._weight_care + summing * UNIT_ROUNDOFF * grown + q_high * (self._slip + 8 * UNIT_ROUNDOFF)
+        series = np.where(q_high <= SMALL * high / low, np.minimum(q_high, 2.0), 0.0)
+        summing = (self._summing + 8 * series + 2 * series**4) * np.exp(2 * series)
+        care = self._weight_care + summing * UNIT_ROUNDOFF + q_high * (self._slip + 12 * UNIT_ROUNDOFF)
         care = care[None, :] + k[:, None] * (self._slip + 4 * UNIT_ROUNDOFF)
         care[:, self._end :] = 1.0
         rounding = np.einsum("kj,kj,j->k", self._powers, care, modulus)
-        return rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
+        errors: Array = rounding + self._step(low, log_factorial) + self._range(low, log_factorial)
+        return errors
 
     def _step(self, low: float, log_factorial: Array) -> Array:
         """The remainder of the trapezoid rule, k = 0, ..., n."""
@@ -262,7 +283,7 @@ class RaySeries:
         return step
 
     def _range(self, low: float, log_factorial: Array) -> Array:
-        """What lies beyond the nodes, k = 0, ..., n: normal tails, of which a sum is at most (dx + 1/x) times the density."""
+        """What lies beyond the nodes, k = 0, ..., n: sums of normal tails, at most (dx + 1/x) times the density."""
         law, n, x = self._law, self._n, self._x
         mu = law.mu
         k = np.arange(n + 1, dtype=np.float64)
@@ -273,22 +294,24 @@ class RaySeries:
         beyond = last - k * mu
         above = scale + 0.5 * k * (k - 1) * mu * mu - 0.5 * np.square(beyond)
         above = above - min(low * math.exp(min(log_y[1], 600.0)) * math.cos(self._beta), 1e6)
-        tails = np.exp(np.minimum(below, 600.0)) * (self._dx - 1 / first)
-        tails = tails + np.exp(np.minimum(above, 600.0)) * (self._dx + 1 / beyond)
-        return tails * (1 + 1e-9)
+        tails: Array = np.exp(np.minimum(below, 600.0)) * (self._dx - 1 / first)
+        tails += np.exp(np.minimum(above, 600.0)) * (self._dx + 1 / beyond)
+        tails *= 1 + 1e-9
+        return tails
 
     def _second_error(self, low: float, high: float) -> float:
         """Bound on the error of ``E [e^(-kappa Y) - 1 + kappa Y]``."""
         law, y = self._law, self._y
         mu = law.mu
         q = high * y
-        summing = SUMMED + TAYLOR + 8 + self._end / SUMMED
+        summing = self._summing + 32
         square = np.minimum(np.square(q), 2 + q)
         direct = np.where(q >= 0.99 * SMALL * low / high, (16 + summing) * UNIT_ROUNDOFF * (1 + q), 0.0)
         rough = np.minimum(np.square(q), 2 * q) * (self._slip + 24 * UNIT_ROUNDOFF)
         weight = self._size[: self._end]
         left_out = float(self._size[self._end :] @ square[self._end :])
-        rounding = left_out + float(weight @ ((direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF))[: self._end]))
+        errors = direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF)
+        rounding = left_out + float(weight @ errors[: self._end])
         arc = 2 * math.pi * self._a / self._dx
         step = 2 * (2 + high) * math.exp(self._lift - arc) / -math.expm1(-arc)
         first, last = float(self._x[0]), float(self._x[-1])

@@ -33,9 +33,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
-_ONCE = Claim(
-    Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py"
-)
+_ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pairs/sampled/allocation.py")
 """The claim for adding and removing a record that takes part once an epoch, with Gaussian noise."""
 
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
@@ -52,10 +50,11 @@ _REPLACED = Claim(
 """The claim for replacing a record."""
 
 WHY = (
-    "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt into "
-    "blocks, below, all steps of an epoch are added up"
+    "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
+    "into blocks, below, all steps of an epoch are added up"
 )
 """Why the two ends of a bracket differ."""
+
 
 @dataclass(frozen=True)
 class RandomAllocation(Sampling):
@@ -161,5 +160,5 @@ class RandomAllocation(Sampling):
 
     @property
     def steps_per_round(self) -> int:
-        """Those of all epochs for which an assignment is kept."""
+        """Steps of all epochs for which one assignment is kept."""
         return self.steps * self.epochs_per_assignment
