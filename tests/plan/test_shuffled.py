@@ -301,7 +301,7 @@ def test_it_is_mixed_with_other_rounds() -> None:
 
 def test_every_answer_warns() -> None:
     sgd = plan(1.0, 3, batch_size=10, dataset_size=100)
-    for found in (sgd.epsilon(1e-6), sgd.epsilon(1e-6, accountant="rdp"), sgd.delta(3.0), sgd.profile().mu()):
+    for found in (sgd.epsilon(1e-6), sgd.epsilon(1e-6, accountant="rdp"), sgd.delta(60.0), sgd.profile().mu()):
         assert found.warnings == (CAUTION,)
         assert found.assumptions[0].startswith("sampling shuffled: each record is in exactly one step of each epoch")
     unsafe = sgd.epsilon(0.02)

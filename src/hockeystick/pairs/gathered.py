@@ -131,7 +131,9 @@ def _family(pair: DominatingPair) -> Family | None:
         return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
     if isinstance(pair, pairs.AllocationPair):
         steps, add = pair.steps, pair.add
-        return Family((pairs.AllocationPair, steps, add), lambda of: pairs.AllocationPair(of[0], steps, add), (pair.mu,))
+        return Family(
+            (pairs.AllocationPair, steps, add), lambda of: pairs.AllocationPair(of[0], steps, add), (pair.mu,)
+        )
     if isinstance(pair, _sampled()) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:

@@ -405,8 +405,8 @@ def dp_sgd(
     count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
     if left:
         raise InvalidInputError(
-            f"steps must come to whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, as one that is "
-            f"broken off counts whole; received {steps}; give epochs",
+            f"steps must come to whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, as one "
+            f"that is broken off counts whole; received {steps}; give epochs",
             "steps",
         )
     return Plan([Round(Gaussian(noise_multiplier), scheme, count)], adjacency, delta)

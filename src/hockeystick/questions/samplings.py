@@ -148,7 +148,7 @@ def _resampled(item: Round, kind: type[Sampling]) -> Round:
     if isinstance(item.sampling, NoSampling | kind):
         return item
     other = kind(**_keys(kind, known_of(item.sampling)))
-    return item.changed(sampling=other, count=math.ceil(item.steps / other.steps_per_round))
+    return item.changed(sampling=other, count=-(-item.steps // other.steps_per_round))
 
 
 def known_of(sampling: Sampling) -> Mapping[str, float]:

@@ -31,6 +31,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "ApproximateDP": lambda x, y: hs.ApproximateDP(x, y),
     "Poisson": lambda x, y: hs.Poisson(x),
     "WithoutReplacement": lambda x, y: hs.WithoutReplacement(x, y),
+    "Shuffled": lambda x, y: hs.Shuffled(x, y, y),
+    "samplings": lambda x, y: hs.samplings(PLAN, x, y),
     "Round": lambda x, y: hs.Round(hs.Gaussian(1.0), count=x),
     "Plan": lambda x, y: hs.Plan([hs.Round(hs.Gaussian(1.0))], x, y),
     "dp_sgd": lambda x, y: hs.dp_sgd(1.0, x, y),
@@ -96,12 +98,13 @@ OF_A_MECHANISM = (
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
-    "steps_per_round", "participations",
+    "steps_per_round", "participations", "caution",
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
     "RandomAllocation": (*OF_A_SCHEME, "steps"),
+    "Shuffled": (*OF_A_SCHEME, "steps"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -117,9 +120,11 @@ def objects(draw: Draw, held: Held) -> None:
     allocated = hs.RandomAllocation(
         draw.note("steps", steps), draw.random.randint(1, steps), draw.random.choice((1, 2, 7)), records
     )
+    shuffled = hs.Shuffled(batch_size=draw.random.randint(1, records), dataset_size=records)
+    held.law(shuffled.steps_per_round == shuffled.steps == shuffled.steps_per_epoch, "steps of a shuffled epoch")
     held.law(allocated.steps == steps and allocated.steps_per_round % steps == 0, "steps of an epoch")
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
-    for thing in (item, item.mechanism, item.sampling, fixed, allocated, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
+    for thing in (item, item.mechanism, item.sampling, fixed, allocated, shuffled, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip
         held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
@@ -129,7 +134,7 @@ def objects(draw: Draw, held: Held) -> None:
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
-            for scheme in (item.sampling, fixed, allocated, hs.NoSampling()):
+            for scheme in (item.sampling, fixed, allocated, shuffled, hs.NoSampling()):
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
                 held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")

@@ -59,7 +59,8 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
-_PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"  # of every bracket
+_PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"
+"""The source of every bracket."""
 
 _REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
 """The claim for replacing a record, on Gaussian noise."""
