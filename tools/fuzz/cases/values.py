@@ -124,8 +124,8 @@ def objects(draw: Draw, held: Held) -> None:
     held.law(shuffled.steps_per_round == shuffled.steps == shuffled.steps_per_epoch, "steps of a shuffled epoch")
     held.law(allocated.steps == steps and allocated.steps_per_round % steps == 0, "steps of an epoch")
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
-    for thing in (item, item.mechanism, item.sampling, fixed, allocated, shuffled, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
-                  hs.Parameter("steps", costs=True)):  # fmt: skip
+    for thing in (item, item.mechanism, item.sampling, fixed, allocated, shuffled, hs.NoSampling(), *hs.Adjacency,
+                  *hs.Direction, hs.Parameter("steps", costs=True)):  # fmt: skip
         held.same("pickle", pickle.loads(pickle.dumps(thing)), thing)
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
         held.same("hash", hash(copy.deepcopy(thing)), hash(thing))
