@@ -306,8 +306,8 @@ def test_every_answer_warns() -> None:
         assert found.assumptions[0].startswith("sampling shuffled: each record is in exactly one step of each epoch")
     unsafe = sgd.epsilon(0.02)
     assert len(unsafe.warnings) == 2
-    found = hs.calibrate(sgd, "noise-multiplier", hs.targets.Epsilon(8.0, 1e-6))
-    assert found.achieved.warnings == (CAUTION,)
+    calibrated = hs.calibrate(sgd, "noise-multiplier", hs.targets.Epsilon(8.0, 1e-6))
+    assert calibrated.achieved.warnings == (CAUTION,)
 
 
 def test_parameters_are_calibrated() -> None:
