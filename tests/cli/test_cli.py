@@ -214,7 +214,7 @@ def test_lists() -> None:
         assert name in run("accountants").stdout
     assert "randomized-response" in run("supported").stdout
     statuses = {row["status"] for row in json.loads(run("supported", "--json").stdout)}
-    assert statuses <= {"tight", "upper", "renyi", "refused"}
+    assert statuses <= {"tight", "between", "upper", "renyi", "refused"}
     jsonschema.Draft202012Validator.check_schema(json.loads(run("schema").stdout))
 
 
@@ -460,3 +460,15 @@ def test_lines_in_a_pipe_end_where_their_text_ends() -> None:
     for arguments in (["epsilon", *FLAGS, "--delta", "1e-5"], ["accountants"], ["supported"]):
         lines = run(*arguments).stdout.splitlines()
         assert lines == [line.rstrip() for line in lines]
+
+
+def test_flags_say_how_batches_are_made() -> None:
+    flags = ("--noise-multiplier", "2", "--batch-size", "256", "--dataset-size", "60000", "--steps", "100")
+    fixed = ("--sampling", "without-replacement", "--delta", "1e-5")
+    found = json.loads(run("epsilon", *flags, *fixed, "--adjacency", "replace-one", "--json").stdout)
+    known = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
+    assert found["epsilon"]["lower"] == known.lower
+    assert found["reason"].startswith("the width is the theory's")
+    said = refused("epsilon", *flags, "--sampling", "without-replacment", "--delta", "1e-5")
+    assert "--sampling must be one of" in said
+    assert "did you mean 'without-replacement'" in said

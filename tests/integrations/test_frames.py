@@ -144,3 +144,12 @@ def test_a_plan_from_a_list() -> None:
     plan = frames.plan_from_history([(1.0, 0.01, 100), [2.0, 0.05, 200], (1.0, 0.01, 200)], delta=1e-5)
     assert plan == hs.dp_sgd(1.0, 0.01, 300, delta=1e-5) + hs.dp_sgd(2.0, 0.05, 200)
     assert frames.plan_from_history([], "replace-one") == hs.Plan([], "replace-one")
+
+
+@each_kind
+def test_a_column_says_how_batches_are_made(kind: Kind) -> None:
+    sizes: dict[str, list[Any]] = {"noise_multiplier": [2.0] * 2, "batch_size": [256] * 2, "dataset_size": [60_000] * 2}
+    found = frames.epsilon(kind({**sizes, "sampling": ["poisson", "without-replacement"]}), steps=100, delta=1e-5)
+    for index, noise in enumerate((2.0, 1.0)):  # in a batch of a fixed size the record is in place of another one
+        known = hs.dp_sgd(noise, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
+        assert found["epsilon_upper"][index] == known.upper

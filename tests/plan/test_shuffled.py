@@ -260,12 +260,14 @@ def test_other_mechanisms_are_refused_where_records_come_and_go() -> None:
 
 def test_pairs_of_the_bracket() -> None:
     known = hs.Shuffled(10).known(hs.Gaussian(0.8), REPLACE)
+    assert isinstance(known, Between)
     assert known == Between(GaussianPair(2.5), tuple(AllocationPair(2.5, 10, add) for add in (False, True)), known.why)
     sizes = hs.Shuffled(batch_size=5, dataset_size=50)
     for direction, add in ((REMOVE, False), (ADD, True)):
         known = sizes.known(hs.Gaussian(0.8), direction)
         assert known.below == (AllocationPair(1.25, 10, add),)
-        assert math.sqrt(5) * 1.25 < known.above.gdp_mu < math.sqrt(5) * 1.25 * (1 + 1e-14)
+        assert isinstance(known.above, GaussianPair)
+        assert math.sqrt(5) * 1.25 < known.above.mu < math.sqrt(5) * 1.25 * (1 + 1e-14)
 
 
 @pytest.mark.parametrize(("noise", "steps"), [(0.1, 10), (100.0, 10), (1.0, 10**12), (1e-12, 2), (1e12, 2)])
@@ -274,7 +276,8 @@ def test_beyond_the_moments_the_sum_of_all_steps_is_below(noise: float, steps: i
     known = hs.Shuffled(steps).known(hs.Gaussian(noise), REPLACE)
     (below,) = known.below
     mu = 2 / noise / math.sqrt(steps)
-    assert mu * (1 - 1e-14) < below.gdp_mu < mu
+    assert isinstance(below, GaussianPair)
+    assert mu * (1 - 1e-14) < below.mu < mu
     found = plan(noise, 3, steps_per_epoch=steps).epsilon(1e-6)
     assert 0 <= found.lower <= found.upper
 

@@ -448,3 +448,58 @@ def test_plan_files() -> None:
         hs.Plan.from_dict({"round": [keys]})
     with pytest.raises(hs.InvalidInputError, match="batch_size must be at most dataset_size; received 3 and 2"):
         hs.WithoutReplacement(3, 2)
+
+
+# Surfaces -------------------------------------------------------------------------------------------------------------
+
+SIZES: dict[str, Any] = {"batch_size": 256, "dataset_size": 60_000}
+
+
+def test_dp_sgd_says_how_batches_are_made() -> None:
+    item = hs.Round(hs.Gaussian(2.0), hs.WithoutReplacement(**SIZES), epochs=60)
+    assert hs.dp_sgd(2.0, **SIZES, epochs=60, sampling="without-replacement") == hs.Plan([item])
+    assert hs.dp_sgd(2.0, **SIZES, epochs=60, sampling="poisson") == hs.dp_sgd(2.0, **SIZES, epochs=60)
+    assert hs.dp_sgd(2.0, steps=3, sampling="none") == hs.Plan([hs.Round(hs.Gaussian(2.0), count=3)])
+    with pytest.raises(hs.InvalidInputError, match="sample_rate does not go with sampling 'without-replacement'"):
+        hs.dp_sgd(1.0, 0.1, 10, sampling="without-replacement")
+    with pytest.raises(hs.InvalidInputError, match="dataset_size is missing; sampling 'without-replacement' needs it"):
+        hs.dp_sgd(1.0, batch_size=10, steps=10, sampling="without-replacement")
+    with pytest.raises(hs.InvalidInputError, match="did you mean 'without-replacement'"):
+        hs.dp_sgd(1.0, **SIZES, steps=10, sampling="without-replacemnt")
+
+
+def test_steps_are_recorded_with_their_batches() -> None:
+    stepped = hs.Accountant(adjacency="replace-one")
+    stepped.step(hs.Round(hs.Gaussian(2.0), hs.WithoutReplacement(**SIZES)), count=100)
+    whole = hs.dp_sgd(2.0, **SIZES, steps=100, sampling="without-replacement", adjacency="replace-one")
+    assert stepped.epsilon(1e-5) == whole.epsilon(1e-5)
+
+
+@pytest.mark.parametrize("adjacency", ["add-or-remove", "replace-one"])
+def test_noise_and_batches_are_calibrated_by_the_upper_end(adjacency: str) -> None:
+    one = hs.dp_sgd(2.0, **SIZES, epochs=3, sampling="without-replacement", adjacency=adjacency)
+    target = hs.targets.Epsilon(1.0, 1e-5)
+    noise = hs.calibrate(one, "noise-multiplier", target)
+    assert 0.999 < noise.achieved.upper <= 1.0
+    batch = hs.calibrate(one, "batch-size", target)
+    assert batch.achieved.upper <= 1.0
+    assert batch.beside is not None
+    assert batch.beside[1].upper > 1.0
+    all_of_them = hs.calibrate(one, "batch-size", hs.targets.Epsilon(1e6, 1e-5))
+    assert all_of_them.value == (60_000 if adjacency == "replace-one" else 59_999)
+
+
+def test_profiles_are_between_the_pairs() -> None:
+    """Error rates, one number and groups: those of the tight plan from below, more from above."""
+    item = hs.Round(hs.Gaussian(4.0), hs.WithoutReplacement(100, 1000), 50)
+    between, tight = hs.Plan([item], "replace-one").profile(), hs.Plan([item]).profile()
+    rates = np.array([1e-4, 1e-2, 0.1, 0.5])
+    np.testing.assert_allclose(between.tpr(rates).lower, tight.tpr(rates).lower, rtol=1e-3)
+    assert (between.tpr(rates).upper > tight.tpr(rates).upper).all()
+    assert between.mu().lower == pytest.approx(tight.mu().lower, rel=1e-3)
+    assert between.mu().upper > 1.01 * tight.mu().upper
+    deltas = np.array([1e-6, 1e-2])
+    np.testing.assert_allclose(between.epsilon(deltas).lower, tight.epsilon(deltas).lower, rtol=1e-5)
+    reason = between.epsilon(deltas).reason
+    assert reason is not None
+    assert reason.startswith("the width is the theory's")

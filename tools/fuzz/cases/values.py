@@ -102,9 +102,9 @@ OF_A_SCHEME = (
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
-    "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"), "WithoutReplacement": (*OF_A_SCHEME, "rate"),
-    "RandomAllocation": (*OF_A_SCHEME, "steps"),
-    "Shuffled": (*OF_A_SCHEME, "steps"),
+    "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
+    "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
+    "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""

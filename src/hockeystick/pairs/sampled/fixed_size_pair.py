@@ -113,7 +113,7 @@ class MirroredSmooth:
         return loss
 
     def log_contrast(self, x: Array) -> Array:
-        """That of the removed record, on either side."""
+        """The contrast of the removed record's laws, on either side."""
         return self._removed.log_contrast(self._from(x))
 
     def masses(self, x: Array) -> Masses:

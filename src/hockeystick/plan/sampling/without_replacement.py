@@ -203,7 +203,7 @@ class WithoutReplacement(Sampling):
 
     @property
     def exact_rate(self) -> Fraction:
-        """``batch_size / dataset_size``."""
+        """The share of the records that a round sees, as a fraction."""
         return Fraction(self.batch_size, self.dataset_size)
 
     @property
