@@ -113,3 +113,29 @@ def product(values: Array, mass: Array, floor: float) -> tuple[Array, Array]:
     keep = mass > floor
     values, mass = values[keep], mass[keep]
     return np.multiply.outer(values, values).ravel(), np.multiply.outer(mass, mass).ravel()
+
+
+def two_steps(mu: float, epsilon: float, add: bool) -> float:
+    """Delta of one epoch of two steps: the second Y is integrated in closed form, the first one by panels."""
+    from scipy.special import ndtr
+
+    alpha = math.exp(epsilon)
+    edge = (math.log(2 / alpha if add else 2 * alpha) + 0.5 * mu * mu) / mu  # from where on the first one is enough
+    edge = min(max(edge, -13.0), 13.0 + mu)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    total = 0.0
+    for ends in (edge - np.geomspace(edge + 14.0, 1e-14, 150), np.linspace(edge, 14.0 + mu, 60)):
+        for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            x = 0.5 * (a + b) + 0.5 * (b - a) * nodes
+            first = np.exp(mu * x - 0.5 * mu * mu)
+            strike = (2 / alpha if add else 2 * alpha) - first  # of the second one
+            at = np.log(np.maximum(strike, 1e-300)) / mu
+            if add:  # alpha / 2 E (strike - Y)_+
+                inner = strike * ndtr(at + 0.5 * mu) - ndtr(at - 0.5 * mu)
+                value = np.where(strike > 0, 0.5 * alpha * inner, 0.0)
+            else:
+                inner = ndtr(-(at - 0.5 * mu)) - strike * ndtr(-(at + 0.5 * mu))
+                value = 0.5 * np.where(strike > 0, inner, 1 - strike)
+            density = np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+            total += 0.5 * (b - a) * float(weights @ (density * value))
+    return total

@@ -13,7 +13,16 @@ from hockeystick.pairs import AllocationPair, Composition
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power
 from hockeystick.pairs.sampled.allocation_line import AllocationLine
 from hockeystick.pairs.sampled.allocation_series import RaySeries
-from oracle.allocation import Array, ComplexArray, grid_laws, hockey_stick, nested_moments, product, whole_moment
+from oracle.allocation import (
+    Array,
+    ComplexArray,
+    grid_laws,
+    hockey_stick,
+    nested_moments,
+    product,
+    two_steps,
+    whole_moment,
+)
 
 V = np.array([-6.0, -3.0, -1.5, -0.8, 0.1, 0.9])
 """Logarithms of r / t on a ray."""
@@ -218,6 +227,20 @@ def test_two_epochs_lie_between_laws_on_a_grid(added: bool) -> None:
         assert low - slack <= math.exp(found.upper)
         assert math.exp(found.lower) <= high + slack
         assert high - low <= 3e-2 * high
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("mu", [0.3, 0.5, 1.0, 1.7, 2.5])
+def test_one_epoch_of_two_steps(mu: float, added: bool) -> None:
+    """Against one integral of a closed form, from the bulk to deltas of 1e-9 and less, to 1e-6 of delta."""
+    engine = ContourEngine(Composition([(AllocationPair(mu, 2, added), 1)]))
+    for share in (0.1, 0.7, 1.5, 3.0):
+        epsilon = share * (mu if not added else 0.5 * min(mu, 1.0)) * (1 + 0.3 * mu)
+        truth = two_steps(mu, epsilon, added)
+        found = engine.log_delta(epsilon, None)
+        assert math.exp(found.lower) <= truth * (1 + 1e-9) + 1e-14, epsilon
+        assert truth * (1 - 1e-9) - 1e-14 <= math.exp(found.upper), epsilon
+        assert found.upper - found.lower <= 2e-5 or truth < 1e-11, epsilon
 
 
 def test_total_variation_of_ten_epochs() -> None:

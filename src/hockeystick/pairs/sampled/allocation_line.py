@@ -189,7 +189,7 @@ class AllocationLine:
         """Elementary evaluations for that many points."""
         if not self.usable:
             return math.inf
-        return self.nodes * (100.0 + 0.6 * self._n**2 + 0.15 * count)
+        return self.nodes * (100.0 + 0.3 * self._n**2 + 0.15 * count)
 
     def moments(self, step: float, count: int) -> tuple[ComplexArray, Array, float]:
         """``A(alpha + i sign j step)`` for j < count over ``e^top``, their absolute errors, and top."""
