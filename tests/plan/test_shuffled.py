@@ -93,9 +93,9 @@ def test_every_data_set_lies_at_or_below_the_upper_end(
 ) -> None:
     noise, batch = 1.7, 2
     size = len(pair[0])
-    laws = [law(records, batch, -(-size // batch)) for records in pair]
+    one, other = (law(records, batch, -(-size // batch)) for records in pair)
     found = plan(noise, epochs, batch_size=batch, dataset_size=size).delta(epsilon)
-    assert delta_of(*laws, epsilon, noise, epochs, anew)[0] <= found.upper
+    assert delta_of(one, other, epsilon, noise, epochs, anew)[0] <= found.upper
 
 
 @pytest.mark.parametrize("epochs", [1, 3])

@@ -188,7 +188,9 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
 def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     left_over = size % batch_size
     last = f", the last one of {left_over}" if left_over and not drop_last else ""
-    dropped = f", {left_over} records an epoch being dropped (the upper end alone holds)" if left_over and drop_last else ""
+    dropped = (
+        f", {left_over} records an epoch being dropped (the upper end alone holds)" if left_over and drop_last else ""
+    )
     why = (
         f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is no Poisson sampling"
     )

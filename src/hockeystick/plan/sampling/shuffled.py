@@ -263,7 +263,7 @@ class Shuffled(Sampling):
         return self.steps
 
 
-def _mu(pair: DominatingPair) -> float:
+def _mu(pair: object) -> float:
     """The distance of a Gaussian pair, which is what the property of the mechanism says that it is."""
     assert isinstance(pair, GaussianPair)
     return pair.mu
