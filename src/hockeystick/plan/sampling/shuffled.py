@@ -111,7 +111,7 @@ SPARE = 4
 """Units in the last place by which the product of that distance and a mu may be off, and more."""
 
 
-LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 5.0, 20_000
+LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
 """The epochs of random allocation of which the pair is composed; of others a function of the outcome is."""
 
 
