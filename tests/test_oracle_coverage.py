@@ -20,6 +20,7 @@ SCHEMES = {
     "without-replacement": "simulations of batches, an enumeration and a lattice: plan/test_without_replacement.py, "
     "pairs/test_fixed_size_pair.py",
     "random-allocation": "pairs/test_allocation.py holds it against nested integrals and laws on a grid",
+    "shuffled": "no tight answer is known; plan/test_shuffled.py enumerates the orders of a few records",
 }
 """Sampling schemes, and what true values they are held against."""
 

@@ -41,6 +41,7 @@ EXPORTED = [
     "RandomizedResponse",
     "Round",
     "TruncatedPoisson",
+    "Shuffled",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",
@@ -52,6 +53,7 @@ EXPORTED = [
     "dp_sgd",
     "filters",
     "load_plan",
+    "samplings",
     "targets",
 ]
 

@@ -43,6 +43,7 @@ LATE = {
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Round": "plan.round",
+    "Shuffled": "plan.sampling.shuffled",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
     "UnreachableError": "values.errors",
     "UnsupportedError": "values.errors",
@@ -54,6 +55,7 @@ LATE = {
     "dp_sgd": "plan.plan",
     "filters": "filters",
     "load_plan": "plan.file",
+    "samplings": "questions.samplings",
     "targets": "targets",
 }
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
@@ -74,11 +76,13 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.none import NoSampling
     from hockeystick.plan.sampling.poisson import Poisson
     from hockeystick.plan.sampling.random_allocation import RandomAllocation
+    from hockeystick.plan.sampling.shuffled import Shuffled
     from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
+    from hockeystick.questions.samplings import samplings
     from hockeystick.questions.stepper import Accountant
     from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
@@ -128,6 +132,7 @@ __all__ = [
     "RandomAllocation",
     "RandomizedResponse",
     "Round",
+    "Shuffled",
     "TruncatedPoisson",
     "UnreachableError",
     "UnsupportedError",
@@ -140,6 +145,7 @@ __all__ = [
     "dp_sgd",
     "filters",
     "load_plan",
+    "samplings",
     "targets",
 ]
 

@@ -20,7 +20,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from hockeystick import Gaussian, InvalidInputError, NoSampling, Poisson, Round, WithoutReplacement
+from hockeystick import Gaussian, InvalidInputError, NoSampling, Poisson, Round, Shuffled, WithoutReplacement
 from hockeystick.integrations.batches import FixedSizeBatches, PoissonBatches
 from hockeystick.integrations.torch import loader, scheme_of
 
@@ -93,12 +93,12 @@ def test_training_over_batches_and_what_it_costs() -> None:
         ),
         (DPDataLoader.from_data_loader(DataLoader(DATA, batch_size=2)), "poisson", {"sample_rate": 0.2}, Poisson),
         (DataLoader(DATA, batch_size=3), "none", {}, NoSampling),
-        (DataLoader(DATA, batch_size=3, shuffle=True), "shuffled", {"batch_size": 3, "dataset_size": 10}, None),
+        (DataLoader(DATA, batch_size=3, shuffle=True), "shuffled", {"batch_size": 3, "dataset_size": 10}, Shuffled),
         (
             DataLoader(DATA, batch_size=3, sampler=SubsetRandomSampler(range(7))),
             "shuffled",
             {"batch_size": 3, "dataset_size": 7},
-            None,
+            Shuffled,
         ),
         (
             DataLoader(DATA, batch_size=3, sampler=RandomSampler(DATA, replacement=True)),

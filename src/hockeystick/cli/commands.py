@@ -237,6 +237,51 @@ def calibrate(
 
 
 @main.command()
+@plan_source
+@_as_json
+@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--epsilon", type=float, metavar="NUMBER", help="Look for the noise that reaches this one.")
+def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
+    """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The noise is that
+    with which epsilon is at most what the plan costs as it is, or --epsilon.
+    """
+    from hockeystick.plan.sampling import SAMPLINGS
+    from hockeystick.questions.samplings import sampled
+    from hockeystick.report import (
+        print_samplings,
+        sampling_cells,
+        sampling_headline,
+        sampling_json,
+        sampling_notes,
+        sampling_remarks,
+        sampling_warnings,
+    )
+
+    chosen = chosen_plan(plan, flags)
+    at = _target(chosen, delta)
+    with flag_names(), progress("comparing samplings") as say:
+        if epsilon is None:
+            epsilon = chosen.epsilon(at).upper
+        rows = []
+        for number, row in enumerate(sampled(chosen, at, epsilon), start=1):
+            say(f"comparing samplings: {row.scheme.name} ({number} of {len(SAMPLINGS)})")
+            rows.append(row)
+    if as_json:
+        _print_json(sampling_json(chosen, at, epsilon, rows))
+        return
+    blocks = [
+        ("What each asks of the loader, and which loaders do that", sampling_notes(rows)),
+        ("Remarks", sampling_remarks(rows, answered=True)),
+        ("Not answered", sampling_remarks(rows, answered=False)),
+        ("Mind", sampling_warnings(rows, at)),
+    ]
+    cells = [sampling_cells(row) for row in rows if row.epsilon is not None]
+    print_samplings(sampling_headline(chosen, at, epsilon), cells, blocks)
+
+
+@main.command()
 def accountants() -> None:
     """The accountants, and what kind of number each gives."""
     from hockeystick.accountants import ACCOUNTANTS

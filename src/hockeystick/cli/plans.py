@@ -24,6 +24,7 @@ FLAGS = {
     "steps": "DP-SGD: number of optimiser steps.",
     "batch_size": "DP-SGD: (expected) batch size, in place of the sample rate.",
     "dataset_size": "DP-SGD: number of records, with the batch size.",
+    "steps_per_epoch": "DP-SGD: steps of an epoch, with the sampling schemes that ask for them.",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
 }
 """The numbers that can stand in place of a file. All are read as floats, so that 1e4 is a whole number too."""

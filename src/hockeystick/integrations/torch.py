@@ -35,7 +35,7 @@ from torch.utils.data import (
 )
 
 from hockeystick.integrations.batches import Batches
-from hockeystick.plan.sampling import NoSampling, Poisson, Sampling
+from hockeystick.plan.sampling import NoSampling, Poisson, Sampling, Shuffled
 from hockeystick.values.errors import InvalidInputError
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
@@ -188,11 +188,14 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
 def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     left_over = size % batch_size
     last = f", the last one of {left_over}" if left_over and not drop_last else ""
-    dropped = f", {left_over} records an epoch being dropped" if left_over and drop_last else ""
+    dropped = (
+        f", {left_over} records an epoch being dropped (the upper end alone holds)" if left_over and drop_last else ""
+    )
     why = (
         f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is no Poisson sampling"
     )
-    return Recognised("shuffled", {"batch_size": batch_size, "dataset_size": size}, why)
+    sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size) if size else None
+    return Recognised("shuffled", {"batch_size": batch_size, "dataset_size": size}, why, sampling)
 
 
 def _unknown(why: str) -> Recognised:

@@ -29,15 +29,18 @@ def records_of(samplings: Iterable[Sampling]) -> int | None:
 
 
 def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str, ...]:
-    """What is unsafe about the delta of an answer; nothing where it has none (``None``).
+    """What is to be minded: of the schemes (``Sampling.caution``), and of the delta; of that nothing where it is None.
 
     Publishing one of n records whole, chosen at random, is (0, 1/n)-differentially private: no delta from there on
     rules it out (Dwork, Roth 2014 [DR14], Section 2.3).
     """
+    samplings = tuple(samplings)
+    cautions = tuple(dict.fromkeys(sampling.caution for sampling in samplings if sampling.caution is not None))
     records = None if delta is None else records_of(samplings)
     if records is None or delta is None or delta * records < 1:
-        return ()
-    return (f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole",)
+        return cautions
+    published = f"delta is at least 1/dataset_size = 1/{records}, so that it allows one record to be published whole"
+    return (*cautions, published)
 
 
 def told(found: Found, samplings: Iterable[Sampling], delta: float | None) -> Found:

@@ -384,6 +384,7 @@ def dp_sgd(
     *,
     batch_size: int | None = None,
     dataset_size: int | None = None,
+    steps_per_epoch: int | None = None,
     epochs: int | None = None,
     sampling: str = Poisson.name,
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
@@ -394,9 +395,10 @@ def dp_sgd(
     Args:
         noise_multiplier: standard deviation of the noise / clipping norm.
         sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
-        steps: number of optimiser steps; or give ``epochs``.
+        steps: number of optimiser steps; or give ``epochs``. Whole epochs where a round of the scheme is one.
         batch_size: expected batch size; that of every batch where the sampling scheme fixes it.
         dataset_size: number of records.
+        steps_per_epoch: of schemes that ask for it: ``"shuffled"`` also takes both sizes, ``"random-allocation"`` not.
         epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
             ``ceil(1 / sample_rate)`` where no batch size is given.
         sampling: how batches are made: the name of a scheme that ``hockeystick supported`` lists.
@@ -412,7 +414,13 @@ def dp_sgd(
     >>> fixed.epsilon(1e-5).upper  # doctest: +ELLIPSIS
     2.82671...
     """
-    scheme = _scheme(sampling, sample_rate=sample_rate, batch_size=batch_size, dataset_size=dataset_size)
+    scheme = _scheme(
+        sampling,
+        sample_rate=sample_rate,
+        batch_size=batch_size,
+        dataset_size=dataset_size,
+        steps_per_epoch=steps_per_epoch,
+    )
     if (steps is None) == (epochs is None):
         raise InvalidInputError(
             "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
@@ -420,7 +428,13 @@ def dp_sgd(
     if epochs is not None:
         return Plan([Round(Gaussian(noise_multiplier), scheme, epochs=epochs)], adjacency, delta)
     assert steps is not None
-    count = domains.whole(steps, "steps", "number of optimiser steps")
+    count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
+    if left:
+        raise InvalidInputError(
+            f"steps must come to whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, as one "
+            f"that is broken off counts whole; received {steps}; give epochs",
+            "steps",
+        )
     return Plan([Round(Gaussian(noise_multiplier), scheme, count)], adjacency, delta)
 
 

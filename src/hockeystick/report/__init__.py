@@ -26,6 +26,12 @@ LATE = {
     "exp_up": "rounding",
     "round_down": "rounding",
     "round_up": "rounding",
+    "sampling_cells": "samplings",
+    "sampling_headline": "samplings",
+    "sampling_json": "samplings",
+    "sampling_notes": "samplings",
+    "sampling_remarks": "samplings",
+    "sampling_warnings": "samplings",
     "supported_json": "supported",
     "supported_markdown": "supported",
     "supported_rows": "supported",
@@ -33,6 +39,7 @@ LATE = {
     "print_answer": "tables",
     "print_caveats": "tables",
     "print_comparison": "tables",
+    "print_samplings": "tables",
     "print_supported": "tables",
 }
 """The file of each name: a command imports those of its own answer."""
@@ -58,12 +65,21 @@ if TYPE_CHECKING:
         sorted_entries,
     )
     from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
+    from hockeystick.report.samplings import (
+        sampling_cells,
+        sampling_headline,
+        sampling_json,
+        sampling_notes,
+        sampling_remarks,
+        sampling_warnings,
+    )
     from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
     from hockeystick.report.tables import (
         print_accountants,
         print_answer,
         print_caveats,
         print_comparison,
+        print_samplings,
         print_supported,
     )
 else:
@@ -91,9 +107,16 @@ __all__ = [
     "print_answer",
     "print_caveats",
     "print_comparison",
+    "print_samplings",
     "print_supported",
     "round_down",
     "round_up",
+    "sampling_cells",
+    "sampling_headline",
+    "sampling_json",
+    "sampling_notes",
+    "sampling_remarks",
+    "sampling_warnings",
     "sorted_entries",
     "supported_json",
     "supported_markdown",

@@ -72,6 +72,29 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
         _print_pairs(console, caveats)
 
 
+def print_samplings(
+    headline: str, rows: Sequence[Sequence[str]], blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]]
+) -> None:
+    """The numbers of all sampling schemes in one table, and under it blocks of lines, each with a title."""
+    from rich.table import Table
+    from rich.text import Text
+
+    console = _console()
+    console.print(Text(headline, style="bold"))
+    console.print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("sampling", overflow="fold")
+    for column in ("lower", "upper", "noise needed"):
+        table.add_column(column, no_wrap=True, justify="right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    _print_table(console, table)
+    for title, lines in blocks:
+        if lines:
+            console.print(Text(f"\n{title}", style="bold"))
+            _print_pairs(console, lines)
+
+
 def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
     """What a figure is about, and what to mind with it, on standard error: a figure has no lines of text."""
     if not written(sys.stderr, None, lines):

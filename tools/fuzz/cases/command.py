@@ -22,7 +22,7 @@ ALL = SECONDS * len(hs.ACCOUNTANTS)
 NUMBERS = ("0", "-1", "1e400", "nan", "inf", "", "x", "1e-400", "5e-324", "1e12", "0.5", "1", "2.5", "-0", "1_0", "0x1")
 
 FREE = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
-COMMANDS = ("epsilon", "delta", "compare", "calibrate", "plot", "reproduce")
+COMMANDS = ("epsilon", "delta", "compare", "calibrate", "sampling", "plot", "reproduce")
 WORDS = (
     "curve", "steps", "noise-multiplier", "--delta", "--epsilon", "--noise-multiplier", "--sample-rate", "--steps",
     "--json", "--gap", "--accountant", "rdp", "--adjacency", "add", "--batch-size", "--dataset-size", "--epochs",
@@ -121,6 +121,22 @@ def compare(draw: Draw, held: Held) -> None:
         if done is not None and not done[0]:
             # the longest names may be folded where numbers are long, after as many letters as tell them apart
             held.law(all(name[:18] in done[1] for name in hs.ACCOUNTANTS), f"a row is missing: {done[1][:2000]}")
+
+
+@case("command", "cli.sampling", "samplings")
+def sampling(draw: Draw, held: Held) -> None:
+    """A row for every scheme, with what the library says of its plan."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, plan = _source(draw, folder)
+        at, target = draw.note("at", draw.delta()), draw.note("target", draw.epsilon())
+        done = _run(held, ["sampling", *source, "--delta", repr(at), "--epsilon", repr(target), "--json"], stdin, ALL)
+        if done is None or done[0] or plan is None:
+            return
+        for row in _json(held, done[1]).get("samplings", []):
+            held.law((row["epsilon"] is None) <= bool(row["reason"]), f"no number, and no reason: {row}")
+            ends = row["epsilon"] or {}
+            low, high = ends.get("lower"), ends.get("upper")
+            held.law(low is None or high is None or low <= high, f"ends: {row}")
 
 
 @case("command", "cli.calibrate")

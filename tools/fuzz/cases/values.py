@@ -35,6 +35,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "TruncatedPoisson": lambda x, y: hs.TruncatedPoisson(0.1, x, y),
     "CyclicPoisson": lambda x, y: hs.CyclicPoisson(x, y),
     "MixtureGaussian": lambda x, y: hs.MixtureGaussian((x,), (y,), 1.0),
+    "Shuffled": lambda x, y: hs.Shuffled(x, y, y),
+    "samplings": lambda x, y: hs.samplings(PLAN, x, y),
     "Round": lambda x, y: hs.Round(hs.Gaussian(1.0), count=x),
     "Plan": lambda x, y: hs.Plan([hs.Round(hs.Gaussian(1.0))], x, y),
     "dp_sgd": lambda x, y: hs.dp_sgd(1.0, x, y),
@@ -100,7 +102,7 @@ OF_A_MECHANISM = (
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
-    "steps_per_round", "participations", "same_for_all",
+    "steps_per_round", "participations", "same_for_all", "caution",
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), OF_A_MECHANISM),
@@ -108,7 +110,7 @@ PARTS = {
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
     "CyclicPoisson": (*OF_A_SCHEME, "within"),
-    "RandomAllocation": (*OF_A_SCHEME, "steps"),
+    "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps"),
     "Round": (), "Plan": (), "Adjacency": ("parse", "directions"), "Direction": (), "Parameter": (),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -124,11 +126,13 @@ def objects(draw: Draw, held: Held) -> None:
     allocated = hs.RandomAllocation(
         draw.note("steps", steps), draw.random.randint(1, steps), draw.random.choice((1, 2, 7)), records
     )
+    shuffled = hs.Shuffled(batch_size=draw.random.randint(1, records), dataset_size=records)
+    held.law(shuffled.steps_per_round == shuffled.steps == shuffled.steps_per_epoch, "steps of a shuffled epoch")
     held.law(allocated.steps == steps and allocated.steps_per_round % steps == 0, "steps of an epoch")
     held.law(0 < fixed.rate <= 1, f"rate {fixed.rate!r}")
     others = (
         hs.WithReplacement(8, weight=0.1), hs.TruncatedPoisson(0.1, 100, 20), hs.CyclicPoisson(3, 0.1),
-        allocated, hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
+        allocated, shuffled, hs.MixtureGaussian((0.0, 1.0, 2.0), (0.5, 0.25, 0.25), 1.0),
     )  # fmt: skip
     for thing in (item, item.mechanism, item.sampling, fixed, *others, hs.NoSampling(), *hs.Adjacency, *hs.Direction,
                   hs.Parameter("steps", costs=True)):  # fmt: skip
@@ -140,7 +144,7 @@ def objects(draw: Draw, held: Held) -> None:
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
-            for scheme in (item.sampling, fixed, allocated, hs.NoSampling()):
+            for scheme in (item.sampling, fixed, allocated, shuffled, hs.NoSampling()):
                 claim = scheme.claim_of(item.mechanism, direction)
                 held.law(scheme.claim(type(item.mechanism), direction).source, "a claim of the class without a source")
                 held.law(0 <= scheme.participations(item.count) <= item.count, "more participations than steps")

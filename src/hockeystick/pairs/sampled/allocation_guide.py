@@ -75,7 +75,8 @@ def _places(low: float, high: float, mean: float, deviation: float) -> Array:
         )
     )
     fine = fine[(fine >= low) & (fine <= high)]
-    share = np.arcsinh((fine - mean) / scale) / (ends[1] - ends[0]) + np.log(fine / low) / math.log(high / low)
+    tails = (np.log(fine) - math.log(low)) / (math.log(high) - math.log(low))  # their quotient may have no double
+    share = np.arcsinh((fine - mean) / scale) / (ends[1] - ends[0]) + tails
     grid: Array = np.interp(np.linspace(share[0], share[-1], VALUES), share, fine)
     grid[0], grid[-1] = low, high
     return grid

@@ -12,6 +12,8 @@ LATE = {
     "Poisson": "poisson",
     "TruncatedPoisson": "truncated_poisson",
     "WithReplacement": "with_replacement",
+    "RandomAllocation": "random_allocation",
+    "Shuffled": "shuffled",
     "WithoutReplacement": "without_replacement",
 }
 """The file of each name that is imported when somebody asks for it."""
@@ -19,7 +21,9 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
     from hockeystick.plan.sampling.poisson import Poisson
+    from hockeystick.plan.sampling.random_allocation import RandomAllocation
     from hockeystick.plan.sampling.registry import SAMPLINGS
+    from hockeystick.plan.sampling.shuffled import Shuffled
     from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
@@ -31,7 +35,9 @@ __all__ = [
     "CyclicPoisson",
     "NoSampling",
     "Poisson",
+    "RandomAllocation",
     "Sampling",
+    "Shuffled",
     "TruncatedPoisson",
     "WithReplacement",
     "WithoutReplacement",

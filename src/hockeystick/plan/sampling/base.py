@@ -145,6 +145,11 @@ class Sampling(ABC):
         return None
 
     @property
+    def caution(self) -> str | None:
+        """What is to be minded with every answer, whatever its delta; ``None`` where there is nothing."""
+        return None
+
+    @property
     def steps_per_round(self) -> int:
         """Steps of the program that one round stands for: more than 1 where a theorem is about many at once.
 

@@ -5,6 +5,7 @@ from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
 from hockeystick.plan.sampling.none import NoSampling
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.plan.sampling.random_allocation import RandomAllocation
+from hockeystick.plan.sampling.shuffled import Shuffled
 from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
 from hockeystick.plan.sampling.with_replacement import WithReplacement
 from hockeystick.plan.sampling.without_replacement import WithoutReplacement
@@ -14,6 +15,7 @@ SAMPLINGS: tuple[type[Sampling], ...] = (
     Poisson,
     WithoutReplacement,
     RandomAllocation,
+    Shuffled,
     WithReplacement,
     TruncatedPoisson,
     CyclicPoisson,

@@ -1,0 +1,278 @@
+"""Shuffled batches: each epoch an order of the records is cut into batches, so that a record is in one step of it.
+
+This is what most loaders do, and no pair is known that is attained and dominates. What is proven is a bracket. A round
+is one epoch of t steps, ``u`` a unit vector, contributions and noise are in units of the norm bound C, s is the noise.
+
+**Replacing a record, above.** Fix the orders of all epochs, which are chosen without looking at the data or at what the
+steps release. Of an epoch, one step sees the record. Given what came before, that step is dominated by the mechanism's
+pair under replacement, and the others have the same law with either value of the record. Adaptive composition (Zhu,
+Dong, Wang 2022 [ZDW22], Theorem 10) makes that one unsampled round an epoch, whatever the orders. The laws with orders
+drawn at random are mixtures of these with the same weights on both sides, and ``H_b`` is jointly convex: the bound
+stays. Nothing was asked of the orders: drawn once, anew every epoch, from a small buffer, or not at all.
+
+**Replacing a record, below, for Gaussian noise.** All other records contribute ``-u``, the record ``+u`` or ``-u``.
+With ``-u`` the sums of the batches are constants; with ``+u`` that of one batch is larger by 2. Centred, an epoch is
+
+    P_w = sum_j w_j N(2 e_j, s^2 I_t)   against   Q = N(0, s^2 I_t) ,    w_j = (size of batch j) / (number of records) ,
+
+where the order is uniform; epochs are independent where it is drawn anew. With equal weights this is an epoch of random
+allocation at half the noise. That pair is below every other case, too, in both orders of the laws: Q is invariant under
+permutations of the steps in each epoch, and ``H_b(pi P || pi Q) = H_b(P || Q)`` for each of them. Averaged over
+independent permutations of every epoch, any law P of E epochs in which the record is in exactly one step of each (a
+last batch that is smaller, an order that is kept, one that is not random) becomes the product of E equal mixtures, and
+joint convexity gives ``H_b(product || Q^E) <= H_b(P || Q^E)``; likewise with the laws exchanged.
+
+So the bracket holds for every loader that passes each record exactly once an epoch, in whatever order. Where replacing
+moves the sum by d C only (``replace_one_distance``), the others contribute ``-d u / 2`` and the record ``+- d u / 2``.
+
+**Adding or removing one, for Gaussian noise, where the number of batches stays the same.** The order is uniform, drawn
+once or anew, and the last batch is kept, however small. Draw an order of all n records, with x at place i. Moving the
+last record y into the place of x gives an order of the others, each equally often: a coupling. Between the two, the
+batch of x has y in place of x, a distance of 2, and the last batch has lost y, a distance of 1 (where x was in the last
+batch: a distance of 1 there alone). All other steps are equal. Given the orders, an epoch is dominated by two unsampled
+Gaussian rounds, that is by one with ``mu = sqrt(2^2 + 1) / s``; composing and averaging is as above. Below: all other
+records contribute 0. The sums are 0 without x, and with it that of one step is u, with weights as above: random
+allocation at the noise s, by the same averaging.
+
+Where the number of batches changes with the record, the number of releases tells the two apart: refused.
+
+**Beyond the reach of the moments** of random allocation (:data:`LEAST_MU` and what stands with it), the sum of all
+steps of an epoch is what is compared, ``N(mu, t)`` against ``N(0, t)``: a function of the outcome, and so below it.
+
+**One step an epoch** samples nothing: what the mechanism claims of itself holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from hockeystick.numerics.rounding import next_down, next_up
+from hockeystick.pairs import DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Between, Known
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.sampling.base import Sampling, own_known, own_pair
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError
+
+_PROOF = "above: no amplification; below: an instance, random allocation; proofs in plan/sampling/shuffled.py"
+"""The source of every bracket."""
+
+_REPLACED = Claim(Status.BRACKET, f"{_PROOF}; cf. Chua et al. 2024 [CGK+24a]")
+"""The claim for replacing a record, on Gaussian noise."""
+
+_CHANGED = Claim(Status.BRACKET, f"{_PROOF}; where the number of batches does not depend on the record")
+"""The claim for adding and removing a record, on Gaussian noise."""
+
+_ABOVE = "one unsampled round an epoch; proof in plan/sampling/shuffled.py"
+"""What is said of a mechanism of which no instance is known."""
+
+_NO_ROOM = Claim(
+    Status.REFUSED,
+    "without the record the others move to other batches, which is accounted for with Gaussian noise only; "
+    "use adjacency 'replace-one'",
+)
+"""The claim for adding and removing a record, on other mechanisms."""
+
+_SIZES_WANTED = Claim(
+    Status.REFUSED,
+    "without the record the others move to other batches: give batch_size and dataset_size (the larger data set), "
+    "or use adjacency 'replace-one'",
+)
+"""The claim for adding and removing a record, where nothing but the number of steps is known."""
+
+_ANOTHER_NUMBER = Claim(
+    Status.REFUSED,
+    "without the record there is one batch less, so that the number of steps tells the two data sets apart: use "
+    "adjacency 'replace-one', or a batch_size that does not divide dataset_size - 1",
+)
+"""The claim for adding and removing a record, where the last batch has nothing but it."""
+
+WHY = (
+    "no pair is known that shuffled batches attain and that dominates them: above no amplification is claimed, below "
+    "stands one data set, whose record is hidden as by random allocation"
+)
+"""Why the two ends of a bracket differ."""
+
+CAUTION = (
+    "shuffled batches have no proven amplification: quote the upper end alone; for less, draw batches by a scheme that "
+    "has one (poisson or without-replacement: hockeystick.integrations.batches), and see `hockeystick sampling`"
+)
+"""What is said with every answer about shuffled batches."""
+
+BOTH = math.sqrt(5.0)
+"""Distance of two Gaussian rounds, at 2 and at 1, taken as one."""
+
+SPARE = 4
+"""Units in the last place by which the product of that distance and a mu may be off, and more."""
+
+
+LEAST_MU, MOST_MU, MOST_STEPS = 0.1, 4.0, 20_000
+"""The epochs of random allocation of which the pair is composed; of others a function of the outcome is."""
+
+
+@dataclass(frozen=True)
+class Shuffled(Sampling):
+    """Each epoch an order of the records is cut into batches; a round is one epoch, and ``count`` counts epochs.
+
+    Args:
+        steps_per_epoch: number of batches of an epoch; or give both of the following.
+        batch_size: number of records in a batch; the last one may have fewer, and is kept.
+        dataset_size: number of records, of the larger data set where one is added or removed.
+
+    Raises:
+        InvalidInputError: a value outside its domain, none of them, or both ways of giving the steps at odds.
+
+    >>> Shuffled(batch_size=256, dataset_size=60_000).steps_per_epoch
+    235
+    """
+
+    steps_per_epoch: Annotated[int | None, domains.RECORDS.of("steps of an epoch")] = None
+    batch_size: Annotated[int | None, domains.RECORDS.of("number of records in a batch")] = None
+    dataset_size: Annotated[int | None, domains.RECORDS] = None
+
+    name: ClassVar[str] = "shuffled"
+    assumption: ClassVar[str] = (
+        "each record is in exactly one step of each epoch, in an order that does not depend on the data (shuffled "
+        "batches); where records are added or removed, in a uniformly random one; epochs that are "
+        "broken off count whole"
+    )
+    distance_suffices: ClassVar[bool] = True
+
+    key_rules: ClassVar[Mapping[str, Any]] = {
+        "anyOf": [{"required": ["steps_per_epoch"]}, {"required": ["batch_size", "dataset_size"]}],
+        "dependentRequired": {"batch_size": ["dataset_size"]},
+    }
+
+    def __post_init__(self) -> None:
+        domains.check_fields(self)
+        if self.batch_size is not None or (self.steps_per_epoch is None and self.dataset_size is not None):
+            self._check_sizes()
+        elif self.steps_per_epoch is None:
+            raise InvalidInputError(
+                "shuffled batches need steps_per_epoch, or batch_size and dataset_size; received none of them",
+                "steps_per_epoch",
+            )
+
+    def _check_sizes(self) -> None:
+        for key in ("batch_size", "dataset_size"):
+            if getattr(self, key) is None:
+                raise InvalidInputError(f"batch_size and dataset_size go together; {key} is missing", key)
+        assert self.batch_size is not None
+        assert self.dataset_size is not None
+        if self.batch_size > self.dataset_size:
+            raise InvalidInputError(
+                f"batch_size must be at most dataset_size; received {self.batch_size} and {self.dataset_size}",
+                "batch_size",
+            )
+        steps = -(-self.dataset_size // self.batch_size)
+        if self.steps_per_epoch not in (None, steps):
+            raise InvalidInputError(
+                f"steps_per_epoch {self.steps_per_epoch} contradicts dataset_size / batch_size, which makes {steps} "
+                "batches; give one of them",
+                "steps_per_epoch",
+            )
+        object.__setattr__(self, "steps_per_epoch", steps)
+
+    @property
+    def steps(self) -> int:
+        """Number of batches of an epoch."""
+        assert self.steps_per_epoch is not None
+        return self.steps_per_epoch
+
+    @classmethod
+    def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
+        """A bracket for Gaussian noise; from above where a record is replaced, for what else has a pair or a curve."""
+        base = mechanism.claims[direction]
+        gaussian = Property.GAUSSIAN in mechanism.properties
+        if direction is not Direction.REPLACE_ONE:
+            if base.status is Status.REFUSED:
+                return base
+            return _CHANGED if gaussian and base.status is Status.TIGHT else _NO_ROOM
+        if base.status is Status.TIGHT:
+            return _REPLACED if gaussian else Claim(Status.UPPER, _ABOVE)
+        if base.status in (Status.UPPER, Status.BRACKET):
+            return Claim(Status.UPPER, f"{_ABOVE}; of the pair of {base.cited}")
+        return base
+
+    def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
+        """The mechanism's own where an epoch is one step; else that of the scheme, unless batches come and go."""
+        if self.steps == 1:
+            return mechanism.claims[direction]
+        found = self.claim(type(mechanism), direction)
+        if direction is Direction.REPLACE_ONE or found.status is Status.REFUSED:
+            return found
+        if self.batch_size is None or self.dataset_size is None:
+            return _SIZES_WANTED
+        return _ANOTHER_NUMBER if (self.dataset_size - 1) % self.batch_size == 0 else found
+
+    def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
+        """One unsampled round an epoch: that of a replaced record, beside it that of the last batch if one is added."""
+        if self.steps == 1 or direction is Direction.REPLACE_ONE:
+            return own_pair(mechanism, direction)
+        return GaussianPair(next_up(BOTH * _mu(mechanism.with_against_without()), SPARE))
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """The bracket: one unsampled round an epoch above, an epoch of random allocation below."""
+        if self.steps == 1:
+            return own_known(mechanism, direction)
+        if self.claim_of(mechanism, direction).status is not Status.BRACKET:
+            return super().known(mechanism, direction)
+        above = self.pair(mechanism, direction)
+        if direction is Direction.REPLACE_ONE:
+            removed, added = (_allocated(_mu(above), self.steps, add) for add in (False, True))
+            return Between(above, (removed,) if removed == added else (removed, added), WHY)
+        mu = _mu(mechanism.with_against_without())
+        return Between(above, (_allocated(mu, self.steps, direction is Direction.ADD),), WHY)
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The curve of one unsampled round an epoch; also where the mechanism has a curve and no pair.
+
+        For orders above 1 the Renyi divergence of a mixture is at most the largest of its parts.
+        """
+        if self.claim_of(mechanism, direction).status is Status.RENYI:
+            return mechanism.curve(direction)
+        return self.pair(mechanism, direction)
+
+    def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
+        """The unsampled round of an epoch in exact numbers; none where the last batch is counted beside it."""
+        return mechanism.exact(direction) if self.steps == 1 or direction is Direction.REPLACE_ONE else None
+
+    def keys(self) -> dict[str, Any]:
+        """The keys of both sizes, which imply the steps; or the steps, with the size of the data set where known."""
+        keys = super().keys()
+        return keys if self.batch_size is None else {key: keys[key] for key in ("batch_size", "dataset_size")}
+
+    @property
+    def caution(self) -> str | None:
+        """A line that the upper end alone may be quoted, and what to do instead; none where an epoch is one step."""
+        return None if self.steps == 1 else CAUTION
+
+    @property
+    def dataset_records(self) -> int | None:
+        """The number of records as given: ``dataset_size``, or None."""
+        return self.dataset_size
+
+    @property
+    def steps_per_round(self) -> int:
+        """Steps of the epoch that a round is."""
+        return self.steps
+
+
+def _mu(pair: object) -> float:
+    """The distance of a Gaussian pair, which is what the property of the mechanism says that it is."""
+    assert isinstance(pair, GaussianPair)
+    return pair.mu
+
+
+def _allocated(mu: float, steps: int, add: bool) -> DominatingPair:
+    """An epoch of random allocation, in one order of its laws; or the sum of its steps, which is the same in both."""
+    if not LEAST_MU <= mu <= MOST_MU or steps > MOST_STEPS:
+        return GaussianPair(next_down(mu / math.sqrt(steps), SPARE))
+    from hockeystick.pairs import AllocationPair
+
+    return AllocationPair(mu, steps, add)

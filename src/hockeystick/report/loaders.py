@@ -1,0 +1,42 @@
+"""Which loaders make the batches of a sampling scheme, in the words of their documentation: what people recognise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+LOADERS: Mapping[str, tuple[str, ...]] = {
+    "none": ("full-batch training: the whole data set in every step",),
+    "poisson": (
+        "hockeystick.integrations.batches.PoissonBatches",
+        "Opacus: PrivacyEngine.make_private (poisson_sampling=True, its default)",
+        "JAX Privacy: CyclicPoissonSampling(cycle_length=1), its default, not truncated",
+    ),
+    "without-replacement": (
+        "hockeystick.integrations.batches.FixedSizeBatches",
+        "NumPy: generator.choice(n, b, replace=False), anew in every step",
+    ),
+    "random-allocation": (
+        "each record draws its own step of the epoch, anew in every epoch",
+        "JAX Privacy: BallsInBinsSampling, whose assignment is kept over all epochs: epochs_per_assignment says so",
+    ),
+    "shuffled": (
+        "PyTorch: DataLoader(shuffle=True), the way of most loaders",
+        "Opacus: make_private(poisson_sampling=False)",
+        "TensorFlow: Dataset.shuffle(...).batch(...).repeat(...)",
+        "Grain: IndexSampler(shuffle=True), MapDataset.shuffle().batch()",
+        "JAX Privacy: CyclicPoissonSampling(sampling_prob=1, cycle_length=...): one order for all epochs",
+        "DataLoader(shuffle=False), too: no order is asked for, where a record is replaced",
+    ),
+    "with-replacement": (
+        "PyTorch: RandomSampler(replacement=True), WeightedRandomSampler",
+        "NumPy: generator.integers(n, size=b), anew in every step",
+    ),
+    "truncated-poisson": ("JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",),
+    "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
+}
+"""For each scheme the loaders that make its batches; schemes that are yet to come are there, too."""
+
+
+def loaders_of(scheme: str) -> tuple[str, ...]:
+    """The loaders that make the batches of a scheme; none where none is known."""
+    return LOADERS.get(scheme, ())

@@ -1,0 +1,80 @@
+"""One training under every sampling scheme, side by side, as rows for people and as a JSON object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.samplings import Sampled
+from hockeystick.report.answer import finite_ends, warning_lines
+from hockeystick.report.loaders import loaders_of
+from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+
+NOISE_DIGITS = 4
+"""Significant digits of a noise that was looked for."""
+
+
+def sampling_cells(row: Sampled) -> tuple[str, str, str, str]:
+    """Name, lower end, upper end and noise of a row that has an epsilon, as shown to people; rounded outward."""
+    assert row.epsilon is not None
+    ends = row.epsilon.ends
+    lower = round_down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else ""
+    noise = "" if row.noise_multiplier is None else _noise(row.noise_multiplier)
+    return row.scheme.name, lower, round_up(row.epsilon.quoted, SHOWN_DIGITS), noise
+
+
+def _noise(value: float) -> str:
+    """A noise multiplier as it is where that is short, as the plan's own is, else rounded up."""
+    return exact(value) if len(exact(value)) <= NOISE_DIGITS + 1 else round_up(value, NOISE_DIGITS)
+
+
+def sampling_headline(plan: Plan, delta: float, target: float | None) -> str:
+    """What the table is about."""
+    wanted = "" if target is None else f"; noise for epsilon {round_up(target, QUOTED_DIGITS)}"
+    return f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{wanted}"
+
+
+def sampling_notes(rows: Sequence[Sampled]) -> list[tuple[str, str]]:
+    """For each scheme with a number, what it asks of the loader and which loaders do that."""
+    lines: list[tuple[str, str]] = []
+    for row in rows:
+        if row.epsilon is not None:
+            lines.append((row.scheme.name, row.scheme.assumption))
+            lines += [("", f"- {loader}") for loader in loaders_of(row.scheme.name)]
+    return lines
+
+
+def sampling_remarks(rows: Sequence[Sampled], answered: bool) -> list[tuple[str, str]]:
+    """Why schemes have no number, or what is to be minded with those that have one."""
+    return [(row.scheme.name, row.reason) for row in rows if row.reason and (row.epsilon is not None) is answered]
+
+
+def sampling_warnings(rows: Sequence[Sampled], delta: float) -> list[tuple[str, str]]:
+    """What is to be minded with some number of the table: each line once."""
+    lines = [line for row in rows if row.plan is not None and row.epsilon for line in warning_lines(row.plan, delta)]
+    return list(dict.fromkeys(lines))
+
+
+def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence[Sampled]) -> dict[str, Any]:
+    """The object that ``hockeystick sampling --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
+    return {
+        "adjacency": plan.adjacency.value,
+        "delta": delta,
+        "epsilon": target,
+        "samplings": [_row_json(row, delta) for row in rows],
+    }
+
+
+def _row_json(row: Sampled, delta: float) -> dict[str, Any]:
+    said: Mapping[str, Any] = {
+        "scheme": row.scheme.name,
+        "parameters": None if row.sampling is None else row.sampling.keys(),
+        "epsilon": None if row.epsilon is None else finite_ends(row.epsilon),
+        "guarantee": None if row.epsilon is None else row.epsilon.guarantee,
+        "noise_multiplier": row.noise_multiplier,
+        "reason": row.reason,
+    }
+    warnings = [] if row.plan is None or row.epsilon is None else [text for _, text in warning_lines(row.plan, delta)]
+    loaders = list(loaders_of(row.scheme.name))
+    return {**said, "assumption": row.scheme.assumption, "loaders": loaders, "warnings": warnings}

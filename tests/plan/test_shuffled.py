@@ -1,0 +1,357 @@
+"""Shuffled batches: every data set that is tried lies within the bracket, and the one behind its lower end at that end.
+
+The laws are enumerated: all orders of a few records, their batches' sums, normal noise; delta by Monte Carlo over the
+outcomes, with intervals of Hoeffding's inequality. Nothing of the library enters but the numbers that are held to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import hockeystick as hs
+from hockeystick.directions.directions import Directions
+from hockeystick.pairs import AllocationPair, GaussianPair
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms import Status
+from hockeystick.plan.sampling.shuffled import CAUTION
+from toys import Concentrated, Counting, Dominated
+
+Array = npt.NDArray[np.float64]
+
+REMOVE, ADD, REPLACE = hs.Direction.REMOVE, hs.Direction.ADD, hs.Direction.REPLACE_ONE
+SAMPLES = 40_000
+RARELY = 1e-9  # how often an interval of the Monte Carlo may miss its delta
+
+
+def plan(noise: float, epochs: int = 1, adjacency: str = "replace-one", **keys: int) -> hs.Plan:
+    return hs.Plan([hs.Round(hs.Gaussian(noise), hs.Shuffled(**keys), epochs)], adjacency)
+
+
+class Law(NamedTuple):
+    """A mixture of normal laws of an epoch: centres of shape (n, steps), and how often each is drawn."""
+
+    centres: Array
+    shares: Array
+
+
+def law(records: Sequence[float], batch: int, steps: int) -> Law:
+    """The sums of the batches under all orders, each equally likely."""
+    found = []
+    for order in itertools.permutations(records):
+        found.append([sum(order[batch * at : batch * (at + 1)]) for at in range(steps)])
+    centres, counts = np.unique(np.array(found, dtype=float).round(9), axis=0, return_counts=True)
+    return Law(centres, counts / counts.sum())
+
+
+def log_density(outcomes: Array, of: Law, noise: float, anew: bool) -> Array:
+    """Log-density of outcomes of shape (samples, epochs, steps); orders are drawn anew in each epoch, or once."""
+    apart = np.stack([-0.5 * ((outcomes - one) ** 2).sum(axis=2) / noise**2 for one in of.centres])
+    if not anew:
+        apart = apart.sum(axis=2, keepdims=True)
+    apart = apart + np.log(of.shares)[:, None, None]
+    top = apart.max(axis=0)
+    return np.asarray((top + np.log(np.exp(apart - top).sum(axis=0))).sum(axis=1))
+
+
+def delta_of(
+    ours: Law, theirs: Law, epsilon: float, noise: float, epochs: int = 1, anew: bool = True
+) -> tuple[float, float]:
+    """An interval for delta of the mixture over one set of centres against that over another one."""
+    random = np.random.default_rng(20)
+    chosen = random.choice(len(ours.shares), size=(SAMPLES, epochs if anew else 1), p=ours.shares)
+    outcomes = ours.centres[np.broadcast_to(chosen, (SAMPLES, epochs))]
+    outcomes = outcomes + noise * random.standard_normal(outcomes.shape)
+    loss = log_density(outcomes, ours, noise, anew) - log_density(outcomes, theirs, noise, anew)
+    mean = float(np.maximum(-np.expm1(epsilon - loss), 0.0).mean())
+    off = math.sqrt(math.log(2 / RARELY) / (2 * SAMPLES))
+    return mean - off, mean + off
+
+
+REPLACED = [
+    ([1, -1, -1, -1], [-1, -1, -1, -1]),
+    ([-1, -1, -1, -1], [1, -1, -1, -1]),
+    ([1, 0, 0, 0], [-1, 0, 0, 0]),
+    ([1, -1, -1, 1], [-1, -1, -1, 1]),
+    ([1, 0.5, -0.3, 0.9], [-0.2, 0.5, -0.3, 0.9]),
+    ([1, 1, 1, 1, 1], [-1, 1, 1, 1, 1]),
+    ([1, -1, -1, 0, 0], [-1, -1, -1, 0, 0]),
+]
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+@pytest.mark.parametrize(("epochs", "anew"), [(1, True), (2, True), (2, False)])
+@pytest.mark.parametrize("pair", REPLACED, ids=str)
+def test_every_data_set_lies_at_or_below_the_upper_end(
+    pair: tuple[list[float], list[float]], epochs: int, anew: bool, epsilon: float
+) -> None:
+    noise, batch = 1.7, 2
+    size = len(pair[0])
+    one, other = (law(records, batch, -(-size // batch)) for records in pair)
+    found = plan(noise, epochs, batch_size=batch, dataset_size=size).delta(epsilon)
+    assert delta_of(one, other, epsilon, noise, epochs, anew)[0] <= found.upper
+
+
+@pytest.mark.parametrize("epochs", [1, 3])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("noise", [0.8, 1.5, 4.0])
+def test_the_data_set_behind_the_lower_end_lies_at_it(noise: float, epsilon: float, epochs: int) -> None:
+    """All others at -1, the record at 1: of both orders of the two, the worse one is the lower end."""
+    pair = law([1, -1, -1, -1, -1, -1], 2, 3), law([-1] * 6, 2, 3)
+    ends = [delta_of(*two, epsilon, noise, epochs) for two in (pair, pair[::-1])]
+    found = plan(noise, epochs, batch_size=2, dataset_size=6).delta(epsilon)
+    assert max(low for low, _ in ends) <= found.lower * (1 + 1e-3) + 1e-9
+    assert found.lower <= max(high for _, high in ends)
+
+
+@pytest.mark.parametrize("anew", [True, False])
+@pytest.mark.parametrize(("size", "batch"), [(5, 2), (5, 3), (4, 3)])
+def test_uneven_batches_and_kept_orders_hide_a_record_no_better(size: int, batch: int, anew: bool) -> None:
+    """The averaging of the proof: less even batches, or one order for all epochs, lie at or above the lower end."""
+    steps = -(-size // batch)
+    pair = law([1] + [-1] * (size - 1), batch, steps), law([-1] * size, batch, steps)
+    for epsilon in (0.0, 1.0, 2.5):
+        highs = [delta_of(*two, epsilon, 1.5, 2, anew)[1] for two in (pair, pair[::-1])]
+        assert plan(1.5, 2, batch_size=batch, dataset_size=size).delta(epsilon).lower <= max(highs)
+
+
+def test_no_order_at_all_is_within_the_bracket() -> None:
+    """The same order in every epoch: no amplification, which is the upper end."""
+    pair = Law(np.array([[0.0, -2.0]]), np.ones(1)), Law(np.array([[-2.0, -2.0]]), np.ones(1))
+    for epsilon in (0.5, 2.0):
+        low, high = delta_of(*pair, epsilon, 2.0, 3)
+        found = plan(2.0, 3, batch_size=2, dataset_size=4).delta(epsilon)
+        assert low <= found.upper <= high
+        assert found.lower <= high
+
+
+ADDED = [
+    ([1, -1, -1, -1], [-1, -1, -1]),
+    ([1, 0, 0, 0], [0, 0, 0]),
+    ([1, 1, 1, 1], [1, 1, 1]),
+    ([1, -1, 1, -1], [-1, 1, -1]),
+    ([1, -1, -1, 0.5, 1, -1], [-1, -1, 0.5, 1, -1]),
+]
+
+
+@pytest.mark.parametrize("adjacency", ["remove", "add"])
+@pytest.mark.parametrize("epochs", [1, 2])
+@pytest.mark.parametrize("pair", ADDED, ids=str)
+def test_adding_and_removing_lies_at_or_below_the_upper_end(
+    pair: tuple[list[float], list[float]], epochs: int, adjacency: str
+) -> None:
+    """The record's place is taken by another one, and the last batch has one less."""
+    noise, batch = 1.7, 2
+    with_it, without = pair
+    laws = [law(records, batch, len(with_it) // batch) for records in (with_it, without)]
+    one, other = laws if adjacency == "remove" else laws[::-1]
+    for epsilon in (0.0, 1.0):
+        found = plan(noise, epochs, adjacency, batch_size=batch, dataset_size=len(with_it)).delta(epsilon)
+        low, high = delta_of(one, other, epsilon, noise, epochs)
+        assert low <= found.upper
+        if sum(map(abs, without)) == 0:
+            assert found.lower <= high
+            assert low <= found.lower * (1 + 1e-3) + 1e-9
+
+
+def test_an_addition_costs_more_than_a_replacement() -> None:
+    """A record beside the last batch moves two sums: the distance 2 of a replacement alone would be too small."""
+    told = Law(np.array([[2.0, 0.0]]), np.ones(1)), Law(np.array([[0.0, -1.0]]), np.ones(1))
+    low, high = delta_of(*told, 1.0, 1.0)
+    replaced = plan(1.0, batch_size=2, dataset_size=4).delta(1.0).upper
+    changed = plan(1.0, adjacency="remove", batch_size=2, dataset_size=4).delta(1.0).upper
+    assert replaced < low <= changed <= high
+
+
+FIGURES = [((1.0, 1000, 10, 1e-6), (6.14153, 49.31928)), ((0.8, 1000, 10, 1e-6), (14.18758, 68.04758))]
+
+
+@pytest.mark.parametrize(("asked", "ends"), FIGURES)
+def test_published_figures(asked: tuple[float, int, int, float], ends: tuple[float, float]) -> None:
+    """Random allocation at half the noise, computed elsewhere; and ten Gaussian rounds at a distance of 2."""
+    noise, steps, epochs, delta = asked
+    found = plan(noise, epochs, steps_per_epoch=steps).epsilon(delta)
+    assert found.lower <= ends[0] + 1e-5
+    assert found.lower >= ends[0] - 1e-4
+    assert found.upper == pytest.approx(ends[1], abs=1e-5)
+    assert found.reason is not None
+    assert found.reason.startswith("the width is the theory's")
+
+
+@pytest.mark.parametrize("adjacency", ["replace-one", "remove", "add", "add-or-remove"])
+def test_an_epoch_of_one_step_is_no_sampling(adjacency: str) -> None:
+    for scheme in (hs.Shuffled(1), hs.Shuffled(batch_size=50, dataset_size=50)):
+        for mechanism in (hs.Gaussian(1.3), hs.Laplace(3.0), hs.RandomizedResponse(0.7)):
+            shuffled, alone = (
+                hs.Plan([hs.Round(mechanism, sampling, count=4)], adjacency) for sampling in (scheme, hs.NoSampling())
+            )
+            assert shuffled.epsilon(1e-6) == alone.epsilon(1e-6)
+            assert not shuffled.epsilon(1e-6).warnings
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 5.0])
+@pytest.mark.parametrize("steps", [2, 40, 1000])
+@pytest.mark.parametrize("epochs", [1, 20])
+def test_a_record_is_hidden_no_worse_than_without_amplification(noise: float, steps: int, epochs: int) -> None:
+    found = plan(noise, epochs, steps_per_epoch=steps).epsilon(1e-6)
+    alone = hs.Plan([hs.Round(hs.Gaussian(noise), count=epochs)], "replace-one").epsilon(1e-6)
+    assert found.lower < found.upper == alone.upper
+    assert found.lower <= alone.lower
+
+
+def test_a_distance_that_is_known_is_taken_for_both_ends() -> None:
+    """Noise 2 at distance 2, and noise 1 at distance 1, are the same."""
+    one, two = (
+        hs.Plan([hs.Round(hs.Gaussian(noise, distance), hs.Shuffled(100), 5)], "replace-one").epsilon(1e-6)
+        for noise, distance in ((1.0, 1.0), (2.0, 2.0))
+    )
+    assert (one.lower, one.upper) == (two.lower, two.upper)
+    added = hs.Plan([hs.Round(hs.Gaussian(1.0, 1.0), hs.Shuffled(batch_size=2, dataset_size=8), 5)], "add")
+    with pytest.raises(hs.UnsupportedError, match="only has a meaning under adjacency 'replace-one'"):
+        added.epsilon(1e-6)
+
+
+def test_claims() -> None:
+    """Brackets for normal noise; from above, or a curve, for what else has one; refusals as they are."""
+    claims = {kind: hs.Shuffled.claim(kind, REPLACE).status for kind in (hs.Laplace, Dominated, Concentrated, Counting)}
+    assert claims == {
+        hs.Laplace: Status.UPPER, Dominated: Status.UPPER, Concentrated: Status.RENYI, Counting: Status.REFUSED,
+    }  # fmt: skip
+    for direction in hs.Direction:
+        assert hs.Shuffled.claim(hs.Gaussian, direction).status is Status.BRACKET
+    laplace = hs.Plan([hs.Round(hs.Laplace(3.0), hs.Shuffled(10), 4)], "replace-one")
+    alone = hs.Plan([hs.Round(hs.Laplace(3.0), count=4)], "replace-one")
+    found = laplace.epsilon(1e-6)
+    assert isinstance(found, hs.UpperBound)
+    assert found.upper == alone.epsilon(1e-6).upper
+    for scheme in (hs.Shuffled(10), hs.NoSampling()):
+        curve = hs.Plan([hs.Round(Concentrated(0.01), scheme, 4)], "replace-one").epsilon(1e-6)
+        assert curve.quoted == pytest.approx(
+            hs.Plan([hs.Round(Concentrated(0.01), count=4)], "replace-one").epsilon(1e-6).quoted, rel=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("scheme", "reason"),
+    [
+        (hs.Shuffled(10), "give batch_size and dataset_size .the larger data set., or use adjacency 'replace-one'"),
+        (hs.Shuffled(batch_size=3, dataset_size=10), "the number of steps tells the two data sets apart"),
+    ],
+)
+@pytest.mark.parametrize("adjacency", ["add", "remove", "add-or-remove"])
+def test_a_number_of_batches_that_changes_is_refused(scheme: hs.Shuffled, reason: str, adjacency: str) -> None:
+    for accountant in ("auto", "rdp", "gdp", "grid"):
+        with pytest.raises(hs.UnsupportedError, match=reason):
+            hs.Plan([hs.Round(hs.Gaussian(1.0), scheme, 3)], adjacency).epsilon(1e-6, accountant=accountant)
+
+
+def test_other_mechanisms_are_refused_where_records_come_and_go() -> None:
+    for mechanism in (hs.Laplace(1.0), hs.ApproximateDP(0.1, 1e-9), Dominated(1.0)):
+        sgd = hs.Plan([hs.Round(mechanism, hs.Shuffled(batch_size=2, dataset_size=10), 3)])
+        with pytest.raises(hs.UnsupportedError, match="Gaussian noise only; use adjacency 'replace-one'"):
+            sgd.epsilon(1e-6)
+
+
+def test_pairs_of_the_bracket() -> None:
+    known = hs.Shuffled(10).known(hs.Gaussian(0.8), REPLACE)
+    assert isinstance(known, Between)
+    assert known == Between(GaussianPair(2.5), tuple(AllocationPair(2.5, 10, add) for add in (False, True)), known.why)
+    sizes = hs.Shuffled(batch_size=5, dataset_size=50)
+    for direction, add in ((REMOVE, False), (ADD, True)):
+        known = sizes.known(hs.Gaussian(0.8), direction)
+        assert known.below == (AllocationPair(1.25, 10, add),)
+        assert isinstance(known.above, GaussianPair)
+        assert math.sqrt(5) * 1.25 < known.above.mu < math.sqrt(5) * 1.25 * (1 + 1e-14)
+
+
+@pytest.mark.parametrize(("noise", "steps"), [(0.1, 10), (100.0, 10), (1.0, 10**12), (1e-12, 2), (1e12, 2)])
+def test_beyond_the_moments_the_sum_of_all_steps_is_below(noise: float, steps: int) -> None:
+    """A function of the outcome: N(2/s, t) against N(0, t)."""
+    known = hs.Shuffled(steps).known(hs.Gaussian(noise), REPLACE)
+    (below,) = known.below
+    mu = 2 / noise / math.sqrt(steps)
+    assert isinstance(below, GaussianPair)
+    assert mu * (1 - 1e-14) < below.mu < mu
+    found = plan(noise, 3, steps_per_epoch=steps).epsilon(1e-6)
+    assert 0 <= found.lower <= found.upper
+
+
+@pytest.mark.parametrize(("noise", "steps"), [(1.0, 2), (3.0, 50), (8.0, 300)])
+def test_the_sum_of_all_steps_is_below_random_allocation(noise: float, steps: int) -> None:
+    pairs = GaussianPair(2 / noise / math.sqrt(steps)), AllocationPair(2 / noise, steps, False)
+    summed, whole = (
+        hs.ACCOUNTANTS["auto"].epsilon(Directions.of_pairs({REMOVE: [(pair, 3)]}), 1e-6, None) for pair in pairs
+    )
+    assert summed.ends["upper"] < whole.ends["lower"]
+
+
+def test_it_is_mixed_with_other_rounds() -> None:
+    """The ends of the sum are between those of its parts and of all of it without amplification."""
+    extra = hs.Round(hs.Gaussian(5.0), count=3)
+    poisson = hs.Round(hs.Gaussian(1.0), hs.Poisson(0.01), 100)
+    epochs = hs.Round(hs.Gaussian(1.5), hs.Shuffled(200), 5)
+    whole, alone = (hs.Plan(items, "replace-one").epsilon(1e-6) for items in ([extra, poisson, epochs], [epochs]))
+    bare = hs.Plan([extra, poisson, 5 * hs.Round(hs.Gaussian(1.5))], "replace-one").epsilon(1e-6)
+    assert alone.lower < whole.lower < whole.upper
+    assert whole.upper == pytest.approx(bare.upper, rel=1e-6)
+
+
+def test_every_answer_warns() -> None:
+    sgd = plan(1.0, 3, batch_size=10, dataset_size=100)
+    for found in (sgd.epsilon(1e-6), sgd.epsilon(1e-6, accountant="rdp"), sgd.delta(60.0), sgd.profile().mu()):
+        assert found.warnings == (CAUTION,)
+        assert found.assumptions[0].startswith("sampling shuffled: each record is in exactly one step of each epoch")
+    unsafe = sgd.epsilon(0.02)
+    assert len(unsafe.warnings) == 2
+    calibrated = hs.calibrate(sgd, "noise-multiplier", hs.targets.Epsilon(8.0, 1e-6))
+    assert calibrated.achieved.warnings == (CAUTION,)
+
+
+def test_parameters_are_calibrated() -> None:
+    """By the upper end: the noise is that of as many unsampled rounds; steps and epochs in whole epochs."""
+    sgd = plan(1.0, 3, steps_per_epoch=100)
+    bare = hs.Plan([3 * hs.Round(hs.Gaussian(1.0))], "replace-one")
+    target = hs.targets.Epsilon(8.0, 1e-6)
+    noise = hs.calibrate(sgd, "noise-multiplier", target).value
+    assert noise == pytest.approx(hs.calibrate(bare, "noise-multiplier", target).value, rel=3e-6)
+    loose = hs.targets.Epsilon(20.0, 1e-6)
+    epochs = hs.calibrate(sgd, "epochs", loose).value
+    assert hs.calibrate(sgd, "steps", loose).value == 100 * epochs
+    assert hs.calibrate(bare, "steps", loose).value == epochs
+
+
+def test_epochs_and_steps() -> None:
+    item = hs.Round(hs.Gaussian(1.0), hs.Shuffled(batch_size=256, dataset_size=60_000), epochs=60)
+    assert (item.count, item.steps, item.sampling.steps_per_epoch) == (60, 14_100, 235)
+    assert item.changed(epochs=None, count=60).steps == 14_100
+    sgd = hs.Plan([item], "replace-one", delta=1e-5)
+    assert hs.Plan.from_dict(sgd.to_dict()) == sgd
+    assert sgd.to_dict()["round"][0] == {
+        "mechanism": "gaussian", "noise_multiplier": 1.0, "sampling": "shuffled", "batch_size": 256,
+        "dataset_size": 60_000, "epochs": 60,
+    }  # fmt: skip
+    assert hs.Shuffled(235).keys() == {"steps_per_epoch": 235}
+    assert hs.Shuffled(235, dataset_size=1000).dataset_records == 1000
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({}, "shuffled batches need steps_per_epoch, or batch_size and dataset_size; received none of them"),
+        ({"batch_size": 3}, "batch_size and dataset_size go together; dataset_size is missing"),
+        ({"dataset_size": 3}, "batch_size and dataset_size go together; batch_size is missing"),
+        ({"batch_size": 4, "dataset_size": 3}, "batch_size must be at most dataset_size; received 4 and 3"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch must be a whole number from 1"),
+        ({"steps_per_epoch": 2.5}, "steps_per_epoch must be a whole number from 1"),
+        ({"steps_per_epoch": 2, "batch_size": 3, "dataset_size": 9}, "contradicts dataset_size / batch_size, which"),
+    ],
+)
+def test_keys_are_checked(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match=message):
+        hs.Shuffled(**keys)
