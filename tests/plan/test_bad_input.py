@@ -19,7 +19,10 @@ from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.values import domains
 
 SCHEMES = ", ".join(f"'{scheme.name}'" for scheme in SAMPLINGS)
-"""All sampling schemes, as errors list them; all but none have epochs."""
+"""All sampling schemes, as errors list them."""
+
+WITH_EPOCHS = SCHEMES.removeprefix("'none', ")
+"""Those that have epochs, as errors list them."""
 
 ROUND = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1.0\n'
 POISSON = ROUND + 'sampling = "poisson"\n'
@@ -111,7 +114,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "epochs = 3",
-            f"round 1: key 'epochs' belongs to sampling {SCHEMES.removeprefix("'none', ")}, and this round",
+            f"round 1: key 'epochs' belongs to sampling {WITH_EPOCHS}, and this round",
         ),
         (POISSON, "round 1: poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them"),
         (POISSON + "batch_size = 5", "round 1: batch_size and dataset_size go together; dataset_size is missing"),

@@ -103,7 +103,9 @@ def upper(law: AllocationLaw, add: bool, t: float, slack: float | None) -> float
             return found
         return min(found, _by_line(law, 1 + _outward(t)))
     rough = law.log_power_above(-t)
-    return rough if t > FARTHEST else min(rough, _by_line(law, -_outward(t)))
+    if t > FARTHEST or law.highest < LEAST_HIGHEST:
+        return rough
+    return min(rough, _by_line(law, -_outward(t)))
 
 
 def _outward(t: float) -> float:

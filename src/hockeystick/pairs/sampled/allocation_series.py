@@ -305,9 +305,9 @@ class RaySeries:
         mu = law.mu
         q = high * y
         summing = self._summing + 32
-        square = np.minimum(np.square(q), 2 + q)
+        square = np.where(q <= 2.0, np.square(np.minimum(q, 2.0)), 2 + q)  # the smaller of the two
         direct = np.where(q >= 0.99 * SMALL * low / high, (16 + summing) * UNIT_ROUNDOFF * (1 + q), 0.0)
-        rough = np.minimum(np.square(q), 2 * q) * (self._slip + 24 * UNIT_ROUNDOFF)
+        rough = q * np.minimum(q, 2.0) * (self._slip + 24 * UNIT_ROUNDOFF)
         weight = self._size[: self._end]
         left_out = float(self._size[self._end :] @ square[self._end :])
         errors = direct + rough + square * (self._weight_care + summing * UNIT_ROUNDOFF)
