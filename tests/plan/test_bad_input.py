@@ -15,7 +15,14 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.plan.file import MAX_BYTES, load_plan, parse_plan, plan_from_dict
+from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.values import domains
+
+SCHEMES = ", ".join(f"'{scheme.name}'" for scheme in SAMPLINGS)
+"""All sampling schemes, as errors list them."""
+
+WITH_EPOCHS = SCHEMES.removeprefix("'none', ")
+"""Those that have epochs, as errors list them."""
 
 ROUND = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1.0\n'
 POISSON = ROUND + 'sampling = "poisson"\n'
@@ -107,7 +114,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "epochs = 3",
-            "round 1: key 'epochs' belongs to sampling 'poisson', 'without-replacement', and this round",
+            f"round 1: key 'epochs' belongs to sampling {WITH_EPOCHS}, and this round",
         ),
         (POISSON, "round 1: poisson sampling needs sample_rate, or batch_size and dataset_size; received none of them"),
         (POISSON + "batch_size = 5", "round 1: batch_size and dataset_size go together; dataset_size is missing"),
@@ -133,11 +140,11 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         (ROUND + "replace_one_distance = 3", "round 1: replace_one_distance must be 2 (the default"),
         (
             ROUND + 'sampling = "poison"',
-            "round 1: sampling must be one of 'none', 'poisson', 'without-replacement'; received 'poison'; did",
+            f"round 1: sampling must be one of {SCHEMES}; received 'poison'; did",
         ),
         (
             ROUND + "sampling = 1",
-            "round 1: sampling must be one of 'none', 'poisson', 'without-replacement'; received 1",
+            f"round 1: sampling must be one of {SCHEMES}; received 1",
         ),
         (
             '[[round]]\nmechanism = "gausian"',
