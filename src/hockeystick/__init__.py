@@ -13,7 +13,17 @@ import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while 
 from hockeystick import conversions, filters, targets
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.plan.file import load_plan
-from hockeystick.plan.mechanisms import ApproximateDP, Gaussian, Laplace, RandomizedResponse
+from hockeystick.plan.mechanisms import (
+    ApproximateDP,
+    Binomial,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Pmf,
+    RandomizedResponse,
+    Staircase,
+)
 from hockeystick.plan.plan import Plan, dp_sgd
 from hockeystick.plan.profile import Profile
 from hockeystick.plan.round import Round
@@ -41,6 +51,7 @@ __all__ = [
     "Adjacency",
     "ApproximateDP",
     "Band",
+    "Binomial",
     "Bound",
     "BudgetError",
     "Calibration",
@@ -48,6 +59,8 @@ __all__ = [
     "DeltaEstimate",
     "DeltaUpperBound",
     "Direction",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Estimate",
     "Gaussian",
     "HockeystickError",
@@ -57,10 +70,12 @@ __all__ = [
     "NotApplicableError",
     "Parameter",
     "Plan",
+    "Pmf",
     "Poisson",
     "Profile",
     "RandomizedResponse",
     "Round",
+    "Staircase",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",

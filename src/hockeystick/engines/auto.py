@@ -12,15 +12,22 @@ from dataclasses import replace
 
 from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.engines.grid.engine import GridEngine, LatticeEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, GridEngine)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (
+    DirectEngine,
+    ContourEngine,
+    LatticeEngine,
+    SmoothedEngine,
+    GridEngine,
+)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
@@ -51,7 +58,7 @@ class AutoEngine:
         reasons = []
         for engine in ENGINES:
             try:
-                with part(HALF if engine is ContourEngine else 1.0):  # the grid may be what answers
+                with part(1.0 if engine is GridEngine else HALF):  # the grid may be what answers
                     found = ask(engine(self._composition))
             except NotApplicableError as error:
                 reasons.append(str(error))

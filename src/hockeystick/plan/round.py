@@ -130,7 +130,7 @@ class Round:
 
     def claim(self, direction: Direction) -> Claim:
         """What is proven of the round in one direction, and by whom."""
-        return self.sampling.claim_of(self.mechanism, direction)
+        return self.mechanism.qualified(self.sampling.claim_of(self.mechanism, direction))
 
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round in one direction.

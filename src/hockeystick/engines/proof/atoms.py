@@ -38,10 +38,10 @@ class Term(NamedTuple):
 
 
 class AtomSum:
-    """delta(eps) of black boxes.
+    """delta(eps) of black boxes, and of other rounds with finitely many losses.
 
     Args:
-        rounds: black boxes alone.
+        rounds: such rounds alone.
         log_floor: log of the mass below which terms are left out.
     """
 
@@ -107,15 +107,13 @@ def power(atoms: list[Term], count: int, log_floor: float) -> Iterator[Term]:
     if not others:
         yield from _binomial(first, second, count, log_floor)
         return
-    third, *more = others
-    if more:
-        raise NotApplicableError("a round with more than three finite losses has no proof")
-    share = float(third.p)
-    for n in _window(count, share, log_floor):
+    *rest, last = atoms
+    total = sum((atom.p for atom in atoms), arb(0))  # they need not sum to 1
+    share = float((last.p / total).mid())
+    for n in _window(count, share, log_floor - count * float(total.log().mid())):
         coefficient = _choose(count, n)
-        outer = Term(n * third.loss, coefficient * third.p**n, coefficient * third.q**n)
-        rest = log_floor - float(outer.p.log().mid())
-        for term in _binomial(first, second, count - n, rest):
+        outer = Term(n * last.loss, coefficient * last.p**n, coefficient * last.q**n)
+        for term in power(rest, count - n, log_floor - float(outer.p.log().mid())):
             yield Term(outer.loss + term.loss, outer.p * term.p, outer.q * term.q)
 
 
