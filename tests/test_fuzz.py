@@ -93,15 +93,15 @@ def public_names() -> Iterator[str]:
 def _of_module(module: ModuleType) -> Iterator[str]:
     own = [name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__]
     for name in getattr(module, "__all__", own):
-        if not name.startswith("_") and callable(vars(module)[name]):
-            yield from _with_methods(name, vars(module)[name])
+        if not name.startswith("_") and callable(getattr(module, name)):
+            yield from _with_methods(name, getattr(module, name))
 
 
 def _with_methods(name: str, thing: object) -> Iterator[str]:
     """A name and, of a class, its public methods and properties; those of a public base are drawn there."""
     yield name
     if inspect.isclass(thing):
-        public = [each for module in (hs, hs.filters, hs.targets) for each in vars(module).values()]
+        public = [getattr(module, each) for module in (hs, hs.filters, hs.targets) for each in module.__all__]
         own = [base for base in thing.__mro__ if base is thing or base not in public]
         for base in own:
             for attribute, found in vars(base).items():

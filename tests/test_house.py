@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "hockeystick"
 MOST_ROOMS = 20
 MOST_FLOORS = 10
-WITH_ENGINES = {"auto", "by_engine", "contour", "grid", "proof", "proved"}
+WITH_ENGINES = {"auto", "by_engine", "contour", "grid", "proof", "proved", "registry"}
 """The modules of accountants/ that may import engines; all others are published methods, which have to disagree."""
 
 
@@ -33,6 +33,14 @@ def test_there_are_few_rooms() -> None:
     """Folders and loose modules beside each other: more than twenty are not kept in mind."""
     rooms = [path for path in PACKAGE.iterdir() if (path / "__init__.py").exists() or path.suffix == ".py"]
     assert len(rooms) <= MOST_ROOMS, sorted(path.name for path in rooms)
+
+
+def test_tests_mirror_the_rooms() -> None:
+    """A folder of tests has the name of the room that it tests; what concerns the whole house stands beside them."""
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    folders = {path.name for path in (ROOT / "tests").iterdir() if list(path.glob("test_*.py"))}
+    assert folders <= rooms
+    assert rooms - folders <= {"__pycache__"}
 
 
 def test_there_are_few_floors(contracts: dict[str, Any]) -> None:

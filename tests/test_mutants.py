@@ -15,7 +15,7 @@ ROUNDED = Mutant(
     at="numerics.rounding.exp_above",
     old="next_up(math.exp(x), 2 * ULPS)",
     new="math.exp(x)",
-    tests=("tests/test_elementary_accuracy.py::test_exponentials_rounded_outward_keep_their_side",),
+    tests=("tests/numerics/test_elementary_accuracy.py::test_exponentials_rounded_outward_keep_their_side",),
 )
 
 
@@ -109,7 +109,9 @@ def test_killed_alive_and_broken_are_told_apart() -> None:
         # more outward than need be is as sound: no test of soundness may fail
         harmless = Mutant("harmless", ROUNDED.at, ROUNDED.old, "next_up(math.exp(x), 3 * ULPS)", ROUNDED.tests)
         assert tried(harmless, root).verdict == "SURVIVED: harmless"
-        missing = Mutant("missing", ROUNDED.at, ROUNDED.old, ROUNDED.new, ("tests/test_report.py::test_not_there",))
+        missing = Mutant(
+            "missing", ROUNDED.at, ROUNDED.old, ROUNDED.new, ("tests/report/test_report.py::test_not_there",)
+        )
         assert tried(missing, root).verdict.startswith("BROKEN: missing")
         assert located(ROUNDED, root).text == before
 

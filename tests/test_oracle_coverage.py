@@ -12,7 +12,7 @@ WITHOUT_AN_ORACLE: dict[str, str] = {}
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
     "poisson": "the oracle mixes before it composes",
-    "without-replacement": "no tight answer is known; tests/test_without_replacement.py holds it against data sets",
+    "without-replacement": "no tight answer is known; plan/test_without_replacement.py holds it against data sets",
 }
 """Sampling schemes, and what true values they are held against."""
 

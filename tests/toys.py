@@ -12,6 +12,7 @@ import pytest
 
 from hockeystick import Direction
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs.sides import Between
 from hockeystick.plan import schema
 from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
@@ -168,3 +169,26 @@ class InTurn(Sampling):
     @property
     def steps_per_epoch(self) -> int:
         return self.period
+
+
+@dataclass(frozen=True)
+class Bracketed(Mechanism):
+    """Gaussian noise on a vector that moves by some distance between two that are known."""
+
+    nearest: Annotated[float, MAGNITUDE]
+    farthest: Annotated[float, MAGNITUDE]
+
+    name: ClassVar[str] = "bracketed"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.BRACKET, "a toy's theorem"))
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        return GaussianPair(self.farthest)
+
+    def known(self, direction: Direction) -> Between:
+        return Between(self.pair(direction), (GaussianPair(self.nearest),), "a toy's distance is not known")
+
+    def with_against_without(self) -> GaussianPair:
+        return GaussianPair(self.farthest)

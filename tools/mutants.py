@@ -7,7 +7,7 @@
     at = "sums.GridSum.log_delta"                            # as many last parts of the name as tell it apart
     old = "np.logaddexp(log_value, self.log_lost)"           # found exactly once in the text of that definition
     new = "log_value"
-    tests = ["tests/test_grid_laws.py::test_lost_mass"]      # the nearest tests, as pytest is told of them
+    tests = ["tests/engines/test_grid_laws.py::test_lost_mass"]      # the nearest tests, as pytest is told of them
 
 ``at`` names a definition: a function, a method, a class, or a constant of a module or class. First the named tests
 have to pass on the code as it is. Then each mutant is written into a copy of the working tree and its tests are run

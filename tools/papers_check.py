@@ -208,7 +208,7 @@ def _koskela() -> list[Claim]:
             "Theorem 10, Corollary 11",
             "`Plan` of several rounds",
             "losses of compositions add up",
-            "`tests/test_agreement.py` and the oracle of the fuzz",
+            "`tests/engines/test_agreement.py` and the oracle of the fuzz",
             HOLDS,
         ),
         row(

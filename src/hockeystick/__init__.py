@@ -10,29 +10,14 @@ True
 import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while the rest is imported
 
 # isort: split
-from hockeystick import conversions, filters, targets
+from typing import TYPE_CHECKING
+
 from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.plan.file import load_plan
-from hockeystick.plan.mechanisms import (
-    ApproximateDP,
-    Binomial,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Gaussian,
-    Laplace,
-    Pmf,
-    RandomizedResponse,
-    Staircase,
-)
+from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan, dp_sgd
-from hockeystick.plan.profile import Profile
 from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import NoSampling, Poisson, WithoutReplacement
-from hockeystick.questions.calibration import Calibration, calibrate
-from hockeystick.questions.parameters import Parameter
-from hockeystick.questions.stepper import Accountant
+from hockeystick.plan.sampling import NoSampling, Poisson
 from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
 from hockeystick.values.errors import (
     BudgetError,
@@ -42,6 +27,50 @@ from hockeystick.values.errors import (
     UnreachableError,
     UnsupportedError,
 )
+from hockeystick.values.late import exports
+
+LATE = {
+    "Accountant": "questions.stepper",
+    "ApproximateDP": "plan.mechanisms.approximate_dp",
+    "Band": "values.band",
+    "Binomial": "plan.mechanisms.binomial",
+    "Calibration": "questions.calibration",
+    "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
+    "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
+    "Laplace": "plan.mechanisms.laplace",
+    "Parameter": "questions.parameters",
+    "Pmf": "plan.mechanisms.pmf",
+    "Profile": "plan.profile",
+    "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "Staircase": "plan.mechanisms.staircase",
+    "WithoutReplacement": "plan.sampling.without_replacement",
+    "calibrate": "questions.calibration",
+    "conversions": "conversions",
+    "filters": "filters",
+    "load_plan": "plan.file",
+    "targets": "targets",
+}
+"""The module of each public name that most first answers do not need: imported when somebody asks for the name."""
+
+if TYPE_CHECKING:
+    from hockeystick import conversions, filters, targets
+    from hockeystick.plan.file import load_plan
+    from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+    from hockeystick.plan.mechanisms.binomial import Binomial
+    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+    from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.pmf import Pmf
+    from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.mechanisms.staircase import Staircase
+    from hockeystick.plan.profile import Profile
+    from hockeystick.plan.sampling.without_replacement import WithoutReplacement
+    from hockeystick.questions.calibration import Calibration, calibrate
+    from hockeystick.questions.parameters import Parameter
+    from hockeystick.questions.stepper import Accountant
+    from hockeystick.values.band import Band
+else:
+    __getattr__ = exports(__name__, LATE)
 
 __version__ = "0.1.0"
 

@@ -138,6 +138,8 @@ class Draw:
         for _ in range(kinds or self.random.choices([1, 2, 3, 4], [6, 3, 1, 1])[0]):
             kind = "gaussian" if adjacency == "replace-one" and self.chance(0.5) else None
             rounds.append(self.round(adjacency != "replace-one" or kind == "gaussian", kind))
+            if len(rounds) > 1 and sum(item.get("count", 0) for item in rounds) > 1e12:
+                rounds.pop()  # equal rounds are one, of at most 1e12 together
             if adjacency == "replace-one" and "scale" in rounds[-1] and self.chance(0.3):
                 rounds[-1]["replace_one_distance"] = 1
         return self.note("plan", {"adjacency": adjacency, "round": rounds})

@@ -2,52 +2,32 @@
 
 from collections.abc import Mapping
 
-from hockeystick.accountants.advanced import AdvancedAccountant
-from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.basic import BasicAccountant
-from hockeystick.accountants.characteristic_function import CharacteristicFunctionAccountant
-from hockeystick.accountants.connect_the_dots import ConnectTheDotsAccountant
-from hockeystick.accountants.contour import ContourAccountant
-from hockeystick.accountants.edgeworth import EdgeworthAccountant
-from hockeystick.accountants.evolving import EvolvingAccountant
-from hockeystick.accountants.fourier import FourierAccountant
-from hockeystick.accountants.gdp import GdpAccountant
-from hockeystick.accountants.grid import GridAccountant
-from hockeystick.accountants.optimal import OptimalAccountant
-from hockeystick.accountants.privacy_buckets import PrivacyBucketsAccountant
 from hockeystick.accountants.proof import prover
-from hockeystick.accountants.prv import PrvAccountant
-from hockeystick.accountants.rdp import RdpAccountant
-from hockeystick.accountants.saddle_point import SaddlePointAccountant
-from hockeystick.accountants.tcdp import TcdpAccountant
-from hockeystick.accountants.zcdp import ZcdpAccountant
+from hockeystick.accountants.registry import Accountants
 from hockeystick.values.domains import choice
 from hockeystick.values.errors import InvalidInputError
 
-ACCOUNTANTS: dict[str, Accountant] = {
-    accountant.name: accountant
-    for accountant in (
-        AutoAccountant(),
-        ContourAccountant(),
-        GridAccountant(),
-        ConnectTheDotsAccountant(),
-        FourierAccountant(),
-        PrvAccountant(),
-        EvolvingAccountant(),
-        PrivacyBucketsAccountant(),
-        OptimalAccountant(),
-        RdpAccountant(),
-        TcdpAccountant(),
-        ZcdpAccountant(),
-        AdvancedAccountant(),
-        BasicAccountant(),
-        SaddlePointAccountant(),
-        CharacteristicFunctionAccountant(),
-        EdgeworthAccountant(),
-        GdpAccountant(),
-    )
-}
+ACCOUNTANTS = Accountants(
+    "auto",
+    "contour",
+    "grid",
+    "connect-the-dots",
+    "fourier",
+    "prv",
+    "evolving",
+    "privacy-buckets",
+    "optimal",
+    "rdp",
+    "tcdp",
+    "zcdp",
+    "advanced",
+    "basic",
+    "saddle-point",
+    "characteristic-function",
+    "edgeworth",
+    "gdp",
+)
 """All accountants by name."""
 
 

@@ -25,10 +25,13 @@ class Accountant(ABC):
     Attributes:
         name: as given to ``accountant=`` and ``--accountant``.
         summary: one line for ``hockeystick accountants``: what it does, what kind of number it gives.
+        below: whether it asks for the pairs below, where rounds have one pair above and others below; if it does not,
+            its answer to such rounds has no lower end.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    below: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         domains.check_fields(self)

@@ -19,6 +19,7 @@ class CertifiedAccountant(Accountant):
     """
 
     engine: ClassVar[EngineFactory]
+    below: ClassVar[bool] = True
 
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound:
         """Relative width at most ``gap`` unless the result says why not."""

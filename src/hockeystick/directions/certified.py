@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
+from hockeystick.directions.below import attained, bracketed
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
@@ -26,7 +27,6 @@ from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
 from hockeystick.pairs.renyi import log_delta_from
-from hockeystick.pairs.tabulated import tabulated
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
@@ -41,6 +41,7 @@ SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times
 ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
+FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
@@ -56,42 +57,63 @@ class EngineFactory(Protocol):
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
     """Epsilon at delta: the worst direction's interval."""
-    gap, subjects = None if gap is None else checked_gap(gap), _directions(directions)
-    worst, interval = worst_direction(
-        subjects,
-        lambda rounds: _epsilon(rounds, delta, gap, engine),
-        lambda rounds, best: (
-            Interval(0.0, best.lower, best.lower)
-            if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
-            else _epsilon(rounds, delta, COARSE_GAP, engine)
+    gap = None if gap is None else checked_gap(gap)
+    worst, interval = _sided(
+        directions,
+        lambda subjects: worst_direction(
+            subjects,
+            lambda rounds: _epsilon(rounds, delta, gap, engine),
+            lambda rounds, best: (
+                Interval(0.0, best.lower, best.lower)
+                if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
+                else _epsilon(rounds, delta, COARSE_GAP, engine)
+            ),
         ),
     )
-    found = Bound(
-        interval.lower,
-        interval.estimate,
-        interval.upper,
-        accountant=interval.engine,
-        direction=worst.value,
-        reason=_reason(subjects, interval),
-    )
-    return without_lower(directions, found)
+    found = _bound(worst, interval)
+    return found if directions.known_from_below else without_lower(directions, found)
 
 
 def certified_delta(directions: Directions, epsilon: float, gap: float | None, engine: EngineFactory) -> DeltaBound:
     """Delta at epsilon: the worst direction's interval, with its logarithm."""
-    gap, subjects = None if gap is None else checked_gap(gap), _directions(directions)
-    worst, log = worst_direction(
-        subjects,
-        lambda rounds: _log_delta(rounds, epsilon, gap, engine),
-        lambda rounds, best: (
-            Interval(-math.inf, best.lower, best.lower)
-            if _stays_below(rounds.worse, best, epsilon, best.lower)
-            else _log_delta(rounds, epsilon, COARSE_GAP, engine)
+    gap = None if gap is None else checked_gap(gap)
+    worst, log = _sided(
+        directions,
+        lambda subjects: worst_direction(
+            subjects,
+            lambda rounds: _log_delta(rounds, epsilon, gap, engine),
+            lambda rounds, best: (
+                Interval(-math.inf, best.lower, best.lower)
+                if _stays_below(rounds.worse, best, epsilon, best.lower)
+                else _log_delta(rounds, epsilon, COARSE_GAP, engine)
+            ),
         ),
     )
-    ends = (log.lower, log.estimate, log.upper)
-    found = delta_of(Bound(*ends, accountant=log.engine, direction=worst.value, reason=_reason(subjects, log)))
-    return without_lower(directions, found)
+    found = delta_of(_bound(worst, log))
+    return found if directions.known_from_below else without_lower(directions, found)
+
+
+def _bound(worst: Direction, found: Interval) -> Bound:
+    ends = (found.lower, found.estimate, found.upper)
+    return Bound(*ends, accountant=found.engine, direction=worst.value, reason=found.limited)
+
+
+def _sided(
+    directions: Directions, ask: Callable[[list[tuple[Direction, Gathered]]], tuple[Direction, Interval]]
+) -> tuple[Direction, Interval]:
+    """The interval of the pairs where all are tight, or nothing is known from below; else between two compositions.
+
+    The upper end is that of the pairs that dominate, in the worst direction. The lower end is the largest lower end of
+    what instances attain, whatever their direction: each side has its own maximum.
+    """
+    subjects = _directions(directions)
+    if directions.tight or not directions.known_from_below:
+        worst, found = ask(subjects)
+        return worst, replace(found, limited=_reason(subjects, found))
+    with part(FROM_ABOVE):
+        worst, found = ask(subjects)
+    _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
+    return worst, bracketed(below, found, directions.why)
 
 
 def checked_gap(gap: float) -> float:
@@ -179,6 +201,8 @@ def _subject(rounds: RenyiComposition) -> Gathered:
     pairs = [(item, count) for item, count in rounds.rounds if isinstance(item, DominatingPair)]
     if not curves:  # none of them is run
         return gathered(Composition(pairs))
+    from hockeystick.pairs.tabulated import tabulated
+
     check_time(RenyiComposition(curves))
     stand_in = tabulated(RenyiComposition(curves))
     if stand_in is None:

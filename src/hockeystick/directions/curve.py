@@ -7,11 +7,14 @@ What is certified of one epsilon in ``certified.py`` is certified here of many; 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.directions.certified import FIRST, GATHERED_GAP, SUM_ERROR, finite_log_delta
+from hockeystick.directions.below import attained, instances
+from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP, SUM_ERROR, finite_log_delta
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.engines.curve import Curve
 from hockeystick.numerics.work import part
@@ -114,37 +117,86 @@ class _Known:
 
 
 class WorstCurve:
-    """log delta of rounds in each of their directions, and in the worse of them.
+    """log delta of several compositions, and in the worst of them.
 
     Args:
-        directions: the rounds in each direction.
-        gap: widest relative width of delta that is wanted; the engines' defaults if ``None``.
-
-    Raises:
-        UnsupportedError: a round for which no dominating pair is proven, or whose pair is not known to be tight.
+        curves: of each composition, by the direction of what it is asked for.
     """
 
-    def __init__(self, directions: Directions, gap: float | None = None) -> None:
-        if not directions.known_from_below:
-            raise UnsupportedError(
-                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
-            )
-        self._of: dict[Direction, DirectionCurve] = {
-            direction: DirectionCurve(composition, gap)
-            for direction, composition in compositions(directions, many=True)
-        }
+    def __init__(self, curves: Sequence[tuple[Direction, DirectionCurve]]) -> None:
+        self._curves = tuple(curve for _, curve in curves)
+        self._of = dict(curves)
         self.directions = tuple(self._of)
 
     def in_direction(self, direction: Direction, epsilon: Array, enough: Array | None = None) -> Ends:
         """log delta of one direction; where both are mirror images, the one that stands for both."""
-        curve = self._of.get(direction, next(iter(self._of.values())))
+        curve = self._of.get(direction, self._curves[0])
         return curve.log_delta(epsilon, enough)
 
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon >= 0, one-dimensional: the worse direction."""
-        first, *others = self._of.values()
+        """Certified ends of log delta at each epsilon >= 0, one-dimensional: of the worst composition."""
+        first, *others = self._curves
         with part(FIRST if others else 1.0):
             worst = first.log_delta(epsilon)
         for other in others:
             worst = worst.worse(other.log_delta(epsilon, worst.lower))
         return worst
+
+
+class SidedCurve:
+    """log delta of rounds, between what dominates them and what is attained; the same thing where all pairs are tight.
+
+    Args:
+        directions: the rounds in each direction.
+        gap: widest relative width of delta that is wanted of either; the engines' defaults if ``None``.
+
+    Attributes:
+        above: of the pairs that dominate, in each direction.
+        below: of every composition that an instance attains.
+
+    Raises:
+        UnsupportedError: a round for which no dominating pair is proven, or of which nothing is known from below.
+    """
+
+    def __init__(self, directions: Directions, gap: float | None = None) -> None:
+        self._asked, self._gap = directions, gap
+        self._made: list[DirectionCurve] = []
+        if not directions.known_from_below:
+            raise UnsupportedError(
+                f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
+            )
+        self.above = self.below = self._worst(compositions(directions, many=True))
+        if not directions.tight:
+            self.below = self._worst(attained(directions))
+
+    @property
+    def tight(self) -> bool:
+        """Whether both sides are of the same pairs."""
+        return self.above is self.below
+
+    @cached_property
+    def instances(self) -> tuple[WorstCurve, ...]:
+        """Of each instance both sides, by the names of ``remove`` and ``add`` whatever the relation is."""
+        return tuple(
+            self._worst([(Direction.REMOVE, forward)] + ([] if backward == forward else [(Direction.ADD, backward)]))
+            for forward, backward in instances(self._asked)
+        )
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon >= 0, one-dimensional."""
+        if self.tight:
+            return self.above.log_delta(epsilon)
+        with part(FROM_ABOVE):
+            above = self.above.log_delta(epsilon)
+        return above.over(self.below.log_delta(epsilon))
+
+    def _worst(self, composed: Sequence[tuple[Direction, Composition]]) -> WorstCurve:
+        return WorstCurve([(direction, self._curve(composition)) for direction, composition in composed])
+
+    def _curve(self, composition: Composition) -> DirectionCurve:
+        """The curve of a composition, one for equal ones, so that sections are laid once."""
+        for known in self._made:
+            if known.composition == composition:
+                return known
+        self._made.append(DirectionCurve(composition, self._gap))
+        return self._made[-1]

@@ -5,12 +5,14 @@ A plan makes its :class:`Directions`; so may a test, a notebook or another libra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
@@ -24,11 +26,11 @@ PATIENCE = 10.0
 class Kind(Protocol):
     """A kind of rounds: what is known of one of them in each direction."""
 
-    def pair(self, direction: Direction) -> DominatingPair:
-        """The dominating pair of one round.
+    def known(self, direction: Direction) -> Known:
+        """The pair of one round, or the pairs, with the side of the truth that each is on.
 
         Raises:
-            UnsupportedError: none is proven.
+            UnsupportedError: no dominating pair is proven.
         """
         ...
 
@@ -54,31 +56,32 @@ class Given:
     """A kind of rounds of which the pairs are given, or Renyi curves where there are none.
 
     Attributes:
-        curves: what is known of one round in each direction.
+        given: what is known of one round in each direction.
     """
 
-    curves: Mapping[Direction, RenyiCurve]
+    given: Mapping[Direction, Known | RenyiCurve]
 
-    def pair(self, direction: Direction) -> DominatingPair:
-        """The pair, where it is one.
+    def known(self, direction: Direction) -> Known:
+        """The pairs, where they are given.
 
         Raises:
             UnsupportedError: only a Renyi curve was given.
         """
-        found = self.curves[direction]
-        if not isinstance(found, DominatingPair):
+        found = self.given[direction]
+        if isinstance(found, RenyiCurve):
             raise UnsupportedError(
                 f'only a Renyi curve is given of a round under {direction.value!r}: use accountant="rdp" or "auto"'
             )
         return found
 
     def curve(self, direction: Direction) -> RenyiCurve:
-        """What was given of one round: its pair, or a Renyi curve.
+        """What was given of one round: the pair that dominates it, or a Renyi curve.
 
         Raises:
             KeyError: nothing was given in that direction.
         """
-        return self.curves[direction]
+        found = self.given[direction]
+        return found if isinstance(found, RenyiCurve) else found.above
 
     def exact(self, direction: Direction) -> ExactRound:
         """Never known.
@@ -95,25 +98,23 @@ class Directions:
 
     Attributes:
         adjacency: the neighbouring relation, which says what directions there are.
-        kinds: each kind of rounds, and how often it is run; pairs are made when they are asked for.
-        known_from_below: whether every pair is tight in every direction, so that there are bounds from below, too.
+        kinds: each kind of rounds, and how often it is run; pairs are made when they are asked for, and kept.
     """
 
     adjacency: Adjacency
     kinds: tuple[tuple[Kind, int], ...]
-    known_from_below: bool = True
 
     @classmethod
     def of_pairs(
-        cls, rounds: Mapping[Direction, Sequence[tuple[RenyiCurve, int]]], *, tight: bool = True
+        cls, rounds: Mapping[Direction, Sequence[tuple[Known | RenyiCurve, int]]], *, tight: bool = True
     ) -> Directions:
         """Rounds that are given by their pairs, or by Renyi curves, in each direction.
 
         Args:
-            rounds: pair (or curve) and count of every kind of rounds, for each direction of a neighbouring relation;
-                the kinds and their counts are the same in all of them, in the same order.
-            tight: whether the pairs are what is meant, and not only dominate it: an answer has a lower end then, unless
-                a round has no pair.
+            rounds: pair (or curve, or pairs with their sides) and count of every kind of rounds, for each direction of
+                a neighbouring relation; the kinds and their counts are the same in all of them, in the same order.
+            tight: whether pairs without a side are what is meant, and not only dominate it: an answer has a lower end
+                then, unless a round has no pair.
 
         Raises:
             InvalidInputError: directions of no neighbouring relation, kinds that do not go together, or no pairs.
@@ -134,14 +135,55 @@ class Directions:
         counts = {tuple(count for _, count in items) for items in rounds.values()}
         if len(counts) > 1:
             raise InvalidInputError("rounds must have the same counts in each direction, in the same order", "rounds")
-        curves: list[object] = [curve for items in rounds.values() for curve, _ in items]
-        if not all(isinstance(curve, RenyiCurve) for curve in curves):
-            raise InvalidInputError("rounds must be given by pairs of hockeystick.pairs, or by Renyi curves", "rounds")
         checked = [whole(count, "rounds", COUNT.meaning) for count in next(iter(counts))]
-        kinds = zip(*([(direction, curve) for curve, _ in items] for direction, items in rounds.items()), strict=True)
-        pairs = all(isinstance(curve, DominatingPair) for curve in curves)
-        given = tuple((Given(dict(kind)), count) for kind, count in zip(kinds, checked, strict=True))
-        return cls(known[frozenset(rounds)], given, tight and pairs)
+        side = Tight if tight else Above
+        sided = ([(direction, _sided(item, side)) for item, _ in items] for direction, items in rounds.items())
+        kinds = zip(zip(*sided, strict=True), checked, strict=True)
+        return cls(known[frozenset(rounds)], tuple((Given(dict(kind)), count) for kind, count in kinds))
+
+    @cached_property
+    def _kept(self) -> dict[Direction, list[Known | None]]:
+        return {}
+
+    def _found(self, direction: Direction) -> list[Known | None]:
+        """What is known of each kind in one direction; ``None`` of those without a pair."""
+        if direction not in self._kept:
+            self._kept[direction] = [_pairs_of(kind, direction) for kind, _ in self.kinds]
+        return self._kept[direction]
+
+    def known(self, direction: Direction) -> list[tuple[Known, int]]:
+        """The pairs with their sides and the count of every kind of rounds in one direction.
+
+        Raises:
+            UnsupportedError: a round for which no dominating pair is proven.
+        """
+        found = zip(self._found(direction), self.kinds, strict=True)
+        return [(kind.known(direction) if known is None else known, count) for known, (kind, count) in found]
+
+    @cached_property
+    def tight(self) -> bool:
+        """Whether the pair of every round is tight in every direction: then one composition has both ends."""
+        return self._all(Tight)
+
+    @cached_property
+    def known_from_below(self) -> bool:
+        """Whether something is known from below of every round in every direction: then there is a lower end."""
+        return self._all(Tight, Between)
+
+    @property
+    def why(self) -> str:
+        """Why some rounds have one pair above and another one below; empty where none has."""
+        return "; ".join(dict.fromkeys(known.why for known in self._run() if isinstance(known, Between)))
+
+    def _all(self, *sides: type[Tight] | type[Between]) -> bool:
+        return all(isinstance(known, sides) for known in self._run())
+
+    def _run(self) -> Iterator[Known | None]:
+        """What is known of each kind that is run at all, in every direction."""
+        for direction in self.adjacency.directions:
+            for known, (_, count) in zip(self._found(direction), self.kinds, strict=True):
+                if count:
+                    yield known
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every kind of rounds in one direction.
@@ -149,7 +191,7 @@ class Directions:
         Raises:
             UnsupportedError: a round for which none is proven.
         """
-        return [(kind.pair(direction), count) for kind, count in self.kinds]
+        return [(known.above, count) for known, count in self.known(direction)]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """The Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
@@ -165,7 +207,8 @@ class Directions:
         Raises:
             UnsupportedError: a round for which nothing is proven.
         """
-        return [(_known(kind, direction), count) for kind, count in self.kinds]
+        found = zip(self._found(direction), self.kinds, strict=True)
+        return [(kind.curve(direction) if known is None else known.above, count) for known, (kind, count) in found]
 
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
         """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
@@ -176,11 +219,24 @@ class Directions:
         return [(kind.exact(direction), count) for kind, count in self.kinds if count]
 
 
-def _known(kind: Kind, direction: Direction) -> RenyiCurve:
+def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
     try:
-        return kind.pair(direction)
+        return kind.known(direction)
     except UnsupportedError:
-        return kind.curve(direction)  # which refuses where nothing is proven
+        return None
+
+
+def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve:
+    """A pair with its side, which is that of all where it is given none.
+
+    Raises:
+        InvalidInputError: it is neither a pair nor a Renyi curve.
+    """
+    if isinstance(given, DominatingPair):
+        return side(given)
+    if isinstance(given, Known | RenyiCurve):
+        return given
+    raise InvalidInputError("rounds must be given by pairs of hockeystick.pairs, or by Renyi curves", "rounds")
 
 
 def compositions(directions: Directions, *, many: bool = False) -> list[tuple[Direction, Composition]]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.certified import certified_epsilon
-from hockeystick.directions.curve import WorstCurve
+from hockeystick.directions.curve import SidedCurve, WorstCurve
 from hockeystick.directions.directions import Directions
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.values.interval import Ends
@@ -27,7 +27,7 @@ FLAT = 1e150  # what stands for minus infinity in the table
 FIRST_WIDENING = 1e-9  # of epsilon, besides what the interval of delta says
 
 
-def epsilons(curve: WorstCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
+def epsilons(curve: SidedCurve, directions: Directions, delta: Array, gap: float | None) -> Ends:
     """Certified ends of epsilon at each delta in [0, 1), one-dimensional."""
     if not len(delta):
         return Ends(delta, delta, delta)
@@ -40,7 +40,9 @@ def epsilons(curve: WorstCurve, directions: Directions, delta: Array, gap: float
         place += 1
     rest = np.arange(place, len(at))
     if len(rest):
-        found, missed = _searched(curve, np.log(at[rest]), farthest)
+        found, missed = _searched(curve.above, np.log(at[rest]), farthest)
+        if not curve.tight:  # each side has a root of its own
+            found = found.over(_searched(curve.below, np.log(at[rest]), farthest)[0])
         ends[:, rest] = np.stack([found.lower, found.estimate, found.upper])
         for alone in rest[missed].tolist():
             _put(ends, directions, alone, float(at[alone]), gap)

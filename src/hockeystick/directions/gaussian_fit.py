@@ -20,13 +20,12 @@ SciPy's normal distribution function and its inverse enter with a slack of 1e-12
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.directions.tradeoff import Nodes, TradeOff
+from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, short, spent
 from hockeystick.values.bounds import Bound
@@ -66,18 +65,20 @@ class GaussianFit:
     least_rate: float
 
 
-def fitted(trade_offs: Sequence[TradeOff], least_rate: float) -> GaussianFit:
+def fitted(trade_offs: TradeOffs, least_rate: float) -> GaussianFit:
     """The fit to the worse of the orderings."""
     mu = tight_mu(trade_offs, least_rate)
     return GaussianFit(mu, _regret(trade_offs, mu.upper), least_rate)
 
 
-def tight_mu(trade_offs: Sequence[TradeOff], least_rate: float) -> Bound:
-    """The tight mu of the worse of the orderings."""
+def tight_mu(trade_offs: TradeOffs, least_rate: float) -> Bound:
+    """The tight mu of the worse of the orderings: the lower end by what is attained, the upper by what dominates."""
     low, high = 0.0, 0.0
-    for each in trade_offs:
+    for each in trade_offs.above:
         lower, upper = _mu(each, least_rate)
         low, high = max(low, lower), max(high, upper)
+    if trade_offs.below is not trade_offs.above:
+        low = max(_mu(each, least_rate)[0] for each in trade_offs.below)
     reason = CERTAIN if math.isinf(high) else USED_UP if short() else None
     return Bound(low, 0.5 * (low + high) if math.isfinite(high) else high, high, reason=reason)
 
@@ -141,34 +142,40 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     return corners, height, lines
 
 
-def _regret(trade_offs: Sequence[TradeOff], mu: float) -> Bound:
+def _regret(trade_offs: TradeOffs, mu: float) -> Bound:
     """The regret against G_mu of the smaller of the orderings' trade-off functions.
 
-    That one is not convex: it has at most the regret of each, and at any point the smaller difference.
+    That one is not convex: it has at most the regret of each, and at any point the smaller difference. Its lower end is
+    by the rates that dominate, its upper end by those that are attained.
     """
     from scipy.special import ndtr
 
     rate = np.concatenate([[0.0], ndtr(np.linspace(-6.5, 6.5, PLACES)), [1.0]])
-    each = [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs]
+    above = [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs.above]
+    tight = trade_offs.below is trade_offs.above
+    below = above if tight else [trade_off.rates(rate, RATE_GAP)[1] for trade_off in trade_offs.below]
     if math.isinf(mu):
-        return _regret_of_certainty(rate, each)
-    high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in each) + SPARE, 0.0)
-    fnr = each[0]
-    for other in each[1:]:
-        fnr = fnr.milder(other)
+        return _regret_of_certainty(rate, above, below)
+    high = max(min(_largest(*_diagonal(rate, ends.upper, mu), mu) for ends in below) + SPARE, 0.0)
+    fnr = _least_rates(above)
     low, middle = (_most(*_diagonal(rate, beta, mu)) for beta in (fnr.lower, fnr.estimate))
     low = min(max(low - SPARE, 0.0), high)
     return Bound(low, min(max(middle, low), high), high)
 
 
-def _regret_of_certainty(rate: Array, each: Sequence[Ends]) -> Bound:
+def _regret_of_certainty(rate: Array, above: list[Ends], below: list[Ends]) -> Bound:
     """Against G = 0: the rate at which f is the diagonal, between those at which it is certainly above and below."""
+    fnr = _least_rates(above)
+    low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
+    high = float(np.maximum(rate, _least_rates(below).upper).min())
+    return Bound(low, min(max(middle, low), high), high)
+
+
+def _least_rates(each: list[Ends]) -> Ends:
     fnr = each[0]
     for other in each[1:]:
         fnr = fnr.milder(other)
-    low, middle = (float(np.minimum(rate, beta).max()) for beta in (fnr.lower, fnr.estimate))
-    high = float(np.maximum(rate, fnr.upper).min())
-    return Bound(low, min(max(middle, low), high), high)
+    return fnr
 
 
 def _diagonal(rate: Array, beta: Array, mu: float) -> tuple[Array, Array, Array]:

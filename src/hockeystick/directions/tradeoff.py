@@ -22,17 +22,23 @@ and the mass at infinity). With ends ``l_i <= h(b_i) <= u_i``, between ``b_i`` a
 larger of two lines both expressions above are a minimum of two functions that are monotone in b: their supremum is at
 an end of the interval or where the lines cross. So the *vertices* (ends and crossings) stand for all b. Beyond the last
 b, ``h >= 0``, with which both expressions fall: the last b with h = 0 is a vertex too.
+
+**Two pairs.** Where what dominates a round is not what some instance attains (``pairs/sides.py``), the trade-off
+function of the plan is the least one of its instances. It is at least that of the pairs above, whose h and h' bound
+those of each instance. It is at most that of any one instance, whose h and h' are its own: the supremum over b of a
+minimum over instances would not do, being the smaller number.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.directions.curve import WorstCurve
+from hockeystick.directions.curve import SidedCurve, WorstCurve
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import part, spent
 from hockeystick.values.adjacency import Direction
@@ -190,6 +196,58 @@ class TradeOff:
         log = self._curve.in_direction(direction, epsilon, enough)
         lower, upper = np.exp(log.lower) * (1 - SLIP), np.minimum(np.exp(log.upper) * (1 + SLIP), 1.0)
         return Nodes(epsilon, lower, np.minimum(np.maximum(np.exp(log.estimate), lower), upper), upper)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOffs:
+    """The trade-off functions of a plan: each is one ordering of two neighbours, and the least of them the plan's.
+
+    Attributes:
+        above: of the pairs that dominate: their lower ends are below the truth.
+        below: of what instances attain: their upper ends are above the truth. The same ones where pairs are tight.
+    """
+
+    above: tuple[TradeOff, ...]
+    below: tuple[TradeOff, ...]
+
+    @classmethod
+    def of(cls, curve: SidedCurve, farthest: float, deep: float) -> TradeOffs:
+        """The functions of a plan, one for each ordering that is no other's mirror image."""
+        above = _orderings(curve.above, farthest, deep)
+        if curve.tight:
+            return cls(above, above)
+        return cls(above, tuple(each for one in curve.instances for each in _orderings(one, farthest, deep)))
+
+    def rates(self, fpr: Array, gap: float) -> tuple[Ends, Ends]:
+        """The largest true-positive rate and the least false-negative rate at each false-positive rate."""
+        tpr, fnr = _worst_rates(self.above, fpr, gap)
+        if self.below is self.above:
+            return tpr, fnr
+        attained, left = _worst_rates(self.below, fpr, gap)
+        return tpr.over(attained), left.over(fnr)
+
+
+ORDERINGS = (
+    (Direction.REMOVE, Direction.ADD),
+    (Direction.ADD, Direction.REMOVE),
+    (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
+)
+"""Which direction bounds small false-positive rates, and which small false-negative rates, by relation."""
+
+
+def _orderings(curve: WorstCurve, farthest: float, deep: float) -> tuple[TradeOff, ...]:
+    orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(curve.directions)]
+    if len(curve.directions) == 1:
+        orders = orders[:1]
+    return tuple(TradeOff(curve, d, e, farthest, deep) for d, e in orders)
+
+
+def _worst_rates(trade_offs: Sequence[TradeOff], fpr: Array, gap: float) -> tuple[Ends, Ends]:
+    first, *others = [each.rates(fpr, gap) for each in trade_offs]
+    tpr, fnr = first
+    for other in others:
+        tpr, fnr = tpr.worse(other[0]), fnr.milder(other[1])
+    return tpr, fnr
 
 
 def _least(start: Array, slope: Array, at: Array) -> tuple[Array, Index]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from hockeystick.directions.directions import Directions
 from hockeystick.numerics.rounding import exp_above, exp_below
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.bounds import ONLY_DOMINATED, Bound, DeltaBound
+from hockeystick.values.bounds import ONLY_ABOVE, ONLY_DOMINATED, Bound, DeltaBound
 
 Interval = TypeVar("Interval", Bound, DeltaBound)
 
@@ -47,12 +47,14 @@ def without_lower(directions: Directions, found: Interval) -> Interval:
     """The interval as it is where every pair is tight; else from the least value there is.
 
     A pair that only dominates is composed as if it were the mechanism: what that gives is at or above the truth, and
-    the lower end of an interval around it says nothing of the truth.
+    the lower end of an interval around it says nothing of the truth. Where pairs are known from below, too, it is
+    another accountant that asks for them.
     """
-    if directions.known_from_below:
+    if directions.tight:
         return found
+    reason = found.reason or (ONLY_ABOVE if directions.known_from_below else ONLY_DOMINATED)
     if isinstance(found, DeltaBound):
         log = found.log_delta
-        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or ONLY_DOMINATED)
-        return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED, log_delta=log)
-    return replace(found, lower=0.0, estimate=found.upper, reason=found.reason or ONLY_DOMINATED)
+        log = replace(log, lower=-math.inf, estimate=log.upper, reason=log.reason or reason)
+        return replace(found, lower=0.0, estimate=found.upper, reason=reason, log_delta=log)
+    return replace(found, lower=0.0, estimate=found.upper, reason=reason)

@@ -12,22 +12,36 @@ from dataclasses import replace
 
 from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
-from hockeystick.engines.contour.smoothed import SmoothedEngine
 from hockeystick.engines.direct import DirectEngine
-from hockeystick.engines.grid.engine import GridEngine, LatticeEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (
-    DirectEngine,
-    ContourEngine,
-    LatticeEngine,
-    SmoothedEngine,
-    GridEngine,
-)
+
+def grid(composition: Composition) -> Engine:
+    """The grid engine, imported when the first two do not answer."""
+    from hockeystick.engines.grid.engine import GridEngine
+
+    return GridEngine(composition)
+
+
+def lattice(composition: Composition) -> Engine:
+    """The grid engine of losses on one lattice, imported when the first two do not answer."""
+    from hockeystick.engines.grid.engine import LatticeEngine
+
+    return LatticeEngine(composition)
+
+
+def smoothed(composition: Composition) -> Engine:
+    """The contour engine with a little noise, imported when the first two do not answer."""
+    from hockeystick.engines.contour.smoothed import SmoothedEngine
+
+    return SmoothedEngine(composition)
+
+
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
@@ -58,13 +72,13 @@ class AutoEngine:
         reasons = []
         for engine in ENGINES:
             try:
-                with part(1.0 if engine is GridEngine else HALF):  # the grid may be what answers
+                with part(1.0 if engine is grid else HALF):  # the grid may be what answers
                     found = ask(engine(self._composition))
             except NotApplicableError as error:
                 reasons.append(str(error))
                 continue
             best = found if best is None else _shared(best, found)
-            if engine is not GridEngine and (best.limited is None or _narrow(best)):
+            if engine is not grid and (best.limited is None or _narrow(best)):
                 return self._below(best, ask) if self._at_the_end(place(best)) else best
         if best is None:
             rough = ask(RenyiEngine(self._composition))

@@ -4,8 +4,8 @@ For f analytic and bounded by M on the Bernstein ellipse with parameter rho arou
 rule errs by at most ``(64/15) c M rho^(-2m) / (1 - rho^-2)`` (Trefethen 2008 [Tre08], Theorem 4.5). The
 ellipse reaches ``A = c (rho + 1/rho)/2`` from the panel, so for a density that grows by ``exp(G A + A^2/2)`` over
 that distance the relative error is about ``rho^(-2m) exp(2 G A + A^2)`` with rho = 2A/c. Minimised over A this is
-below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``; ``tests/test_legendre.py`` evaluates the bound over the range
-of G that occurs.
+below 2^-56 whenever ``c <= HALF_WIDTH[m] / (G + 4)``; ``tests/numerics/test_legendre.py`` evaluates the bound over the
+range of G that occurs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,34 @@ Array = npt.NDArray[np.float64]
 HALF_WIDTH = {4: 0.019, 8: 0.47, 16: 3.3}
 """Panel half-width times (growth + 4), by number of nodes."""
 
+HALVES = {
+    4: ((
+        0.33998104358485626, 0.8611363115940526,
+    ), (
+        0.6521451548625464, 0.34785484513745357,
+    )),
+    8: ((
+        0.18343464249564978, 0.525532409916329, 0.7966664774136267, 0.9602898564975362,
+    ), (
+        0.36268378337836166, 0.3137066458778869, 0.22238103445337443, 0.10122853629037706,
+    )),
+    16: ((
+        0.09501250983763744, 0.2816035507792589, 0.45801677765722737, 0.6178762444026438,
+        0.755404408355003, 0.8656312023878318, 0.9445750230732326, 0.9894009349916499,
+    ), (
+        0.18945061045506864, 0.18260341504492364, 0.16915651939500265, 0.1495959888165767,
+        0.12462897125553407, 0.0951585116824926, 0.062253523938647456, 0.027152459411754176,
+    )),
+}  # fmt: skip
+"""The positive nodes and their weights, by number of nodes: the doubles of NumPy's ``leggauss``. They are written down
+since importing NumPy's polynomials takes longer than a whole question, and so that they are alike on all machines."""
+
 
 @cache
 def rule(nodes: int) -> tuple[Array, Array]:
-    """Nodes and weights on [-1, 1]."""
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    return x, w
+    """Nodes, in increasing order, and weights on [-1, 1]; of 4, 8 or 16 nodes."""
+    x, w = np.array(HALVES[nodes])
+    return np.concatenate((-x[::-1], x)), np.concatenate((w[::-1], w))
 
 
 def relative_error_bound(nodes: int, half_width: float, growth: float) -> float:

@@ -1,8 +1,8 @@
 """The unit round-off, and the stated accuracy of the elementary functions on which every certified number rests.
 
 A bound is *certified* when it is proved given that each function below returns a value within ``ULPS`` units in the
-last place of the true one over the ranges used. ``tests/test_elementary_accuracy.py`` measures this against ball
-arithmetic.
+last place of the true one over the ranges used. ``tests/numerics/test_elementary_accuracy.py`` measures this against
+ball arithmetic.
 """
 
 from __future__ import annotations

@@ -6,14 +6,32 @@ mechanisms is dominated by the product of their pairs (Theorem 10 there), so all
 its pair in each direction.
 """
 
+from typing import TYPE_CHECKING
+
 from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve, SmoothPart
-from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
-from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.laplace import LaplacePair
-from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
-from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
+from hockeystick.values.late import exports
+
+LATE = {
+    "BlackBoxPair": "black_box",
+    "GaussianPair": "gaussian",
+    "LaplacePair": "laplace",
+    "PoissonAddPair": "sampled.poisson",
+    "PoissonRemovePair": "sampled.poisson",
+    "PoissonSubstitutionPair": "sampled.replaced_gaussian",
+    "WithoutReplacementCurve": "sampled.fixed_size",
+}
+"""The module of each pair: it is imported when a plan has such a round, or somebody asks for the name."""
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.black_box import BlackBoxPair
+    from hockeystick.pairs.gaussian import GaussianPair
+    from hockeystick.pairs.laplace import LaplacePair
+    from hockeystick.pairs.sampled.fixed_size import WithoutReplacementCurve
+    from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+    from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
+else:
+    __getattr__ = exports(__name__, LATE)
 
 __all__ = [
     "Atoms",

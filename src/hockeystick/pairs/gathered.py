@@ -28,13 +28,11 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick import pairs  # those of families that are rare are imported when they are met
 from hockeystick.pairs.base import DominatingPair
-from hockeystick.pairs.black_box import BlackBoxPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.laplace import LaplacePair
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
-from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -87,9 +85,12 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
     """
-    sampled_boxes = sum(isinstance(getattr(pair, "base", None), BlackBoxPair) for pair, _ in composition.rounds)
+    one = Gathered(composition, composition, composition)
+    if 2 * len(composition.rounds) <= MOST:
+        return one
+    sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
     if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
-        return Gathered(composition, composition, composition)
+        return one
     families = [_family(pair) for pair, _ in composition.rounds]
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     alone: list[tuple[DominatingPair, int]] = []
@@ -116,16 +117,16 @@ def gathered(composition: Composition) -> Gathered:
 
 def _family(pair: DominatingPair) -> Family | None:
     """The family of a pair; ``None`` where no order is known."""
-    if isinstance(pair, LaplacePair):
+    if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
-        return Family((LaplacePair, distance), lambda of: LaplacePair(distance, -of[0]), (-pair.scale,))
-    if isinstance(pair, BlackBoxPair):
-        return Family(BlackBoxPair, lambda of: BlackBoxPair(*of), (pair.epsilon, pair.delta))
+        return Family((pairs.LaplacePair, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
+    if isinstance(pair, pairs.BlackBoxPair):
+        return Family(pairs.BlackBoxPair, lambda of: pairs.BlackBoxPair(*of), (pair.epsilon, pair.delta))
     if isinstance(pair, GaussianPair):
         return Family(GaussianPair, lambda of: GaussianPair(*of), (pair.mu,))
-    if isinstance(pair, PoissonSubstitutionPair):
-        made: Made = lambda of: PoissonSubstitutionPair(*of)  # noqa: E731
-        return Family(PoissonSubstitutionPair, made, (pair.mu, pair.rate))
+    if isinstance(pair, pairs.PoissonSubstitutionPair):
+        made: Made = lambda of: pairs.PoissonSubstitutionPair(*of)  # noqa: E731
+        return Family(pairs.PoissonSubstitutionPair, made, (pair.mu, pair.rate))
     if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, DominatingPair):
         base, kind = _family(pair.base), type(pair)
         if base is not None:
@@ -160,7 +161,7 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     for items in families:
         values = np.array([family.parameters for family, _ in items])
         push(values, np.array([float(count) for _, count in items]), items[0][0])
-    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, PoissonSubstitutionPair) for items in families)
+    gaussian = all(_innermost(items[0][0].key) in (GaussianPair, pairs.PoissonSubstitutionPair) for items in families)
     while len(heap) < (MIXTURES if gaussian else KINDS) and heap[0][0] < 0:
         _, _, axis, values, counts, family = heapq.heappop(heap)
         logs = np.log(np.maximum(np.abs(values[:, axis]), LEAST))

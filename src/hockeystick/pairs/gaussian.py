@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +19,8 @@ from hockeystick.numerics.rounding import next_up
 from hockeystick.numerics.work import spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
+from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import QuadraticTransform
-
-if TYPE_CHECKING:
-    from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +102,6 @@ class GaussianPair(DominatingPair):
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
         """The transform after Poisson sampling, by the trapezoid rule."""
-        from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-
         return MixtureTransform(self.mu, rate, Kind.ADD if add else Kind.REMOVE)
 
     @property

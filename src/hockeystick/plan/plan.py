@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from hockeystick.accountants import accountant_named
+from hockeystick.accountants import Accountant, accountant_named
 from hockeystick.directions.directions import Directions
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
-from hockeystick.plan.mechanisms import Gaussian, Mechanism, Status
+from hockeystick.plan.mechanisms import Gaussian, Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Poisson, Sampling
 from hockeystick.values import domains
@@ -26,6 +25,8 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hockeystick.plan.profile import Profile
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
@@ -134,19 +135,14 @@ class Plan:
 
     @cached_property
     def known_from_below(self) -> bool:
-        """Whether the pair of every round is tight in every direction, so that there are bounds from below, too."""
-        return all(
-            item.claim(direction).status is Status.TIGHT
-            for item in self.rounds
-            if item.count
-            for direction in self.adjacency.directions
-        )
+        """Whether something is known from below of every round in every direction, so that answers have a lower end."""
+        return self.directions.known_from_below
 
     @cached_property
     def directions(self) -> Directions:
         """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
         kinds = tuple((item, item.sampling.participations(count)) for item, count in self.kinds)
-        return Directions(self.adjacency, kinds, self.known_from_below)
+        return Directions(self.adjacency, kinds)
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
@@ -221,8 +217,9 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
-        found = accountant_named(accountant, proof, options).epsilon(self.directions, target, gap)
-        return told(found if self.known_from_below else from_above(found), self.samplings, target)
+        chosen = accountant_named(accountant, proof, options)
+        found = chosen.epsilon(self.directions, target, gap)
+        return told(found if self._has_lower(chosen) else from_above(found), self.samplings, target)
 
     @overload
     def delta(
@@ -265,8 +262,13 @@ class Plan:
         2.66...e-06
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        found = accountant_named(accountant, proof, options).delta(self.directions, epsilon, gap)
-        return told(found if self.known_from_below else from_above(found), self.samplings, found.quoted)
+        chosen = accountant_named(accountant, proof, options)
+        found = chosen.delta(self.directions, epsilon, gap)
+        return told(found if self._has_lower(chosen) else from_above(found), self.samplings, found.quoted)
+
+    def _has_lower(self, accountant: Accountant) -> bool:
+        """Whether the interval of an accountant has a lower end: that of tight pairs, or of the pairs below."""
+        return self.directions.known_from_below if accountant.below else self.directions.tight
 
     def log_delta(
         self, epsilon: float, *, accountant: Certified = "auto", gap: float | None = None, proof: bool = False

@@ -17,16 +17,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.auto import AutoAccountant
-from hockeystick.directions.curve import WorstCurve
+from hockeystick.directions.curve import SidedCurve
 from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
-from hockeystick.directions.tradeoff import TradeOff
+from hockeystick.directions.tradeoff import TradeOffs
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
-from hockeystick.values.adjacency import Adjacency, Direction
+from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import UnsupportedError
@@ -86,7 +86,7 @@ class Profile:
         self.plan = plan
         self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
         self._kinds = len(plan.kinds)
-        self._curve = WorstCurve(plan.directions, self._gap)
+        self._curve = SidedCurve(plan.directions, self._gap)
 
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
@@ -261,11 +261,11 @@ class Profile:
             )
 
     @cached_property
-    def _known(self) -> dict[float, tuple[TradeOff, ...]]:
+    def _known(self) -> dict[float, TradeOffs]:
         return {}
 
-    def _trade_offs(self, least: float, most: float) -> tuple[TradeOff, ...]:
-        """The trade-offs, one for each ordering that is no other's mirror image, with nodes as far as the rates ask."""
+    def _trade_offs(self, least: float, most: float) -> TradeOffs:
+        """The trade-off functions, with nodes as far as the rates ask."""
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
@@ -274,29 +274,15 @@ class Profile:
                 farthest = AutoAccountant().epsilon(self.plan.directions, deep, 0.1).upper
             if math.isinf(farthest):  # mass at infinity
                 farthest = -math.log(deep)
-            orders = [(d, e) for d, e in ORDERINGS if {d, e} & set(self._curve.directions)]
-            if len(self._curve.directions) == 1:
-                orders = orders[:1]
-            self._known[deep] = tuple(TradeOff(self._curve, d, e, farthest, deep) for d, e in orders)
+            self._known[deep] = TradeOffs.of(self._curve, farthest, deep)
         return self._known[deep]
 
     def _rates(self, fpr: Array) -> tuple[Ends, Ends]:
         self._both_orderings()
         inside = fpr[(fpr > 0) & (fpr < 1)]
         least, most = (float(inside.min()), float(inside.max())) if len(inside) else (0.5, 0.5)
-        first, *others = [each.rates(fpr, GAP) for each in self._trade_offs(least, most)]
-        tpr, fnr = first
-        for other in others:
-            tpr, fnr = tpr.worse(other[0]), fnr.milder(other[1])
-        return tpr, fnr
+        return self._trade_offs(least, most).rates(fpr, GAP)
 
-
-ORDERINGS = (
-    (Direction.REMOVE, Direction.ADD),
-    (Direction.ADD, Direction.REMOVE),
-    (Direction.REPLACE_ONE, Direction.REPLACE_ONE),
-)
-"""Which direction bounds small false-positive rates, and which small false-negative rates, by relation."""
 
 RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})
 """Domain of rates at which a trade-off is asked."""

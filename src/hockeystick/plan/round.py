@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.values import domains
@@ -132,14 +133,25 @@ class Round:
         """What is proven of the round in one direction, and by whom."""
         return self.mechanism.qualified(self.sampling.claim_of(self.mechanism, direction))
 
+    def known(self, direction: Direction) -> Known:
+        """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.
+
+        Raises:
+            UnsupportedError: no dominating pair is proven for the combination.
+        """
+        self._check(direction)
+        found = self.sampling.known(self.mechanism, direction)
+        if isinstance(found, Tight) and self.claim(direction).status is not Status.TIGHT:  # this instance's is weaker
+            return Above(found.pair)
+        return found
+
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round in one direction.
 
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
-        self._check(direction)
-        return self.sampling.pair(self.mechanism, direction)
+        return self.known(direction).above
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """The Renyi curve of one round in one direction: that of its pair, or a bound where there is no pair.

@@ -29,6 +29,7 @@ THIN, BRACKET_WIDTH, BORDER = (
 )  # of a line, of the bracket, and what a line shows beside one that covers it
 WIDEST = 4.0  # points: width of a line that shows beside those that cover it, at most
 COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
+LONG = 1e9  # a linear axis that goes as far is marked with powers of ten: longer numbers leave it no room
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
@@ -131,7 +132,7 @@ def _height(panel: Panel, seen: Sequence[Array]) -> float:
     finite = [value for values in seen for value in values[np.isfinite(values)]]
     low, high = (end if end is not None else default for end, default in zip(panel.ylim, _ends(finite), strict=True))
     if panel.yscale == "log":
-        return math.log10(high / low) if 0 < low < high else 0.0
+        return math.log10(high) - math.log10(low) if 0 < low < high else 0.0
     return high - low
 
 
@@ -222,8 +223,8 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
                 MaxNLocator(most, steps=[1, 2, 5, 10] if whole else [1, 2, 2.5, 5, 10], integer=whole)
             )
             if high >= 1000:
-                axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        elif math.log10(high / low) >= 2:
+                axis.set_major_formatter(FuncFormatter(lambda value, _, high=high: thousands(value, high)))
+        elif math.log10(high) - math.log10(low) >= 2:
             axis.set_major_locator(LogLocator(numticks=7))
             axis.set_minor_locator(LogLocator(subs="auto", numticks=7))
             axis.set_minor_formatter(NullFormatter())
@@ -231,6 +232,13 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axis.set_minor_locator(NullLocator())
             axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+
+
+def thousands(value: float, highest: float) -> str:
+    """A value of a linear axis: thousands with a comma, or a power of ten where the highest would be too long."""
+    if highest < LONG or value == 0:
+        return f"{value:,.0f}"
+    return plain(value) if value > 0 else f"-{plain(-value)}"
 
 
 def plain(value: float) -> str:

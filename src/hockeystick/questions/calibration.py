@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hockeystick.numerics.work import counted, part
+from hockeystick.numerics.work import counted, left, part
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, Parameter, named, of_plan
@@ -205,8 +205,8 @@ class _Search:
 
         Its states: *outward*, one side is missing and the search steps towards it, to the end of the range if need be;
         *closing*, both sides are there and the bracket is wider than the tolerance; *unsure*, it is closed, but the
-        interval of the side that does not meet the target holds the target, and a value at the far end of the tolerance
-        is measured once; *closed*.
+        interval of the side that does not meet the target holds the target: a value at the far end of the tolerance is
+        measured once, or a whole number again with all the work that is left; *closed*.
 
         Raises:
             UnreachableError: nothing does.
@@ -220,8 +220,10 @@ class _Search:
                     return end, None
             elif not self._closed():
                 self._measure(self._next())
-            elif sure or self._parameter.whole or self._target.missed(self._not.bound):
+            elif sure or self._target.missed(self._not.bound):
                 break
+            elif self._parameter.whole:
+                sure = not self._asked_again()
             else:
                 # so near to the root that the interval does not tell: the tolerance has room for one that does
                 sure = True
@@ -287,6 +289,22 @@ class _Search:
             self._not = sample
         self._last = [*self._last[-1:], sample]
         return sample
+
+    def _asked_again(self) -> bool:
+        """Whether the whole number beside the answer meets the target after all, where its interval was short of work.
+
+        It is then the new answer, and the search for the number beside it goes on.
+        """
+        beside = self._not
+        assert beside is not None
+        if beside.bound.reason is None or left() <= 0:
+            return False
+        bound = self._target.measure(self._build(beside.value), self._gap)
+        if not self._target.met(bound):
+            return False
+        self._met, self._not = replace(beside, bound=bound, excess=self._target.excess(bound), met=True), None
+        self._last = [self._met]
+        return True
 
     def _bound(self, plan: Plan) -> Bound:
         """What is measured: roughly while that is far from the target, and as was asked near to it."""

@@ -133,7 +133,8 @@ class Accountant:
         """How many more steps at these settings keep the whole within (epsilon, delta): the largest number, exactly.
 
         A step more is not within it by the certified upper end. 0 where nothing more fits, or what was run has spent
-        it all.
+        it all. Where the answers near it are wide for want of work (their ``reason`` says so), it is the largest number
+        that was seen to be within the target, and a larger one may be, too.
 
         Args:
             noise_multiplier: standard deviation of the noise / clipping norm of the steps to come.

@@ -90,6 +90,12 @@ class DeltaBound(Bound):
 ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
 """Why there is no lower end where a round's pair is not claimed to be tight."""
 
+ONLY_ABOVE = (
+    "a round has one pair above and another one below, and this accountant takes the one above: nothing is said from "
+    "below, which 'auto' does"
+)
+"""Why there is no lower end by a method that keeps to the pairs that dominate."""
+
 ONLY_CURVE = "of some rounds nothing but a Renyi curve is known: nothing is known from below"
 """Why there is no lower end where a round has no pair."""
 

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 KEY = r"[A-Z][A-Za-z]*\+?[0-9]{2}[a-z]?"
 """A regular expression for one key: letters of the authors' names, a plus where there are more, and the year."""
@@ -58,7 +57,8 @@ class Source:
 @cache
 def bibliography() -> Mapping[str, Source]:
     """The entries by their keys, in the order of the file."""
-    import tomllib  # late: most programs show no citation
+    import tomllib  # late, as the next: most programs show no citation
+    from importlib import resources
 
     text = resources.files(__package__).joinpath("bibliography.toml").read_text(encoding="utf-8")
     entries = tomllib.loads(text)

@@ -7,7 +7,6 @@ one object.
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 import operator
@@ -345,6 +344,8 @@ def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | N
     """
     if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
         return None
+    import difflib  # late: most programs make no slip
+
     close = difflib.get_close_matches(value, list(known), 1, cutoff)
     return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
 

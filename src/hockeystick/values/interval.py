@@ -85,5 +85,11 @@ class Ends:
             np.minimum(self.upper, other.upper),
         )
 
+    def over(self, below: Ends) -> Ends:
+        """From the lower ends of what lies below to the upper ends of these; the estimate half way."""
+        with np.errstate(invalid="ignore"):
+            middle = np.where(np.isfinite(below.estimate), 0.5 * (below.estimate + self.estimate), self.estimate)
+        return Ends.of(below.lower, middle, self.upper)
+
     def __getitem__(self, where: Array | npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Ends:
         return Ends(self.lower[where], self.estimate[where], self.upper[where])

@@ -194,7 +194,8 @@ def _rough_and_engines(held: Held, found: hs.Bound, quantity: str, ask: Any) -> 
 
 @case("edge", "Plan.steps", "Plan.dataset_size", "Plan.directions", "Plan.pairs", "Plan.curves", "Plan.kinds",
       "Plan.samplings", "Plan.known_from_below", "Plan.to_dict", "Plan.from_dict", "Round.pair", "Round.curve",
-      "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined", "Round.sort_key")  # fmt: skip
+      "Round.known", "Round.exact", "Round.claim", "Round.steps", "Round.changed", "Round.joined",
+      "Round.sort_key")  # fmt: skip
 def arithmetic(draw: Draw, held: Held) -> None:
     """Sums, multiples and copies of plans are plans of the same rounds, whatever the order; pairs go with rounds."""
     one, two = draw.plan(), draw.plan(1)
@@ -218,8 +219,9 @@ def arithmetic(draw: Draw, held: Held) -> None:
         held.same("sort_key", item.sort_key(), copy.deepcopy(item).sort_key())
     held.same("samplings", len(one.samplings), len(one.rounds))
     held.same("steps of the kinds", sum(count * item.sampling.steps_per_round for item, count in one.kinds), one.steps)
-    known = [item.claim(direction).status == "tight" for item in one.rounds for direction in one.adjacency.directions]
-    held.law(one.known_from_below or not all(known), "a plan of tight pairs is not known from below")
+    known = [item.claim(direction).status in ("tight", "between") for item in one.rounds if item.count
+             for direction in one.adjacency.directions]  # fmt: skip
+    held.law(all(known) or not one.known_from_below, "what is known from below is not what the claims say")
     for direction in one.adjacency.directions:
         pairs = held.ask("pairs", lambda direction=direction: one.pairs(direction))  # type: ignore[misc]
         held.ask("curves", lambda direction=direction: one.curves(direction))  # type: ignore[misc]

@@ -88,12 +88,15 @@ def outside(draw: Draw, held: Held) -> None:
     held.ask(f"{name}({one!r:.60}, {two!r:.60})", lambda: CALLS[name](one, two), invalid=True)
 
 
+SIDES = {"tight": "tight", "between": "between", "upper": "above"}
+"""The side of a pair by the status of its claim; of a Renyi claim there is no pair."""
+
 OF_A_MECHANISM = (
-    "pair", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
+    "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
 )  # fmt: skip
 OF_A_SCHEME = (
-    "claim", "claim_of", "pair", "curve", "exact", "keys", "dataset_records", "steps_per_epoch", "steps_per_round",
-    "participations",
+    "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
+    "steps_per_round", "participations",
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP"), OF_A_MECHANISM),
@@ -116,7 +119,7 @@ def objects(draw: Draw, held: Held) -> None:
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
         held.same("hash", hash(copy.deepcopy(thing)), hash(thing))
         if not isinstance(thing, str):
-            held.same("repr", eval(repr(thing), vars(hs)), thing)
+            held.same("repr", eval(repr(thing), {name: getattr(hs, name) for name in hs.__all__}), thing)
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
@@ -132,7 +135,11 @@ def objects(draw: Draw, held: Held) -> None:
                 rate = getattr(scheme, "exact_rate", 1)
                 held.law(0 < rate <= 1, f"rate {rate}")
                 if made is not None and claim.status != "refused":
-                    held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
+                    pair = held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
+                    known = held.ask("known", lambda made=made, direction=direction: made.known(direction))  # type: ignore[misc]
+                    held.same("the pair above", None if known is None else known.above, pair)
+                    held.law(known is None or type(known).__name__.lower() == SIDES[claim.status],
+                             f"a side that the claim does not say: {known} of {claim}")  # fmt: skip
                     held.ask("curve", lambda made=made, direction=direction: made.curve(direction))  # type: ignore[misc]
                     held.ask("exact", lambda made=made, direction=direction: made.exact(direction))  # type: ignore[misc]
 

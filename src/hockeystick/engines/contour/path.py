@@ -9,13 +9,12 @@ generating function explodes at some t (rare samples far out), the tilt stays be
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE, Cut, cut
-from hockeystick.engines.contour.jumps import Jumps
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -23,6 +22,9 @@ from hockeystick.numerics.work import check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
+
+if TYPE_CHECKING:
+    from hockeystick.engines.contour.jumps import Jumps
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -157,6 +159,8 @@ class Path:
             most = longest * step
             if plain is not None and not aim.apart:
                 most = plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)
+            from hockeystick.engines.contour.jumps import Jumps
+
             jumps = Jumps.on(transforms, self.t, step, aim.epsilon, wanted, top, inner, most)
             if jumps is not None:
                 return jumps.choice.beyond, jumps

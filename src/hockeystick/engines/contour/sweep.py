@@ -137,7 +137,9 @@ class Terms:
         summing = 2 * (block + rows + 4)
         units = 24 + 4 * farthest * self.s + 4 * abs(self.k_top) + summing
         error = np.expm1(np.minimum(self.k_error + UNIT_ROUNDOFF * units, LARGEST))
-        return out / self.period, float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
+        with np.errstate(over="ignore"):  # an infinite error says that nothing is known there
+            lost = float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
+        return out / self.period, lost
 
 
 def log_expm1(x: float) -> float:

@@ -29,6 +29,9 @@ from hockeystick.values.errors import NotApplicableError
 LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
 MOST_BITS = 1 << 20  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
+FAR_OUT = 1 << 35  # standard deviations, from where on two simple bounds on a normal tail are near enough
+HOPELESS = 4  # attempts that say that the last one will not do, after which they are believed
+LEAST_DELTA = arb(2) ** -(1 << 20)  # below it an upper end decides every comparison with a delta that is a double
 
 
 class ClosedForm:
@@ -60,24 +63,36 @@ class ClosedForm:
         return bool(rounds.mu_squared) or list(rounds.sampled.values()) == [1] or few
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Ends that agree to 64 bits.
+        """Ends that agree to 64 bits; or 0 and an upper end, where delta is too small for any double to lie between.
 
         Raises:
             NotApplicableError: delta is too small.
         """
-        bits = LEAST_BITS
+        bits, hopeless = LEAST_BITS, 0
         while bits <= MOST_BITS:
             with precision(bits):
                 value = self._formula(epsilon)
                 if value.rel_accuracy_bits() >= ACCURACY or value.is_zero():
                     return Enclosure(value.lower(), value.upper())
+                # what cancels takes a fixed number of bits, so that those which are missing are known
+                hopeless += bits - value.rel_accuracy_bits() > MOST_BITS
+                if hopeless == HOPELESS and value.upper() < LEAST_DELTA:
+                    return Enclosure(arb(0), value.upper())
             bits *= 2
         raise NotApplicableError("delta is too small for its closed form to be proved")
 
 
 def gaussian(mu: Ball, epsilon: Ball) -> Ball:
-    """delta(eps) of N(mu, 1) against N(0, 1)."""
-    return normal_tail(epsilon / mu - mu / 2) - epsilon.exp() * normal_tail(epsilon / mu + mu / 2)
+    """delta(eps) of N(mu, 1) against N(0, 1).
+
+    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)``, where the Mills ratio R lies between
+    ``b / (1 + b^2)`` and ``1/b``: far out, where balls know the size of ``Phi(-b)`` only roughly, to 70 bits.
+    """
+    a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if b > FAR_OUT:
+        mills = (b / (1 + b * b)).union(1 / b)
+        return normal_tail(a) - (-a * a / 2).exp() / (2 * arb.pi()).sqrt() * mills
+    return normal_tail(a) - epsilon.exp() * normal_tail(b)
 
 
 def sampled(item: SampledGaussian, epsilon: Ball) -> Ball:

@@ -53,6 +53,7 @@ LEAST_SLACK = 1e-4  # of m(t), at the last attempt
 FALL = 50.0  # log of what all rounds together should have lost for good
 MAX_POINTS = 20_000  # of the grid of s
 LOWER_ENDS = 24  # l0 that are tried
+LARGEST = 300.0  # log of odds in doubles, whose squares are formed: a rule is only chosen by them
 
 
 class Panel(NamedTuple):
@@ -151,9 +152,9 @@ class SampledLaplaceBalls:
         rho = RADII[half * (RADII - 1 / RADII) <= 0.999 * math.pi]
         a, b = 0.5 * half * (rho + 1 / rho), 0.5 * half * (rho - 1 / rho)
         centre = half * (2 * np.arange(number)[:, None] + 1) - theta
-        odds = q * np.exp(centre + a)
+        odds = np.exp(np.minimum(math.log(q) + centre + a, LARGEST))
         if self.adds:
-            least = q * np.exp(centre - a)
+            least = np.exp(np.minimum(math.log(q) + centre - a, LARGEST))
             power = -0.5 * t * np.log(np.square(1 - q + least * np.cos(b)) + np.square(least * np.sin(b)))
         else:
             power = (1 + t) * np.log(1 - q + odds)

@@ -1,28 +1,37 @@
-"""What was run on the data: one frozen dataclass a mechanism, one mechanism a file."""
+"""What was run on the data: one frozen dataclass a mechanism, one mechanism a file, all of them in ``registry.py``."""
 
-from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+from typing import TYPE_CHECKING
+
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.mechanisms.binomial import Binomial
-from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
-from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
-from hockeystick.plan.mechanisms.gaussian import Gaussian
-from hockeystick.plan.mechanisms.laplace import Laplace
-from hockeystick.plan.mechanisms.pmf import Pmf
-from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
-from hockeystick.plan.mechanisms.staircase import Staircase
+from hockeystick.values.late import exports
 
-MECHANISMS: tuple[type[Mechanism], ...] = (
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-    ApproximateDP,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Staircase,
-    Binomial,
-    Pmf,
-)
-"""All mechanisms, in the order in which they are listed to people."""
+LATE = {
+    "MECHANISMS": "registry",
+    "ApproximateDP": "approximate_dp",
+    "Binomial": "binomial",
+    "DiscreteGaussian": "discrete_gaussian",
+    "DiscreteLaplace": "discrete_laplace",
+    "Gaussian": "gaussian",
+    "Laplace": "laplace",
+    "Pmf": "pmf",
+    "RandomizedResponse": "randomized_response",
+    "Staircase": "staircase",
+}
+"""The file of each name that is imported when somebody asks for it."""
+
+if TYPE_CHECKING:
+    from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+    from hockeystick.plan.mechanisms.binomial import Binomial
+    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+    from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.pmf import Pmf
+    from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.mechanisms.registry import MECHANISMS
+    from hockeystick.plan.mechanisms.staircase import Staircase
+else:
+    __getattr__ = exports(__name__, LATE)
 
 __all__ = [
     "MECHANISMS",

@@ -17,6 +17,7 @@ from typing import ClassVar
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.poisson import BasePair
+from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.citations import readable
 
@@ -24,12 +25,14 @@ from hockeystick.values.citations import readable
 class Status(StrEnum):
     """How good a dominating pair is, or what there is in place of one.
 
-    ``tight``: no smaller pair dominates, so that bounds from below hold too. ``upper``: the pair dominates, and may be
-    larger than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: ``rdp`` and the
-    engines of this library answer with upper bounds. ``refused``: nothing is proven.
+    ``tight``: no smaller pair dominates, so that bounds from below hold too. ``between``: one pair dominates and
+    another one is dominated: the ends of an answer are of two pairs. ``upper``: the pair dominates, and may be larger
+    than it need be: answers are upper bounds. ``renyi``: nothing but a Renyi curve is known: ``rdp`` and the engines of
+    this library answer with upper bounds. ``refused``: nothing is proven.
     """
 
     TIGHT = "tight"
+    BRACKET = "between"
     UPPER = "upper"
     RENYI = "renyi"
     REFUSED = "refused"
@@ -83,6 +86,14 @@ class Mechanism(ABC):
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one unsampled round; never asked where the claim is ``renyi`` or ``refused``."""
+
+    def known(self, direction: Direction) -> Known:
+        """The pair of one unsampled round with its side, by the claim; one that is ``between`` says here what is below.
+
+        Never asked where the claim is ``renyi`` or ``refused``.
+        """
+        pair = self.pair(direction)
+        return Tight(pair) if self.claims[direction].status is Status.TIGHT else Above(pair)
 
     def with_against_without(self) -> BasePair:
         """The pair (law with the record, law without it), from which sampling builds its own in both directions.

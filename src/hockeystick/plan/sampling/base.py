@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
@@ -16,6 +17,15 @@ from hockeystick.values.errors import UnsupportedError
 
 def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
     """The dominating pair of a mechanism that sees every record.
+
+    Raises:
+        UnsupportedError: none is proven, or nothing but a Renyi curve is known.
+    """
+    return own_known(mechanism, direction).above
+
+
+def own_known(mechanism: Mechanism, direction: Direction) -> Known:
+    """The pair of a mechanism that sees every record, with its side.
 
     Raises:
         UnsupportedError: none is proven, or nothing but a Renyi curve is known.
@@ -28,7 +38,7 @@ def own_pair(mechanism: Mechanism, direction: Direction) -> DominatingPair:
             else ""
         )
         raise UnsupportedError(f"mechanism {mechanism.name!r} under {direction.value!r}: {claim.source}{only}")
-    return mechanism.pair(direction)
+    return mechanism.known(direction)
 
 
 NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is known, from which none follows sampled")
@@ -43,11 +53,12 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
         theorem: what holds where that pair is tight.
 
     Returns:
-        A refusal as it is; of a pair that only dominates a claim that the new one dominates.
+        A refusal as it is; of a pair that only dominates a claim that the new one dominates, also where pairs are
+        known below it: a theorem on those is another one.
     """
     if base.status is Status.TIGHT:
         return theorem
-    if base.status is Status.UPPER:
+    if base.status in (Status.UPPER, Status.BRACKET):
         return Claim(Status.UPPER, f"{theorem.cited}; of the pair of {base.cited}")
     return base if base.status is Status.REFUSED else NO_PAIR
 
@@ -88,6 +99,17 @@ class Sampling(ABC):
         Raises:
             UnsupportedError: a round of which nothing but a Renyi curve is known.
         """
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """The pair of one round with its side: tight or above, by the claim.
+
+        A scheme whose claim is ``between`` says here what is below; :meth:`pair` is what is above.
+
+        Raises:
+            UnsupportedError: a round of which nothing but a Renyi curve is known.
+        """
+        pair = self.pair(mechanism, direction)
+        return Tight(pair) if self.claim_of(mechanism, direction).status is Status.TIGHT else Above(pair)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism
-from hockeystick.plan.sampling.base import Sampling, own_pair
+from hockeystick.plan.sampling.base import Sampling, own_known, own_pair
 from hockeystick.values.adjacency import Direction
 
 
@@ -28,6 +29,10 @@ class NoSampling(Sampling):
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mechanism's own pair."""
         return own_pair(mechanism, direction)
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """The mechanism's own pair, with its side."""
+        return own_known(mechanism, direction)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """The mechanism's own Renyi curve."""

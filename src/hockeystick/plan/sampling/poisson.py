@@ -9,17 +9,11 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import (
-    DominatingPair,
-    GaussianPair,
-    PoissonAddPair,
-    PoissonRemovePair,
-    PoissonSubstitutionPair,
-    RenyiCurve,
-)
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, inherited, own_pair
+from hockeystick.plan.sampling.base import Sampling, inherited, own_known, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -128,9 +122,15 @@ class Poisson(Sampling):
             return own_pair(mechanism, direction)
         base = mechanism.with_against_without()
         if direction is Direction.REPLACE_ONE:  # two contributions in opposite directions
+            from hockeystick.pairs import PoissonSubstitutionPair
+
             assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
             return PoissonSubstitutionPair(base.mu, rate)
         return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
+        return own_known(mechanism, direction) if self.sample_rate == 1 else super().known(mechanism, direction)
 
     def keys(self) -> dict[str, Any]:
         """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""

@@ -9,8 +9,9 @@ from typing import Annotated, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve, WithoutReplacementCurve
 from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, inherited, own_pair
+from hockeystick.plan.sampling.base import Sampling, inherited, own_known, own_pair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.citations import readable
@@ -98,6 +99,10 @@ class WithoutReplacement(Sampling):
         raise UnsupportedError(
             f"mechanism {mechanism.name!r} with sampling {self.name!r} under {direction.value!r}: {readable(_NO_PAIR)}"
         )
+
+    def known(self, mechanism: Mechanism, direction: Direction) -> Known:
+        """What the mechanism's own pair is, if every batch is the whole dataset; there is no pair else."""
+        return own_known(mechanism, direction) if self.rate == 1 else super().known(mechanism, direction)
 
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """The Renyi curve after sampling, from the mechanism's own pair under replacement."""

@@ -20,7 +20,7 @@ from hockeystick.pairs.sampled.gaussian_envelope import MixtureEnvelope
 from hockeystick.pairs.sampled.gaussian_jumps import JumpLine, Split, log_core, log_jump_bound, on_lattice
 from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
-from test_transforms import exact
+from transform_truths import exact
 
 Number = Any
 Array = Any

@@ -22,7 +22,7 @@ from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, safe_log, safe_log_one_plus
-from test_transforms import exact, integrand, laplace_moment, moment, off_by
+from transform_truths import exact, integrand, laplace_moment, moment, off_by
 
 Number = Any
 Array = Any

@@ -11,7 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import flint
 import pytest
+from mpmath import mp
 
 import oracle
 from command import runner
@@ -30,7 +32,9 @@ from hockeystick import (
     dp_sgd,
 )
 from hockeystick.cli import main
+from hockeystick.engines.proof.closed import gaussian
 from hockeystick.engines.proof.contour import BallContour
+from hockeystick.numerics.balls import precision
 from hockeystick.numerics.decimals import decimal
 from oracle.real import to_fraction
 
@@ -330,3 +334,18 @@ def test_a_ball_that_is_no_number_bounds_nothing() -> None:
 def test_odds_beyond_the_range_of_a_double_are_no_place_to_cut() -> None:
     with pytest.raises(UnsupportedError, match="no proof for this plan"):
         dp_sgd(0.03, 4.15e-299, 136).epsilon(1e-300, proof=True)
+
+
+def test_far_out_simple_bounds_stand_in_for_a_tail() -> None:
+    """Beside the series of the Mills ratio in mpmath, at a = 1; and an epsilon of 2e22 is proved at once."""
+    mu = flint.arb(2) ** 37
+    with precision(256):
+        found = gaussian(mu, mu * mu / 2 + mu)
+    with mp.workdps(60):
+        b = 1 + mp.mpf(2) ** 37
+        truth = mp.ncdf(-1) - mp.npdf(1) * (1 / b - 1 / b**3 + 3 / b**5)
+        assert abs(mp.mpf(found.mid().str(50, radius=False)) / truth - 1) < mp.mpf(2) ** -70
+    assert 64 < found.rel_accuracy_bits() < 200  # the simple bounds were taken
+    plan = Plan([23_800_000 * Round(Gaussian(4.87e-08))], "replace-one")
+    proved, certified = plan.epsilon(2.85e-8, proof=True), plan.epsilon(2.85e-8)
+    assert certified.lower <= proved.lower <= proved.upper <= certified.upper

@@ -29,7 +29,7 @@ from hockeystick.directions.curve import DirectionCurve
 from hockeystick.directions.epsilons import _searched
 from hockeystick.directions.gaussian_fit import tight_mu
 from hockeystick.directions.one_sided import log_delta_of
-from hockeystick.directions.tradeoff import Nodes, TradeOff
+from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.pairs import (
     BlackBoxPair,
@@ -206,7 +206,8 @@ def test_mu_from_few_nodes(monkeypatch: pytest.MonkeyPatch, apart: float) -> Non
     monkeypatch.setattr(TradeOff, "refine", lambda *_: None)
     for mu in (0.3, 1.0, 2.0):
         for count in (2, 5, 40, 800):
-            found = tight_mu([gaussian_trade_off(mu, np.linspace(0.0, 5.0, count), apart)], 1e-6)
+            known = (gaussian_trade_off(mu, np.linspace(0.0, 5.0, count), apart),)
+            found = tight_mu(TradeOffs(known, known), 1e-6)
             assert found.lower <= mu <= found.upper
 
 

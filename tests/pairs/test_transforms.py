@@ -17,6 +17,7 @@ from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
 from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, Transform
+from transform_truths import exact, integrand, laplace_moment, moment, off_by, trapezoid
 
 Mpf = Any
 
@@ -31,47 +32,6 @@ POINTS = [
     (MixtureTransform(2.0, 0.05, Kind.ADD), 0.4),
 ]
 IDS = [f"{law.kind.name}-{law.mu}-{law.rate}-{t}" for law, t in POINTS]
-
-
-def exact(x: float) -> Mpf:
-    """The decimal that a parameter prints as."""
-    return mpf(repr(x))
-
-
-def integrand(law: MixtureTransform, t: float, s: float) -> Any:
-    """``phi e^(..)`` at z = t + is."""
-    mu, q, z = exact(law.mu), exact(law.rate), mp.mpc(t, s)
-
-    def value(x: Mpf) -> Any:
-        g = 1 - q + q * mp.exp(mu * x - mu**2 / 2)
-        phi = mp.exp(-(x**2) / 2) / mp.sqrt(2 * mp.pi)
-        if law.kind is Kind.REMOVE:
-            return phi * g ** (1 + z)
-        if law.kind is Kind.ADD:
-            return phi * g ** (-z)
-        return phi * g ** (1 + z) * (1 - q + q * mp.exp(-mu * x - mu**2 / 2)) ** (-z)
-
-    return value
-
-
-def trapezoid(law: MixtureTransform, t: float, s: float, dx: Mpf, shift: Mpf | int = 0) -> Any:
-    """The rule over all nodes ``shift + j dx`` that count."""
-    value = integrand(law, t, s)
-    low, high = -16 - law.mu, 16 + law.mu * (2 + (0 if law.kind is Kind.ADD else t))
-    first = mp.ceil((low - shift) / dx)
-    return dx * mp.fsum(value(shift + (first + j) * dx) for j in range(int((high - low) / dx) + 1))
-
-
-def moment(law: MixtureTransform, t: float, s: float) -> Any:
-    """m(t + is), by a rule so fine that its error is below 1e-20 of m(t)."""
-    return trapezoid(law, t, s, mpf(1) / (8 + int(law.mu * (s + 8) / 2)) / 2)
-
-
-def off_by(value: complex, error: float, true: Any) -> float:
-    """The error of a logarithm in units of its bound; whole turns do not count."""
-    difference = mp.mpc(value) - mp.log(true)
-    turns = mp.nint(difference.imag / (2 * mp.pi))
-    return float(abs(difference - 2j * mp.pi * turns) / error)
 
 
 @pytest.fixture(autouse=True)
@@ -255,13 +215,6 @@ def test_envelope_of_a_rare_jump_serves_a_billion_rounds() -> None:
     (bound,) = law.envelope(0.1, 10**9).log_bound(np.array([0.01]))
     true = float(mp.log(abs(moment(law, 0.1, 0.01)) / moment(law, 0.1, 0.0).real))
     assert -1e-9 < true <= bound < 0.9 * true
-
-
-def laplace_moment(theta: float, z: Any) -> Any:
-    """By integration over the density of the loss."""
-    th = exact(theta)
-    atoms = mp.exp(th * z) / 2 + mp.exp(-th * (1 + z)) / 2
-    return atoms + mp.quad(lambda x: mp.exp((x - th) / 2 + x * z) / 4, mp.linspace(-th, th, 9))
 
 
 @pytest.mark.parametrize("theta", [1e-4, 0.05, 1.0, 9.0])

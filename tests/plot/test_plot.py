@@ -133,6 +133,23 @@ def test_round_numbers_are_written_as_they_are_read(value: float, text: str) -> 
     assert plain(value) == text
 
 
+@pytest.mark.parametrize("most", [9e8, 1e15, 1e100])
+def test_an_axis_of_huge_numbers_has_room_for_the_curve(most: float) -> None:
+    """Ticks of a hundred digits would leave none, of which matplotlib warns: warnings are errors here."""
+    figure = drawn([Panel("x", "y", [Line("rdp", [0.0, most], [1, 2])])])
+    labels = [text.get_text() for text in figure.axes[0].get_xticklabels()]
+    assert max(map(len, labels)) < 20
+    assert "0" in labels
+
+
+def test_a_logarithmic_axis_of_three_hundred_and_fifty_decades() -> None:
+    """The quotient of its ends is no double."""
+    figure = drawn([Panel("x", "y", [Line("rdp", [1, 2], [1e-200, 1e150])], yscale="log")])
+    low, high = figure.axes[0].get_ylim()
+    assert low <= 1e-200
+    assert high >= 1e150
+
+
 def test_without_matplotlib_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str, *rest: Any) -> Any:
         raise ImportError(name)

@@ -21,7 +21,7 @@ from hockeystick.plan.file import json_schema, load_plan, parse_plan, plan_from_
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples" / "plans").glob("*.toml"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "plans").glob("*.toml"))
 SCHEMA = json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 GAUSSIAN = {"mechanism": "gaussian", "noise_multiplier": 1.0}

@@ -1,0 +1,103 @@
+"""What is known of rounds from below: the compositions that some instance attains (see ``pairs/sides.py``).
+
+The truth of a direction is a maximum over instances, so that each composition here is a lower bound of it, and the
+best of them is the lower end. A trade-off function is a minimum over instances: an upper bound of it is that of one
+instance, for which both of its orderings are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+from hockeystick.directions.directions import Directions
+from hockeystick.pairs import Composition
+from hockeystick.pairs.sides import WIDTH, Known
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.interval import Interval
+
+
+class Instance(NamedTuple):
+    """Two neighbouring datasets and what is run on them: the laws of one against those of the other, both ways."""
+
+    forward: Composition
+    backward: Composition
+
+
+def attained(directions: Directions) -> list[tuple[Direction, Composition]]:
+    """Each composition that an instance attains, with its direction; equal ones once.
+
+    Something has to be known from below of every kind (``Directions.known_from_below``).
+    """
+    out: list[tuple[Direction, Composition]] = []
+    for direction in directions.adjacency.directions:
+        for at in range(_alternatives(directions, direction)):
+            for composition in _sides(directions, direction, at):
+                if all(composition != other for _, other in out):
+                    out.append((direction, composition))
+    return out
+
+
+def instances(directions: Directions) -> list[Instance]:
+    """The instances, each seen from both sides; of a neighbouring relation in which both sides are.
+
+    One that is another one with its laws exchanged is left out.
+    """
+    out: list[Instance] = []
+    direction = directions.adjacency.directions[0]
+    for at in range(_alternatives(directions, direction)):
+        if direction is Direction.REPLACE_ONE:
+            found = Instance(*_sides(directions, direction, at))
+        else:
+            found = Instance(_at(directions, Direction.REMOVE, at), _at(directions, Direction.ADD, at))
+        if found not in out and Instance(found.backward, found.forward) not in out:
+            out.append(found)
+    return out
+
+
+def bracketed(below: Interval, above: Interval, why: str) -> Interval:
+    """The interval from the lower end of one certified interval to the upper end of another one.
+
+    Raises:
+        InvalidInputError: they show that what is below exceeds what is above: the pairs contradict each other.
+    """
+    if below.lower > above.upper:
+        raise InvalidInputError(
+            f"pairs of a round contradict each other: what one below attains is at least {below.lower!r}, what the one "
+            f"above allows at most {above.upper!r}",
+            "rounds",
+        )
+    middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
+    reasons = [f"{WIDTH}: {why}", *dict.fromkeys(found.limited for found in (above, below) if found.limited)]
+    estimate = min(max(middle, below.lower), above.upper)
+    return replace(above, lower=below.lower, estimate=estimate, limited="; ".join(reasons))
+
+
+def _sides(directions: Directions, direction: Direction, at: int) -> tuple[Composition, ...]:
+    """The sides, in one direction, of the instance at one place: both, where replacing a record is the direction."""
+    if direction is not Direction.REPLACE_ONE:
+        return (_at(directions, direction, at),)
+    backward = Composition((known.below[-1 - _place(known, at)], count) for known, count in _run(directions, direction))
+    return _at(directions, direction, at), backward
+
+
+def _at(directions: Directions, direction: Direction, at: int) -> Composition:
+    """The composition of the alternatives at one place."""
+    return Composition((known.below[_place(known, at)], count) for known, count in _run(directions, direction))
+
+
+def _alternatives(directions: Directions, direction: Direction) -> int:
+    """How many alternatives there are: as many as of the kind of which most are."""
+    return max((len(known.below) for known, _ in _run(directions, direction)), default=1)
+
+
+def _place(known: Known, at: int) -> int:
+    """A place among the alternatives of a kind: the last one of a kind that has fewer."""
+    return min(at, len(known.below) - 1)
+
+
+def _run(directions: Directions, direction: Direction) -> list[tuple[Known, int]]:
+    """What is known of the kinds that are run at all."""
+    return [(known, count) for known, count in directions.known(direction) if count]

@@ -1,0 +1,337 @@
+"""Batches whose law is the one that the accounting is about: indices of records for any training loop, by NumPy alone.
+
+A bound for a sampling scheme holds for a loop that draws its batches by that scheme, and by no other. The samplers here
+do: each says which scheme it is (:attr:`Batches.sampling`, to be given to a :class:`~hockeystick.Round`), and its draws
+have the exact law of that scheme, given random bits:
+
+- a record enters a Poisson batch where a word of 64 bits lies below ``floor(q 2^64)``, that is with a probability of at
+  most q and at least ``q - 2^-64``; a record that is sampled more rarely is protected better (joint convexity);
+- a subset of b records is that of the b smallest of n words, drawn again where two words are equal, so that all subsets
+  are equally likely;
+- a step of an epoch is a word modulo t, drawn again where the word lies in the incomplete last block of length t.
+
+The words come from the operating system (``os.urandom``), or, with a seed, from Philox: then the batches can be drawn
+again by whoever knows the seed, and the guarantee holds against those who do not, as far as the generator is a good
+one. Neither the indices nor the seed may be published.
+
+In PyTorch a sampler stands for ``batch_sampler`` of a ``DataLoader`` (``hockeystick.integrations.torch``); elsewhere
+each pass over it gives the indices of the batches of one epoch.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.plan.sampling import Poisson, Sampling, WithoutReplacement
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
+
+Indices = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+
+BITS = 64
+"""Random bits of one word, of which each decision about a record takes one."""
+
+TAKEN = "batches taken of the current epoch"
+"""What the step in a state means."""
+
+STATE_KEYS = ("step", "generator", "drawn")
+"""The keys of a sampler's state."""
+
+
+class Generator(ABC):
+    """A source of independent uniform words of 64 bits."""
+
+    @abstractmethod
+    def words(self, count: int) -> Words:
+        """As many words, shape (count,)."""
+
+    @property
+    @abstractmethod
+    def state(self) -> Any:
+        """What the words to come are determined by, in types that JSON has; ``None`` where nothing determines them."""
+
+    @abstractmethod
+    def restore(self, state: Any) -> None:
+        """Go on from a state.
+
+        Raises:
+            InvalidInputError: it is not the state of such a generator.
+        """
+
+
+class SecureGenerator(Generator):
+    """The operating system's random numbers, which cannot be drawn again."""
+
+    def words(self, count: int) -> Words:
+        """As many words of ``os.urandom``."""
+        return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
+
+    @property
+    def state(self) -> None:
+        """None: nothing that could be kept determines the words to come."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Nothing to do.
+
+        Raises:
+            InvalidInputError: the state is that of a seeded generator.
+        """
+        if state is not None:
+            raise InvalidInputError(
+                "the state is that of a seeded sampler and this one has no seed: make it with one, whichever", "state"
+            )
+
+    def __repr__(self) -> str:
+        return "os.urandom"
+
+
+class SeededGenerator(Generator):
+    """The words of Philox, the same ones for the same seed.
+
+    Args:
+        seed: a whole number from 0 on.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._philox = np.random.Philox(domains.whole(seed, "seed", "seed of the batches"))
+
+    def words(self, count: int) -> Words:
+        """The next words of the stream."""
+        return self._philox.random_raw(count)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of the stream: counter, key and buffer, as whole numbers."""
+        known = self._philox.state
+        return {
+            "counter": [int(word) for word in known["state"]["counter"]],
+            "key": [int(word) for word in known["state"]["key"]],
+            "buffer": [int(word) for word in known["buffer"]],
+            "buffer_pos": int(known["buffer_pos"]),
+        }
+
+    def restore(self, state: Any) -> None:
+        """Go on where a stream was.
+
+        Raises:
+            InvalidInputError: it is no state of such a generator.
+        """
+        try:
+            counter, key = (np.array(state[name], dtype=np.uint64) for name in ("counter", "key"))
+            self._philox.state = {
+                "bit_generator": "Philox",
+                "state": {"counter": counter, "key": key},
+                "buffer": np.array(state["buffer"], dtype=np.uint64),
+                "buffer_pos": int(state["buffer_pos"]),
+                "has_uint32": 0,
+                "uinteger": 0,
+            }
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(
+                f"the state must hold that of a seeded generator; received {domains.shown(state)}", "state"
+            ) from error
+
+    def __repr__(self) -> str:
+        return "Philox, seeded"
+
+
+class Batches(ABC):
+    """Batches of one sampling scheme; each pass over it is an epoch of :func:`len` batches.
+
+    Args:
+        dataset_size: number of records; the indices are 0, ..., dataset_size - 1.
+        steps: number of batches of an epoch.
+        seed: of the generator; by default the operating system's random numbers are used, which are secret.
+
+    Attributes:
+        generator: where the random bits come from.
+    """
+
+    def __init__(self, dataset_size: int, steps: int, seed: int | None) -> None:
+        self.dataset_size = domains.whole(dataset_size, "dataset_size", "number of records", least=1)
+        self._steps = domains.whole(steps, "steps", "batches of an epoch", least=1)
+        self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
+        self._step = 0
+        self._drawn: Indices | None = None  # what was drawn for the whole epoch, in schemes that draw so
+
+    @property
+    @abstractmethod
+    def sampling(self) -> Sampling:
+        """The scheme, for the plan that accounts for a loop over these batches."""
+
+    @abstractmethod
+    def _batch(self, step: int) -> Indices:
+        """The batch of a step of the current epoch."""
+
+    def _begin(self) -> Indices | None:
+        """What is drawn at once for a whole epoch; None in schemes that draw each step anew."""
+        return None
+
+    def __len__(self) -> int:
+        """Number of batches of an epoch."""
+        return self._steps
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """The batches of an epoch, those that are left of it after :meth:`load_state_dict`; each as a list of indices.
+
+        An epoch that is broken off is over: the next pass begins another one.
+        """
+        if self._step == 0 or self._step >= self._steps:
+            self._step = 0
+            self._drawn = self._begin()
+        first, self._step = self._step, 0
+        for step in range(first, self._steps):
+            batch = self._batch(step).tolist()
+            self._step = step + 1
+            yield batch
+        self._step = 0
+
+    def state_dict(self, step: int | None = None) -> dict[str, Any]:
+        """What it takes to go on elsewhere, in types that JSON has. It is as secret as the batches are.
+
+        Args:
+            step: number of batches of the current epoch that training has taken; by default those that were given out.
+                A loader that draws ahead has been given more than it has passed on.
+
+        Raises:
+            InvalidInputError: a step that the epoch does not have.
+        """
+        step = self._step if step is None else domains.whole(step, "step", TAKEN, most=self._steps)
+        drawn = None if self._drawn is None or step in (0, self._steps) else self._drawn.tolist()
+        return {"step": step % self._steps, "generator": self.generator.state, "drawn": drawn}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Go on with the rest of the epoch in which a state was taken, at the next pass.
+
+        Raises:
+            InvalidInputError: it is no state of such a sampler.
+        """
+        if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
+            raise InvalidInputError(
+                f"the state must have the keys {', '.join(STATE_KEYS)}; received {domains.shown(state)}", "state"
+            )
+        step = domains.whole(state["step"], "step", TAKEN, most=self._steps - 1)
+        drawn = self._checked(state["drawn"], step)
+        self.generator.restore(state["generator"])
+        self._step, self._drawn = step, drawn
+
+    def _checked(self, drawn: Any, step: int) -> Indices | None:
+        """What was drawn for the epoch of a state, after that many of its steps.
+
+        Raises:
+            InvalidInputError: it is nothing that this scheme draws.
+        """
+        if drawn is not None:
+            raise InvalidInputError(f"{type(self).__name__} draws each step anew: drawn must be null", "drawn")
+        return None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sampling!r}, {len(self)} batches an epoch, generator: {self.generator!r})"
+
+
+class PoissonBatches(Batches):
+    """Each record enters each batch by its own coin: ``sampling = "poisson"``. A batch may be empty.
+
+    Args:
+        dataset_size: number of records.
+        batch_size: the expected size of a batch; or
+        sample_rate: the probability that a record enters a batch.
+        steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``, or ``ceil(1 / rate)``.
+        seed: of the generator; by default the operating system's random numbers are used.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or neither or both of batch_size and sample_rate.
+
+    >>> batches = PoissonBatches(60_000, batch_size=256)
+    >>> len(batches), batches.sampling.sample_rate
+    (235, 0.004266666666666667)
+    >>> sum(len(batch) for batch in batches) > 50_000
+    True
+    """
+
+    def __init__(
+        self,
+        dataset_size: int,
+        *,
+        batch_size: int | None = None,
+        sample_rate: float | None = None,
+        steps: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        size = None if batch_size is None else dataset_size
+        self._sampling = Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
+        super().__init__(dataset_size, self._sampling.steps_per_epoch if steps is None else steps, seed)
+
+    @property
+    def sampling(self) -> Poisson:
+        """Poisson sampling with the rate or the sizes that were given."""
+        return self._sampling
+
+    def _batch(self, step: int) -> Indices:
+        return self._chosen()
+
+    def _chosen(self) -> Indices:
+        rate = self._sampling.exact_rate
+        if rate == 1:
+            return np.arange(self.dataset_size)
+        below = np.uint64((rate.numerator << BITS) // rate.denominator)
+        return np.flatnonzero(self.generator.words(self.dataset_size) < below)
+
+
+class FixedSizeBatches(Batches):
+    """In every step a fixed number of distinct records, drawn anew: ``sampling = "without-replacement"``.
+
+    Args:
+        dataset_size: number of records.
+        batch_size: size of every batch.
+        steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``.
+        seed: of the generator; by default the operating system's random numbers are used.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or a batch larger than the data set.
+
+    >>> [len(batch) for batch in FixedSizeBatches(10, 4)]
+    [4, 4, 4]
+    """
+
+    def __init__(
+        self, dataset_size: int, batch_size: int, *, steps: int | None = None, seed: int | None = None
+    ) -> None:
+        self._sampling = WithoutReplacement(batch_size=batch_size, dataset_size=dataset_size)
+        super().__init__(dataset_size, -(-dataset_size // batch_size) if steps is None else steps, seed)
+
+    @property
+    def sampling(self) -> WithoutReplacement:
+        """Sampling without replacement, with the sizes that were given."""
+        return self._sampling
+
+    def _batch(self, step: int) -> Indices:
+        return subset(self.generator, self.dataset_size, self._sampling.batch_size)
+
+
+def subset(generator: Generator, among: int, size: int) -> Indices:
+    """A uniformly random subset of ``size`` of the numbers below ``among``, in increasing order."""
+    while True:
+        words = generator.words(among)
+        if np.unique(words).size == among:  # equal words would favour the smaller index
+            return np.sort(np.argpartition(words, size - 1)[:size] if size < among else np.arange(among))
+
+
+def uniform(generator: Generator, below: int, count: int) -> Indices:
+    """As many independent uniform whole numbers from 0 to ``below - 1``."""
+    blocks = (1 << BITS) // below * below  # words from here on are drawn again
+    words = generator.words(count).copy()
+    while blocks < 1 << BITS:
+        again = np.flatnonzero(words >= np.uint64(blocks))
+        if not again.size:
+            break
+        words[again] = generator.words(again.size)
+    return (words % np.uint64(below)).astype(np.int64)

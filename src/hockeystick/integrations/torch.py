@@ -1,0 +1,199 @@
+"""PyTorch: loaders whose batches are drawn as the accounting takes them to be, and what a given loader really does.
+
+:func:`loader` makes a ``DataLoader`` over the samplers of ``hockeystick.integrations.batches``; :func:`scheme_of` looks
+at any ``DataLoader`` and says by which scheme its batches are drawn, with what a plan needs to account for it, or that
+nothing is known of it. It believes the samplers of torch and of Opacus by their class and no other one by its name.
+
+>>> import torch
+>>> from torch.utils.data import DataLoader, TensorDataset
+>>> from hockeystick.integrations.batches import PoissonBatches
+>>> data = TensorDataset(torch.zeros(100, 3))
+>>> scheme_of(loader(data, PoissonBatches(100, batch_size=10))).sampling
+Poisson(sample_rate=0.1, batch_size=10, dataset_size=100)
+>>> scheme_of(DataLoader(data, batch_size=10, shuffle=True)).scheme
+'shuffled'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+    default_collate,
+)
+
+from hockeystick.integrations.batches import Batches
+from hockeystick.plan.sampling import NoSampling, Poisson, Sampling
+from hockeystick.values.errors import InvalidInputError
+
+POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
+"""The classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their name says."""
+
+
+class BatchesSampler(Sampler[list[int]]):
+    """A sampler of torch over the batches of one scheme, for ``DataLoader(batch_sampler=...)``.
+
+    Args:
+        batches: where the batches come from; its state is what belongs into a checkpoint.
+    """
+
+    def __init__(self, batches: Batches) -> None:
+        super().__init__()
+        self.batches = batches
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """The batches of an epoch."""
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        """Number of batches of an epoch."""
+        return len(self.batches)
+
+
+def loader(
+    dataset: Dataset[Any],
+    batches: Batches,
+    collate_fn: Callable[[list[Any]], Any] | None = None,
+    **options: Any,
+) -> DataLoader[Any]:
+    """A ``DataLoader`` that draws the given batches.
+
+    An empty batch, which some schemes have, comes as tensors without rows: the step is taken with noise alone, and
+    counts.
+
+    Args:
+        dataset: a data set with an index and a length, that of the batches.
+        batches: the sampler.
+        collate_fn: what makes tensors of the records of a batch that is not empty; torch's own by default.
+        options: what else a ``DataLoader`` takes, but for batch_size, shuffle, sampler, batch_sampler and drop_last.
+
+    Raises:
+        InvalidInputError: a data set of another size.
+    """
+    size = len(cast(Sized, dataset))
+    if size != batches.dataset_size:
+        raise InvalidInputError(
+            f"the batches are drawn from {batches.dataset_size} records, and the data set has {size}", "dataset"
+        )
+    collate = _Collate(dataset, collate_fn or default_collate)
+    return DataLoader(dataset, batch_sampler=BatchesSampler(batches), collate_fn=collate, **options)
+
+
+class _Collate:
+    """What makes a batch of records, also of none: then of one record, of which no row is kept."""
+
+    def __init__(self, dataset: Dataset[Any], collate: Callable[[list[Any]], Any]) -> None:
+        self._dataset, self._collate = dataset, collate
+
+    def __call__(self, records: list[Any]) -> Any:
+        if records:
+            return self._collate(records)
+        return _without_rows(self._collate([self._dataset[0]]))
+
+
+def _without_rows(batch: Any) -> Any:
+    """A batch of one record, without it.
+
+    Raises:
+        InvalidInputError: something that is no tensor and no collection of them.
+    """
+    if isinstance(batch, torch.Tensor):
+        return batch[:0]
+    if isinstance(batch, dict):
+        return {key: _without_rows(value) for key, value in batch.items()}
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(_without_rows(value) for value in batch))
+    if isinstance(batch, list | tuple):  # of fields, or the texts of the one record
+        return type(batch)(_without_rows(value) for value in batch if not isinstance(value, str | bytes))
+    raise InvalidInputError(
+        f"an empty batch cannot be made of {type(batch).__name__}; give a collate_fn that makes tensors", "collate_fn"
+    )
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What a loader was seen to do.
+
+    Attributes:
+        scheme: the name of the scheme in a plan file; ``None`` where nothing is known of it.
+        parameters: what a plan file needs beside the name.
+        why: how it was recognised, and what is to be minded, in one sentence.
+        sampling: the scheme with its parameters; ``None`` where it is none that a :class:`~hockeystick.Round` takes.
+    """
+
+    scheme: str | None
+    parameters: dict[str, Any]
+    why: str
+    sampling: Sampling | None = None
+
+
+def scheme_of(of: DataLoader[Any]) -> Recognised:
+    """By which scheme a ``DataLoader`` draws its batches.
+
+    Raises:
+        InvalidInputError: it is no ``DataLoader``.
+    """
+    if not isinstance(of, DataLoader):
+        raise InvalidInputError(f"give a torch.utils.data.DataLoader; received {type(of).__name__}", "loader")
+    if isinstance(of.dataset, IterableDataset):
+        return _unknown("the data set is iterable: it says itself in which order its records come")
+    batches = of.batch_sampler
+    if isinstance(batches, BatchesSampler):
+        sampling = batches.batches.sampling
+        return Recognised(sampling.name, sampling.keys(), f"drawn by {batches.batches!r}", sampling)
+    if type(batches).__name__ in POISSON_OF_OPACUS and type(batches).__module__.startswith("opacus."):
+        rate = float(cast(Any, batches).sample_rate)
+        why = "Opacus' sampler gives each record a coin of its own in every step: these are Poisson batches"
+        return Recognised("poisson", {"sample_rate": rate}, why, Poisson(sample_rate=rate))
+    if type(batches) is not BatchSampler:
+        return _unknown(f"batches come from {type(batches).__name__}, of which nothing is known")
+    return _of_order(batches.sampler, batches.batch_size, batches.drop_last, len(cast(Sized, of.dataset)))
+
+
+def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
+    """The scheme of a loader that cuts what a sampler gives into batches of one size."""
+    if type(sampler) is SequentialSampler:
+        why = "all records come in the order of the data set, in every epoch: no sampling, one unsampled round an epoch"
+        return Recognised("none", {}, why, NoSampling())
+    if type(sampler) is SubsetRandomSampler:
+        return _shuffled(batch_size, len(sampler.indices), drop_last)
+    if type(sampler) is WeightedRandomSampler:
+        if not sampler.replacement:
+            return _unknown("records are drawn by weight without replacement, of which nothing is proven")
+        weight = float((sampler.weights.max() / sampler.weights.sum()).item())
+        why = "each place of a batch is drawn by weight, with replacement; the weight is that of the heaviest record"
+        return Recognised("with-replacement", {"draws": batch_size, "weight": weight}, why)
+    if type(sampler) is not RandomSampler:
+        return _unknown(f"the order comes from {type(sampler).__name__}, of which nothing is known")
+    if sampler.replacement:
+        why = "each place of a batch is drawn from all records, with replacement"
+        return Recognised("with-replacement", {"draws": batch_size, "dataset_size": size}, why)
+    if sampler.num_samples != size:
+        return _unknown(f"the sampler draws {sampler.num_samples} of {size} records an epoch")
+    return _shuffled(batch_size, size, drop_last)
+
+
+def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
+    left_over = size % batch_size
+    last = f", the last one of {left_over}" if left_over and not drop_last else ""
+    dropped = f", {left_over} records an epoch being dropped" if left_over and drop_last else ""
+    why = (
+        f"a permutation of the records is cut into batches of {batch_size}{last}{dropped}: this is no Poisson sampling"
+    )
+    return Recognised("shuffled", {"batch_size": batch_size, "dataset_size": size}, why)
+
+
+def _unknown(why: str) -> Recognised:
+    return Recognised(None, {}, why)

@@ -1,0 +1,25 @@
+"""All mechanisms, for what goes through them: plan files, their schema, the table of what is supported."""
+
+from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+from hockeystick.plan.mechanisms.base import Mechanism
+from hockeystick.plan.mechanisms.binomial import Binomial
+from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.mechanisms.pmf import Pmf
+from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+from hockeystick.plan.mechanisms.staircase import Staircase
+
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    ApproximateDP,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Staircase,
+    Binomial,
+    Pmf,
+)
+"""All mechanisms, in the order in which they are listed to people."""
