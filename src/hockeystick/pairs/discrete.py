@@ -4,22 +4,22 @@
 for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f); the mirror image
 serves negative d, and is the same pair where f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x (its
 logarithm is a difference of a concave function at two places), where 0 counts as below every positive number. So by
-Neyman and Pearson the best event against any ``alpha >= 0`` is a half-line ``{x >= c}``, and the hockey-stick divergence
-is the largest over c of ``P(Z >= c - d) - alpha P(Z >= c)``, in which every term grows with d. It is attained at D: the
-pair is tight.
+Neyman and Pearson the best event against any ``alpha >= 0`` is a half-line ``{x >= c}``, and the hockey-stick
+divergence is the largest over c of ``P(Z >= c - d) - alpha P(Z >= c)``, in which every term grows with d. It is
+attained at D: the pair is tight.
 
 **Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes the
 values ``(2j - D) / scale`` for ``j = min(max(k, 0), D)`` and no others, so that there is nothing to truncate.
 
-**Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the loss
-``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes further out than
-``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there as seen
-by Q alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its mass at
-infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what masses at
-infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more. Proof of the
-mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and ``P(Z = m) <= e^(-m^2
-/ 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2 pi) (1 + 2 e^(-2 pi^2 s^2) +
-...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
+**Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
+loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes further out
+than ``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there
+as seen by Q alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its
+mass at infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what
+masses at infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more.
+Proof of the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and
+``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2
+pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ A mechanism with finitely many outcomes, of law p with the record and law q with
 ``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes of one likelihood ratio tell the adversary the same, so that their
 masses are added, in fractions (the ratio is sufficient: given it, an outcome is drawn alike under both laws).
 
-Probabilities that do not add up to 1 are rounded ones, or some outcomes were left out. Let p be what is sure to be there:
-the numbers themselves where they add up to less than 1; where they add up to 1 + d, the share ``(1 - d) / (1 + d)`` of
-each, which is below everything that lies within a relative d of a law. What is missing goes to an outcome of its own,
-which only p has, and what q misses to one that only q has. This pair dominates whatever was meant: any law that is at
-least p everywhere is p and a rest, and drawing the rest anew from the outcome of its own gives it back; the same kernel
-does so for q; and processing tells no more (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). It need not be tight.
+Probabilities that do not add up to 1 are rounded ones, or some outcomes were left out. Let p be what is sure to be
+there: the numbers themselves where they add up to less than 1; where they add up to 1 + d, the share ``(1 - d) / (1 +
+d)`` of each, which is below everything that lies within a relative d of a law. What is missing goes to an outcome of
+its own, which only p has, and what q misses to one that only q has. This pair dominates whatever was meant: any law
+that is at least p everywhere is p and a rest, and drawing the rest anew from the outcome of its own gives it back; the
+same kernel does so for q; and processing tells no more (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). It need not
+be tight.
 """
 
 from __future__ import annotations

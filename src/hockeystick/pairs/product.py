@@ -124,9 +124,7 @@ def power(atoms: Atoms, count: int) -> Atoms:
         log_p = log_p[of] + _weighted(times, atoms.log_p[i]) - factorials[n]
         log_q = log_q[of] + _weighted(times, atoms.log_q[i]) - factorials[n]
     slip = (1 + 1e-9) * slip + (m + LOSS_CARE + atoms.units) * UNIT_ROUNDOFF * size
-    log_slip = (1 + 1e-9) * log_slip + UNIT_ROUNDOFF * (
-        (m + MASS_CARE) * (3 * whole + np.abs(log_p)) + 16 * count
-    )
+    log_slip = (1 + 1e-9) * log_slip + UNIT_ROUNDOFF * ((m + MASS_CARE) * (3 * whole + np.abs(log_p)) + 16 * count)
     return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
 
 

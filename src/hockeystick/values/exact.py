@@ -43,7 +43,7 @@ def fraction(value: object) -> Fraction | None:
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
     if isinstance(value, numbers.Rational):
-        found = Fraction(value.numerator, value.denominator)
+        found = Fraction(int(value.numerator), int(value.denominator))
         return found if max(abs(found.numerator), found.denominator) < 10**MAX_DIGITS else None
     number = float(value)
     return decimal(number) if math.isfinite(number) else None

@@ -19,13 +19,14 @@ round). From below,
 
 Proof. It is enough that ``int_0^v psi_w(y) dw <= e^(v/2) int_v^4v psi_w(y) dw`` for every y, where e^(y/2) cancels and
 e^(-w/8) lies between e^(-v/2) and 1: that ``int_0^v phi_w(y) dw <= int_v^4v phi_w(y) dw``. With ``w = v u`` and ``c =
-y^2 / 2v`` that is ``int_0^1 u^(-1/2) e^(-c/u) du <= int_1^4 u^(-1/2) e^(-c/u) du``. Since e^(-c/u) increases in u, the left
-side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``, and the right side at least ``e^-c int_1^4 u^(-1/2) du``, the same.
+y^2 / 2v`` that is ``int_0^1 u^(-1/2) e^(-c/u) du <= int_1^4 u^(-1/2) e^(-c/u) du``. Since e^(-c/u) increases in u, the
+left side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``, and the right side at least ``e^-c int_1^4 u^(-1/2) du``,
+the same.
 
 The two bounds are ``e^(v/2) (D(4v) - D(v))`` apart, about ``3/2 v`` times the density of the loss at eps, whatever the
-number of rounds; the contour's own ends (every error of it is charged there) enter on the safe side. The number of points
-of the contour grows with 1 / mu. Where the atoms of the composition are further apart than mu, the two are as far apart as
-the atoms weigh, and a finer mu is needed.
+number of rounds; the contour's own ends (every error of it is charged there) enter on the safe side. The number of
+points of the contour grows with 1 / mu. Where the atoms of the composition are further apart than mu, the two are as
+far apart as the atoms weigh, and a finer mu is needed.
 """
 
 from __future__ import annotations

@@ -29,9 +29,12 @@ def blocked(composition: Composition) -> Composition:
         rounds.append((ProductPair([(pair, size)]), count // size))
         if count % size:
             rounds.append((ProductPair([(pair, count % size)]), 1))
-    return composition if len(rounds) == len(composition.rounds) and all(
-        new is old for (new, _), (old, _) in zip(rounds, composition.rounds, strict=True)
-    ) else Composition(rounds)
+    return (
+        composition
+        if len(rounds) == len(composition.rounds)
+        and all(new is old for (new, _), (old, _) in zip(rounds, composition.rounds, strict=True))
+        else Composition(rounds)
+    )
 
 
 def _size(pair: DominatingPair, count: int) -> int:

@@ -2,9 +2,10 @@
 
 Few atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
 divides their distance; its offset is free. A pair may know a lattice of all its atoms (``spacing``), and with that for
-its grid nothing is spread nor merged; many atoms without one are dense, and are treated as densities are. Where the distances of several kinds of rounds have no common divisor worth
-the name, or a grid that holds them all would be too fine, every kind is composed on a lattice of its own, and the block
-that results is put on the common grid (``stages.py``).
+its grid nothing is spread nor merged; many atoms without one are dense, and are treated as densities are. Where the
+distances of several kinds of rounds have no common divisor worth the name, or a grid that holds them all would be too
+fine, every kind is composed on a lattice of its own, and the block that results is put on the common grid
+(``stages.py``).
 """
 
 from __future__ import annotations

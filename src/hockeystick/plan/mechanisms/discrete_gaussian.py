@@ -20,7 +20,9 @@ MOST = 500
 NOISE = Domain("a number from 1e-3 to 500", {"minimum": 1e-3, "maximum": MOST})
 """Parameter of the noise over the sensitivity; their product is at most :data:`MOST`, too."""
 
-_TIGHT = Claim(Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py")
+_TIGHT = Claim(
+    Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py"
+)
 """What is proven of the pair in every direction."""
 
 

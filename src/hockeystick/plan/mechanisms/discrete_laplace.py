@@ -62,9 +62,7 @@ class DiscreteLaplace(Mechanism):
         """The masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
         distance, rate = self._distance(direction), 1 / decimal(self.scale)
         one = Fraction(1)
-        between = [
-            exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)
-        ]
+        between = [exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)]
         masses = (exponential((one, Fraction(0))), *between, exponential((one, -distance * rate)))
         return ExactFinite(masses, masses[::-1], distance * rate)
 

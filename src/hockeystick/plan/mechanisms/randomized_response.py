@@ -61,7 +61,7 @@ class RandomizedResponse(Mechanism):
         return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
-        """The pair with losses epsilon and -epsilon, and 0 where there are more than two answers, in either direction."""
+        """The pair of any two answers, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
         log_total = math.log1p((self.categories - 1) * math.exp(-self.epsilon))

@@ -1,22 +1,22 @@
 """The staircase mechanism: the noise of least expected size among all that satisfy epsilon.
 
 Geng, Viswanath 2016 [GV16]: noise on a number that changes by at most D between neighbours, whose density falls by the
-factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: ``a e^k`` for ``k D
-<= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, with ``2 a D (gamma + e (1 - gamma)) = 1 -
-e``.
+factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: it is ``a e^k``
+for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that ``2 a
+D (gamma + e (1 - gamma)) = 1 - e``.
 
-**The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once on a way of length D, so that the
-loss is epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so that the Q-mass where it
-is -epsilon is A too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs the one with the
-larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and as the density f is
-symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z| <= d / 2)``, which grows
-with d. So d = D is the worst, and is attained: the pair is tight, with
+**The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once on a way of length D, so that
+the loss is epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so that the Q-mass
+where it is -epsilon is A too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs
+the one with the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and
+as the density f is symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z|
+<= d / 2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
 
     A = P(|Z| <= D/2) / (1 - e) = (min(gamma, 1/2) + e max(1/2 - gamma, 0)) / (gamma + e (1 - gamma)),
 
-and the mass at loss 0 is ``1 - A (1 + e) = |gamma - 1/2| (1 - e) / (gamma + e (1 - gamma))``, times e where gamma is below
-1/2. At the gamma of least expected size, ``1 / (1 + e^(epsilon/2))``, these are ``A = 1 - h / 2`` and ``h (1 - h)^2 / 2`` with ``h =
-e^(-epsilon/2)``.
+and the mass at loss 0 is ``1 - A (1 + e) = |gamma - 1/2| (1 - e) / (gamma + e (1 - gamma))``, times e where gamma is
+below 1/2. At the gamma of least expected size, ``1 / (1 + e^(epsilon/2))``, these are ``A = 1 - h / 2`` and ``h (1 -
+h)^2 / 2`` with ``h = e^(-epsilon/2)``.
 """
 
 from __future__ import annotations
