@@ -38,6 +38,7 @@ LATE = {
     "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
     "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
     "Laplace": "plan.mechanisms.laplace",
+    "Pair": "plan.own_pair",
     "Parameter": "questions.parameters",
     "Pmf": "plan.mechanisms.pmf",
     "Profile": "plan.profile",
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.mechanisms.staircase import Staircase
+    from hockeystick.plan.own_pair import Pair
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
@@ -97,6 +99,7 @@ __all__ = [
     "Laplace",
     "NoSampling",
     "NotApplicableError",
+    "Pair",
     "Parameter",
     "Plan",
     "Pmf",

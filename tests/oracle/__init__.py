@@ -77,8 +77,8 @@ def _closed(rounds: Sequence[Round], direction: str) -> str | None:
     plain = all(entry.rate == 1 for entry in rounds)
     if names <= {*FINITE, *finite.LAWS}:
         return "atoms"
-    if not names <= {"gaussian", "laplace", *FINITE} or any(len(entry.parameters) > 1 and entry.parameters[1] != 2
-                                                            for entry in rounds if entry.mechanism == FINITE[0]):  # fmt: skip
+    many = any(entry.mechanism == FINITE[0] and entry.parameters[1:] not in ((), (2,)) for entry in rounds)
+    if many or not names <= {"gaussian", "laplace", *FINITE}:
         raise OracleError("finitely many outcomes are only composed with one another")
     if plain and names == {"gaussian"}:
         return "gaussian"

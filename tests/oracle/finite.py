@@ -1,11 +1,12 @@
 """Laws with finitely many outcomes, each outcome listed from the definition of its mechanism, for tests only.
 
-The staircase is integrated piece by piece over its own density, the discrete laws are summed outcome by outcome: nothing
-here knows which losses there are, or which pair is the worst.  Outcomes whose masses are below 1e-60 are left out.
+The staircase is integrated piece by piece over its own density, the discrete laws are summed outcome by outcome:
+nothing here knows which losses there are, or which pair is the worst.  Outcomes of masses below 1e-60 are left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import defaultdict
 from fractions import Fraction
@@ -44,7 +45,7 @@ def _staircase(entry: Round, shift: int) -> Law:
     edges = {sign * (k + part) * d + move for k in range(far) for part in (0, g) for sign in (1, -1) for move in (0, d)}
     ordered = sorted(edges)
     out: Law = []
-    for left, right in zip(ordered, ordered[1:], strict=False):
+    for left, right in itertools.pairwise(ordered):
         middle = (left + right) / 2
         out.append(((right - left) * density(middle - d), (right - left) * density(middle)))
     return out

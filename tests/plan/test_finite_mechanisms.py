@@ -40,6 +40,11 @@ FEW: list[dict[str, Any]] = [
 ]
 
 
+def pmf(p: Any, q: Any) -> hs.Pmf:
+    """The mechanism of lists of anything."""
+    return hs.Pmf(p, q)
+
+
 def name(item: dict[str, Any]) -> str:
     return " ".join(str(value) for key, value in item.items() if key not in ("p", "q"))
 
@@ -93,7 +98,13 @@ ELSEWHERE = [
     ({"mechanism": "discrete-gaussian", "noise_multiplier": 1.0, "count": 1}, "1e-40", "13.49874990299985162026393"),
     ({"mechanism": "discrete-gaussian", "noise_multiplier": 20.0, "count": 10}, "1e-5", "0.5612913009756390709003259"),
     (
-        {"mechanism": "discrete-gaussian", "noise_multiplier": 5.0, "count": 100, "sampling": "poisson", "sample_rate": 0.01},
+        {
+            "mechanism": "discrete-gaussian",
+            "noise_multiplier": 5.0,
+            "count": 100,
+            "sampling": "poisson",
+            "sample_rate": 0.01,
+        },
         "1e-7",
         "0.08634543425026692702196058",
     ),
@@ -141,7 +152,7 @@ def test_any_pair_of_laws_is_enumerated(
 ) -> None:
     """delta in exact rationals but for e^epsilon: the sum over all sequences of outcomes."""
     p, q = law
-    plan = hs.Plan([hs.Round(hs.Pmf(p, q), count=count)], "add" if add else "remove")
+    plan = hs.Plan([hs.Round(pmf(p, q), count=count)], "add" if add else "remove")
     found = plan.delta(at)
     with mp.workdps(40):
         alpha, total = mp.exp(mp.mpf(repr(at))), mp.zero
@@ -160,7 +171,7 @@ def test_any_pair_of_laws_is_enumerated(
 
 
 def test_probabilities_are_the_decimals_and_quotients_that_are_written() -> None:
-    made = hs.Pmf([0.1, "0.2", "7/10"], [Fraction(1, 3), "1/3", "1/3"])
+    made = pmf([0.1, "0.2", "7/10"], [Fraction(1, 3), "1/3", "1/3"])
     assert made.p == (Fraction(1, 10), Fraction(1, 5), Fraction(7, 10))
     assert sum(made.q) == 1
     plan = hs.Plan([hs.Round(made, count=3)])
@@ -186,7 +197,7 @@ def test_probabilities_are_the_decimals_and_quotients_that_are_written() -> None
 )  # fmt: skip
 def test_what_is_no_law_is_refused(p: Any, q: Any, said: str) -> None:
     with pytest.raises(hs.InvalidInputError) as caught:
-        hs.Pmf(p, q)
+        pmf(p, q)
     assert said in str(caught.value)
 
 
@@ -196,7 +207,7 @@ def test_what_misses_1_is_charged(missed: Fraction, adjacency: str) -> None:
     """Whatever law was meant, spread in proportion or put on any one outcome, the answer is not below it."""
     p, q = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)]
     given_p, given_q = [p[0] - missed, *p[1:]], [*q[:2], q[2] - missed]
-    found = hs.Plan([hs.Round(hs.Pmf(given_p, given_q), count=3)], adjacency).delta(0.3)
+    found = hs.Plan([hs.Round(pmf(given_p, given_q), count=3)], adjacency).delta(0.3)
     assert isinstance(found, hs.DeltaUpperBound)
     meant = [[value / sum(law) for value in law] for law in (given_p, given_q)]
     laws_meant = [tuple(meant)]
@@ -207,15 +218,15 @@ def test_what_misses_1_is_charged(missed: Fraction, adjacency: str) -> None:
                 less = [value + (missed if k == j else 0) for k, value in enumerate(given_q)]
                 laws_meant.append((more, less))
     for one, other in laws_meant:
-        truth = hs.Plan([hs.Round(hs.Pmf(one, other), count=3)], adjacency).delta(0.3)
+        truth = hs.Plan([hs.Round(pmf(one, other), count=3)], adjacency).delta(0.3)
         assert found.upper >= truth.upper
         assert found.upper - truth.upper <= 1e-10
-    assert found.upper > hs.Plan([hs.Round(hs.Pmf(p, q), count=3)], adjacency).delta(0.3).upper
+    assert found.upper > hs.Plan([hs.Round(pmf(p, q), count=3)], adjacency).delta(0.3).upper
 
 
 def test_missing_mass_is_infinite_loss() -> None:
     """At an epsilon beyond all losses what is left is what p misses, once a round."""
-    plan = hs.Plan([hs.Round(hs.Pmf(["0.5", "0.499999999999"], ["0.5", "0.5"]), count=1000)], "remove")
+    plan = hs.Plan([hs.Round(pmf(["0.5", "0.499999999999"], ["0.5", "0.5"]), count=1000)], "remove")
     assert plan.delta(10.0).upper == pytest.approx(1e-9, rel=1e-6)
 
 

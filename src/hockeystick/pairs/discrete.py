@@ -141,7 +141,7 @@ class DiscreteGaussianPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """Those of the outcomes that are within reach."""
+        """From the loss of the lowest outcome within reach to that of the highest."""
         m, d, variance = math.ceil(REACH * self._s) + 1, self.distance, float(self.variance)
         return d * (-2 * m - d) / (2 * variance), d * (2 * m + d) / (2 * variance)
 

@@ -129,7 +129,7 @@ class AtomTransform:
     units: float = 0.0
 
     def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """The line through t, summed over the atoms; light ones, which rounding would lose, are left out and bounded."""
+        """The line through t, summed over the atoms; those that rounding would lose are left out, and bounded."""
         loss, log_p = np.array(self.loss), np.array(self.log_p)
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT

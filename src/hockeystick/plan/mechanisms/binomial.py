@@ -20,9 +20,12 @@ MOST = 1000
 """Most coins, and largest sensitivity: all probabilities are kept as fractions."""
 
 _TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
+"""What is proven of the pair when a record is removed or added."""
+
 _REPLACED = Claim(
     Status.REFUSED, "no dominating pair is proven for noise that is not symmetric when a record is replaced"
 )
+"""Why there is no pair when a record is replaced."""
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,14 @@ MISSED = Fraction(1, 10**12)
 """How much the probabilities of a law may miss 1 by."""
 
 _TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
+"""What is proven of the pair when a record is removed or added."""
+
 _REPLACED = Claim(
     Status.REFUSED,
     "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
     'for a replaced record under adjacency "remove"',
 )
+"""Why there is no pair when a record is replaced."""
 
 
 @dataclass(frozen=True)

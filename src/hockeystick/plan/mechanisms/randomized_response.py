@@ -1,4 +1,4 @@
-"""Randomised response among any number of answers; among two, it is any mechanism known to satisfy pure epsilon only."""
+"""Randomised response among any number of answers; among two it is any mechanism known by its pure epsilon only."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Geng, Viswanath 2016 [GV16]: noise on a number that changes by at most D between neighbours, whose density falls by the
 factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: it is ``a e^k``
-for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that ``2 a
-D (gamma + e (1 - gamma)) = 1 - e``.
+for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that
+``2 a D (gamma + e (1 - gamma)) = 1 - e``.
 
 **The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once on a way of length D, so that
 the loss is epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so that the Q-mass
