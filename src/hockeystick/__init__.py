@@ -44,6 +44,12 @@ LATE = {
     "Profile": "plan.profile",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Staircase": "plan.mechanisms.staircase",
+    "ZCDP": "plan.mechanisms.zcdp",
+    "Tradeoff": "plan.mechanisms.tradeoff",
+    "RDP": "plan.mechanisms.rdp",
+    "PrivacyCurve": "plan.mechanisms.privacy_curve",
+    "GDP": "plan.mechanisms.gdp",
+    "DPSGDJL": "plan.mechanisms.dp_sgd_jl",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
@@ -60,10 +66,16 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.binomial import Binomial
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+    from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+    from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.pmf import Pmf
+    from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.mechanisms.rdp import RDP
     from hockeystick.plan.mechanisms.staircase import Staircase
+    from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.zcdp import ZCDP
     from hockeystick.plan.own_pair import Pair
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
@@ -78,6 +90,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ACCOUNTANTS",
+    "DPSGDJL",
+    "GDP",
+    "RDP",
+    "ZCDP",
     "Accountant",
     "Adjacency",
     "ApproximateDP",
@@ -104,10 +120,12 @@ __all__ = [
     "Plan",
     "Pmf",
     "Poisson",
+    "PrivacyCurve",
     "Profile",
     "RandomizedResponse",
     "Round",
     "Staircase",
+    "Tradeoff",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",

@@ -88,6 +88,42 @@ def _pmf(entry: Round, shift: int) -> Law:
     return [(to_mpf(a), to_mpf(b)) for a, b in zip(p, q, strict=True)]
 
 
+def _tradeoff(entry: Round, shift: int) -> Law:
+    """Differences of neighbouring corners, the last of which is (1, 0)."""
+    alphas, betas = ((*entry.lists[0], Fraction(1)), (*entry.lists[1], Fraction(0)))
+    out: Law = [(to_mpf(1 - betas[0]), mp.zero)]
+    for i in range(len(alphas) - 1):
+        out.append((to_mpf(betas[i] - betas[i + 1]), to_mpf(alphas[i + 1] - alphas[i])))
+    return out
+
+
+def _privacy_curve(entry: Round, shift: int) -> Law:
+    """By the definition of the largest curve: at each corner the least that any chord of two points allows."""
+    points: dict[Mpf, Mpf] = {mp.zero: mp.one}
+    for epsilon, delta in zip(*entry.lists, strict=True):
+        alpha, value = mp.exp(to_mpf(epsilon)), to_mpf(delta)
+        points[alpha] = min(points.get(alpha, mp.one), value)
+        points[1 / alpha] = min(points.get(1 / alpha, mp.one), 1 - (1 - value) / alpha)
+    places = sorted(points)
+    least = {place: min(points[other] for other in places if other <= place) for place in places}
+
+    def height(at: Mpf) -> Mpf:
+        chords = [
+            (least[low] * (high - at) + least[high] * (at - low)) / (high - low)
+            for low in places
+            for high in places
+            if low <= at <= high and low < high
+        ]
+        return min([*chords, least[at]])
+
+    heights = [height(place) for place in places]
+    falls = [(heights[i] - heights[i + 1]) / (places[i + 1] - places[i]) for i in range(len(places) - 1)] + [mp.zero]
+    q = [falls[i] - falls[i + 1] for i in range(len(places) - 1)]
+    finite = [(place * mass, mass) for place, mass in zip(places[1:], q, strict=True) if mass > mp.mpf(10) ** -50]
+    alone = [(mp.zero, 1 - mp.fsum(mass for _, mass in finite)), (1 - mp.fsum(p for p, _ in finite), mp.zero)]
+    return [*finite, *alone]
+
+
 LAWS = {
     "randomized-response": _categories,
     "staircase": _staircase,
@@ -95,10 +131,12 @@ LAWS = {
     "discrete-gaussian": _discrete_gaussian,
     "binomial": _binomial,
     "pmf": _pmf,
+    "tradeoff": _tradeoff,
+    "privacy-curve": _privacy_curve,
 }
 """The outcomes of each mechanism; ``shift`` is 2 where a record is replaced, whose contributions may be opposite."""
 
-SYMMETRIC = ("randomized-response", "staircase", "discrete-laplace", "discrete-gaussian")
+SYMMETRIC = ("privacy-curve", "randomized-response", "staircase", "discrete-laplace", "discrete-gaussian")
 """Mechanisms whose law when a record is replaced is known: the first two by their own adjacency, the others twice as
 far."""
 

@@ -19,10 +19,13 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "discrete-gaussian": ("noise_multiplier", "sensitivity"),
     "binomial": ("trials", "probability", "sensitivity"),
     "pmf": ("p", "q"),
+    "tradeoff": ("alphas", "betas"),
+    "privacy-curve": ("epsilons", "deltas"),
+    "gdp": ("mu",),
 }
 DEFAULTS: dict[str, Any] = {"sensitivity": 1, "gamma": -1, "probability": "0.5", "categories": 2}
 """What is meant where a key is left out; a gamma below 0 stands for the one of least expected size."""
-WHOLE = ("pmf", "binomial")
+WHOLE = ("pmf", "binomial", "tradeoff", "privacy-curve")
 """Mechanisms whose two directions differ although nothing is sampled."""
 DIRECTIONS: dict[str, tuple[str, ...]] = {
     "add": ("add",),
@@ -67,6 +70,8 @@ def read_plan(plan: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[Round, ..
         values = [entry.get(name, DEFAULTS[name]) if name in DEFAULTS else entry[name] for name in names]
         lists = tuple(tuple(to_fraction(item) for item in value) for value in values if isinstance(value, list | tuple))
         parameters = () if lists else tuple(to_fraction(value) for value in values)
+        if mechanism == "gdp":  # noise at the distance that the guarantee speaks of
+            mechanism, parameters = "gaussian", ((2 if plan["adjacency"] == "replace-one" else 1) / parameters[0],)
         if lists or mechanism in WHOLE:
             pass
         elif parameters[0] < 0 or (mechanism in ("gaussian", "laplace") and parameters[0] == 0):

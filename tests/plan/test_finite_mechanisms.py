@@ -31,6 +31,8 @@ ROUNDS: list[dict[str, Any]] = [
     {"mechanism": "discrete-laplace", "scale": 1.5, "sensitivity": 3},
     PMF,
     TO_BOTH_SIDES,
+    {"mechanism": "tradeoff", "alphas": [0, 0.1, "1/3"], "betas": [0.95, 0.4, "1/5"]},
+    {"mechanism": "privacy-curve", "epsilons": [0.1, 0.5, 1.0], "deltas": [0.1, 0.02, 1e-4]},
 ]
 FEW: list[dict[str, Any]] = [
     {"mechanism": "discrete-gaussian", "noise_multiplier": 1.5},
@@ -46,7 +48,9 @@ def pmf(p: Any, q: Any) -> hs.Pmf:
 
 
 def name(item: dict[str, Any]) -> str:
-    return " ".join(str(value) for key, value in item.items() if key not in ("p", "q"))
+    return " ".join(
+        str(value) for key, value in item.items() if key not in ("p", "q", "alphas", "betas", "epsilons", "deltas")
+    )
 
 
 def held(item: dict[str, Any], adjacency: str, epsilons: tuple[float, ...] = (0.0, 0.3, 1.0)) -> None:
@@ -58,7 +62,7 @@ def held(item: dict[str, Any], adjacency: str, epsilons: tuple[float, ...] = (0.
         found = plan.delta(epsilon)
         assert found.lower - mp.mpf("1e-45") <= truth <= found.upper + mp.mpf("1e-45")
         assert found.upper - found.lower <= 1e-9 * found.upper
-        if item["mechanism"] != "discrete-gaussian":
+        if item["mechanism"] not in ("discrete-gaussian", "privacy-curve"):
             proved = plan.delta(epsilon, proof=True)
             assert proved.lower - mp.mpf("1e-45") <= truth <= proved.upper + mp.mpf("1e-45")
 
@@ -78,7 +82,7 @@ def test_several_rounds_are_their_sums(item: dict[str, Any], adjacency: str) -> 
 
 
 @pytest.mark.parametrize(
-    "item", [one for one in [*ROUNDS, *FEW] if one["mechanism"] not in ("pmf", "binomial")], ids=name
+    "item", [one for one in [*ROUNDS, *FEW] if one["mechanism"] not in ("pmf", "binomial", "tradeoff")], ids=name
 )
 def test_a_replaced_record_moves_twice_as_far_or_has_its_own_guarantee(item: dict[str, Any]) -> None:
     held({**item, "count": 1}, "replace-one")

@@ -5,11 +5,17 @@ from hockeystick.plan.mechanisms.base import Mechanism
 from hockeystick.plan.mechanisms.binomial import Binomial
 from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
 from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.mechanisms.pmf import Pmf
+from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+from hockeystick.plan.mechanisms.rdp import RDP
 from hockeystick.plan.mechanisms.staircase import Staircase
+from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+from hockeystick.plan.mechanisms.zcdp import ZCDP
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
     Gaussian,
@@ -21,5 +27,11 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     Staircase,
     Binomial,
     Pmf,
+    PrivacyCurve,
+    Tradeoff,
+    GDP,
+    ZCDP,
+    RDP,
+    DPSGDJL,
 )
 """All mechanisms, in the order in which they are listed to people."""
