@@ -77,8 +77,8 @@ def test_light_atoms_are_charged() -> None:
     line = AtomTransform(tuple(loss), tuple(log_p)).line(1.0, 1.0, 1e-9)
     value, error = line.cumulants(1.0, 1)
     light = many * math.exp(-50.5)
-    assert len(line.loss) == 1  # type: ignore[attr-defined]
-    assert line.lost >= light * (1 - 1e-12)  # type: ignore[attr-defined]
+    assert len(line.loss) == 1
+    assert line.lost >= light * (1 - 1e-12)
     alone = AtomTransform((0.0,), (0.0,)).line(1.0, 1.0, 1e-9).cumulants(1.0, 1)[1]
     assert error[0] - alone[0] >= 0.9 * light
     assert value[0].real + error[0] >= math.log1p(light)

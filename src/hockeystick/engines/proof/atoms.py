@@ -25,6 +25,8 @@ from hockeystick.numerics.balls import Ball, precision
 from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000  # of a composed law
+FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
+MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
 
@@ -55,8 +57,12 @@ class AtomSum:
         with precision(self._bits):
             terms = [Term(arb(0), arb(1), arb(1))]
             for box, count in rounds.boxes.items():
-                one = list(islice(power([Term(*atom) for atom in box.atoms()], count, log_floor), MAX_TERMS + 1))
-                if len(terms) * len(one) > MAX_TERMS:
+                atoms = [Term(*atom) for atom in box.atoms()]
+                if len(atoms) > MAX_ATOMS and count > 1:
+                    raise NotApplicableError("a round has too many different losses for a proof")
+                most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
+                one = list(islice(power(atoms, count, log_floor), most_terms + 1))
+                if len(terms) * len(one) > most_terms:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
             terms.sort(key=lambda term: -float(term.loss.mid()))
