@@ -16,6 +16,7 @@ from hockeystick.engines.direct import DirectEngine
 from hockeystick.pairs import Composition, LaplacePair
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.finite import FinitePair
+from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Ends
 
 
@@ -40,7 +41,11 @@ def test_the_sum_over_all_losses_is_within(composition: Composition, delta: floa
     """The sums are listed one by one, to 1e-11; the contours know nothing of them."""
     log = math.log(delta)
     truth = DirectEngine(composition).epsilon((log, log), None)
-    found = SmoothedEngine(composition).epsilon((log, log), 1e-6)
+    try:
+        found = SmoothedEngine(composition).epsilon((log, log), 1e-6)
+    except NotApplicableError:  # at the end of the losses of few rounds, where single sums decide
+        assert truth.upper > 0.9 * composition.largest_loss[1]  # type: ignore[index]
+        return
     assert found.lower <= truth.upper
     assert truth.lower <= found.upper
     assert found.limited or found.upper - found.lower <= 1e-6 * found.upper

@@ -57,6 +57,7 @@ COARSENINGS = 3  # of the noise, before there is no contour
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 ROUGH = 0.01  # width of log delta that is asked at a guessed place
+HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
 TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from the asked gap"
 """Why an interval is wider than was asked."""
 
@@ -140,8 +141,8 @@ class SmoothedEngine:
             best = found if best is None else best.intersected(found)
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
                 break
-            if not best.upper < math.inf:
-                break
+            if not best.upper - best.lower <= HOPELESS * best.upper:
+                raise NotApplicableError("losses that are far apart decide, which no little noise joins")
             guess = best.estimate
         assert best is not None
         narrow = best.upper - best.lower <= gap * best.upper
