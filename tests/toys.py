@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Annotated, ClassVar
 
 import pytest
@@ -26,7 +25,6 @@ def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Mechanism] | type[Sam
     samplings = tuple(kind for kind in kinds if issubclass(kind, Sampling))
     monkeypatch.setattr(schema, "MECHANISMS", MECHANISMS + mechanisms)
     monkeypatch.setattr(schema, "SAMPLINGS", SAMPLINGS + samplings)
-    monkeypatch.setattr(schema, "_plan_model", cache(schema._plan_model.__wrapped__))
 
 
 @dataclass(frozen=True)

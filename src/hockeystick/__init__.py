@@ -7,66 +7,74 @@
 True
 """
 
-import hockeystick.start  # noqa: F401  # first: it says what Ctrl-C does while the rest is imported
+from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while the rest is imported
 
 # isort: split
 from typing import TYPE_CHECKING
 
-from hockeystick.accountants import ACCOUNTANTS
-from hockeystick.plan.mechanisms import Gaussian
-from hockeystick.plan.plan import Plan, dp_sgd
-from hockeystick.plan.round import Round
-from hockeystick.plan.sampling import NoSampling, Poisson
-from hockeystick.values.adjacency import Adjacency, Direction
-from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
-from hockeystick.values.errors import (
-    BudgetError,
-    HockeystickError,
-    InvalidInputError,
-    NotApplicableError,
-    UnreachableError,
-    UnsupportedError,
-)
 from hockeystick.values.late import exports
 
 LATE = {
+    "ACCOUNTANTS": "accountants",
     "Accountant": "questions.stepper",
+    "Adjacency": "values.adjacency",
     "ApproximateDP": "plan.mechanisms.approximate_dp",
     "Band": "values.band",
     "Binomial": "plan.mechanisms.binomial",
+    "Bound": "values.bounds",
+    "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
+    "DPSGDJL": "plan.mechanisms.dp_sgd_jl",
+    "DeltaBound": "values.bounds",
+    "DeltaEstimate": "values.bounds",
+    "DeltaUpperBound": "values.bounds",
+    "Direction": "values.adjacency",
     "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
     "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
+    "Estimate": "values.bounds",
+    "GDP": "plan.mechanisms.gdp",
+    "Gaussian": "plan.mechanisms.gaussian",
+    "HockeystickError": "values.errors",
+    "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
+    "NoSampling": "plan.sampling.none",
+    "NotApplicableError": "values.errors",
     "Pair": "plan.own_pair",
     "Parameter": "questions.parameters",
+    "Plan": "plan.plan",
     "Pmf": "plan.mechanisms.pmf",
-    "Profile": "plan.profile",
-    "RandomizedResponse": "plan.mechanisms.randomized_response",
-    "Staircase": "plan.mechanisms.staircase",
-    "ZCDP": "plan.mechanisms.zcdp",
-    "Tradeoff": "plan.mechanisms.tradeoff",
-    "RDP": "plan.mechanisms.rdp",
+    "Poisson": "plan.sampling.poisson",
     "PrivacyCurve": "plan.mechanisms.privacy_curve",
-    "GDP": "plan.mechanisms.gdp",
-    "DPSGDJL": "plan.mechanisms.dp_sgd_jl",
+    "Profile": "plan.profile",
+    "RDP": "plan.mechanisms.rdp",
+    "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "Round": "plan.round",
+    "Staircase": "plan.mechanisms.staircase",
+    "Tradeoff": "plan.mechanisms.tradeoff",
+    "UnreachableError": "values.errors",
+    "UnsupportedError": "values.errors",
+    "UpperBound": "values.bounds",
+    "ZCDP": "plan.mechanisms.zcdp",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
+    "dp_sgd": "plan.plan",
     "filters": "filters",
     "load_plan": "plan.file",
     "targets": "targets",
 }
-"""The module of each public name that most first answers do not need: imported when somebody asks for the name."""
+"""The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
+    from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.plan.file import load_plan
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
     from hockeystick.plan.mechanisms.binomial import Binomial
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+    from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.pmf import Pmf
@@ -77,14 +85,31 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
     from hockeystick.plan.mechanisms.zcdp import ZCDP
     from hockeystick.plan.own_pair import Pair
+    from hockeystick.plan.plan import Plan, dp_sgd
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.round import Round
+    from hockeystick.plan.sampling.none import NoSampling
+    from hockeystick.plan.sampling.poisson import Poisson
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.stepper import Accountant
+    from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
+    from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
+    from hockeystick.values.errors import (
+        BudgetError,
+        HockeystickError,
+        InvalidInputError,
+        NotApplicableError,
+        UnreachableError,
+        UnsupportedError,
+    )
 else:
     __getattr__ = exports(__name__, LATE)
+
+    if not COMMAND:  # which says its version and its help without a plan
+        import hockeystick.plan.plan  # noqa: F401  # and all that the common question takes: its answer loads no more
 
 __version__ = "0.1.0"
 

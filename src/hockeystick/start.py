@@ -56,5 +56,8 @@ def end() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-if is_command(sys.argv, sys.orig_argv):
+COMMAND = is_command(sys.argv, sys.orig_argv)
+"""Whether this program is the command, and not one that uses the library."""
+
+if COMMAND:
     begin()

@@ -347,13 +347,13 @@ def test_a_file_is_written_with_all_streams_closed(tmp_path: Path) -> None:
     assert path.read_text().startswith("<?xml")
 
 
-def interrupted(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """A program that gets a Ctrl-C while it imports NumPy."""
-    (folder / "numpy").mkdir()
+def interrupted(arguments: list[str], folder: Path, package: str = "click") -> subprocess.CompletedProcess[str]:
+    """A program that gets a Ctrl-C while it imports a package."""
+    (folder / package).mkdir()
     text = (
         "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nraise ImportError('who goes on after an interrupt')\n"
     )
-    (folder / "numpy" / "__init__.py").write_text(text)
+    (folder / package / "__init__.py").write_text(text)
     paths = [str(folder), *filter(None, [str(Path(hs.__file__).parents[1]), os.environ.get("PYTHONPATH")])]
     surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, *arguments]
@@ -378,10 +378,16 @@ def test_an_interrupt_while_the_installed_command_starts_leaves_no_traceback(tmp
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_an_interrupt_while_the_library_is_imported_leaves_no_traceback(tmp_path: Path) -> None:
+    """The command imports the library only where it has a question for it."""
+    done = interrupted(["-m", "hockeystick", *QUESTION], tmp_path, "numpy")
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
 def test_an_interrupt_of_another_program_is_its_own(tmp_path: Path) -> None:
     """Whoever imports the library keeps the KeyboardInterrupt, to close files or to catch it."""
     code = "try:\n    import hockeystick\nexcept KeyboardInterrupt:\n    print('caught')"
-    done = interrupted(["-c", code, "-m", "hockeystick"], tmp_path)
+    done = interrupted(["-c", code, "-m", "hockeystick"], tmp_path, "numpy")
     assert (done.returncode, done.stdout, done.stderr) == (0, "caught\n", "")
 
 

@@ -15,14 +15,17 @@ import numpy.typing as npt
 import pytest
 
 from command import runner
+from hockeystick.accountants.shared.buckets import Buckets
 from hockeystick.cli import main
+from hockeystick.pairs import GaussianPair
 from hockeystick.papers import EXPERIMENTS, chosen, dots, koskela
-from hockeystick.papers.dots import BUCKETS
+from hockeystick.papers.dots import BUCKETS, CORRECTED
 from hockeystick.papers.experiment import CERTIFIED, Setting
 from hockeystick.papers.gopi import CLOSED_FORM, PLAIN
 from hockeystick.papers.koskela_table import Samples
 from hockeystick.papers.table import Table
 from hockeystick.plot import drawn
+from hockeystick.values.side import Side
 
 pytest.importorskip("matplotlib")
 
@@ -361,6 +364,29 @@ def test_who_is_above_whom_in_the_announcement() -> None:
     holds("dots", "connect-the-dots")
     drift = [value - true for value, true in zip(of("dots", BUCKETS, "value"), truth, strict=True)]
     assert drift[-1] > 10 * drift[0] > 0
+
+
+def test_real_and_virtual_errors_of_buckets() -> None:
+    """Of second order in the rounds times the gap, which is 0.1 and 2 here; and a lower end."""
+    holds("dots", CORRECTED)
+    truth, rounds = of("dots", CERTIFIED, "value"), of("dots", CORRECTED, "rounds")
+    assert rounds == [1000, 20_000]
+    plain, own = (
+        [value - true for value, true in zip(of("dots", name, "value"), truth, strict=True)]
+        for name in (BUCKETS, CORRECTED)
+    )
+    assert own[0] < plain[0] / 3
+    assert own[1] < 1.001 * plain[1]
+    below = truth[0] - of("dots", CORRECTED, "lower")[0]
+    assert 0 < below < 2e-3
+
+
+def test_corrected_buckets_of_one_round_are_the_connected_dots() -> None:
+    """With the chord where epsilon is inside a bucket, which is ours."""
+    law = Buckets.of(GaussianPair(1.0), dots.SHOWN_GAP, 20, Side.ABOVE, True)
+    grid = dots.SHOWN_GAP * np.arange(-8.0, 9.0, dtype=np.float64)
+    for epsilon in np.linspace(0.01, 2.5, 40).tolist():
+        assert math.exp(law.log_delta(epsilon)) == pytest.approx(dots.connected(grid, epsilon), rel=1e-9)
 
 
 def test_connected_dots_lie_on_the_curve_and_buckets_above() -> None:

@@ -15,6 +15,7 @@ import hockeystick as hs
 from hockeystick.values.late import exports
 
 PACKAGE = Path(hs.__file__).parent
+ROOT = Path(__file__).parents[2]
 LATE = sorted(path for path in PACKAGE.rglob("*.py") if "exports(__name__, LATE)" in path.read_text(encoding="utf-8"))
 """The packages that import names late."""
 
@@ -90,6 +91,41 @@ def test_the_first_answer_loads_nothing_more() -> None:
     """All that the common question needs was there after the import: its time is that of its arithmetic."""
     before, after = loaded("import hockeystick as hs"), loaded(f"import hockeystick as hs; {FIRST}")
     assert after == before
+
+
+@pytest.mark.parametrize("flag", ["--version", "--help"])
+def test_the_command_says_what_it_is_without_numpy(flag: str) -> None:
+    """Neither the library nor what it stands on, nor what lays out tables."""
+    code = f"""
+import sys
+sys.argv = ["hockeystick", {flag!r}]
+from hockeystick.cli import main
+try:
+    main()
+finally:
+    print([name for name in ("numpy", "scipy", "rich", "json", "hockeystick.plan") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.endswith("\n[]\n")
+    assert "hockeystick" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "hs.Plan([hs.Round(hs.Gaussian(10.0), count=5)]).epsilon(1e-5)",
+        "hs.dp_sgd(1.0, 0.01, 1).epsilon(1e-5)",
+        "hs.dp_sgd(1.0, 0.01, 1000).epsilon(1e-5, accountant='rdp')",
+        "hs.dp_sgd(1.0, 0.01, 1000, adjacency='replace-one').delta(1.0)",
+        "hs.dp_sgd(1.0, 0.01, 1000).profile().delta([1.0, 2.0])",
+        "hs.calibrate(hs.dp_sgd(1.0, 0.01, 1000), 'noise-multiplier', hs.targets.Epsilon(1.0, 1e-5))",
+        "hs.load_plan('examples/plans/tramer2021-mnist-cnn.toml').epsilon()",
+    ],
+)
+def test_everyday_questions_load_no_scipy(question: str) -> None:
+    assert not among(
+        loaded(f"import os, hockeystick as hs; os.chdir({str(ROOT)!r}); {question}"), ("scipy", "pydantic")
+    )
 
 
 def test_a_question_by_a_published_method_loads_that_method_alone() -> None:

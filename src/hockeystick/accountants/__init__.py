@@ -21,6 +21,7 @@ ACCOUNTANTS = Accountants(
     "rdp",
     "tcdp",
     "zcdp",
+    "cdp",
     "advanced",
     "basic",
     "saddle-point",

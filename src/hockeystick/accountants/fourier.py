@@ -16,19 +16,25 @@ transform's rounding error is charged entry by entry (``numerics/fourier.py``).
 Cost: ``n log n`` per distinct round, whatever the counts. Known failure: rounding shifts every loss by up to ``2L/n``,
 so that the interval is about ``2Lk/n`` wide in epsilon; deltas below about 1e-10 drown in the transform's rounding.
 The estimate of 2020 has no error known: it undersamples the steep lower end of the loss, and atoms are moved.
+
+With ``errors`` it has one, and the answer is certified: for sampled Gaussian rounds of one kind of which a record is
+removed, the error analysis of [KJH20], version 1, Section 10 (``accountants/shared/density_errors.py``). ``errors=1``
+takes the terms as they are printed (those that are proved where they are larger), ``errors=2`` those that are proved.
+Newton's iteration begins at ``start``, 0 by default: that paper begins at the epsilon of fewer rounds.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.shared.density_errors import ELSEWHERE, LEAST_LENGTH, DensityErrors
 from hockeystick.accountants.shared.loss_grid import MASS_ERROR, GridLaw, LossGrid, rounded, sampled
 from hockeystick.accountants.shared.tilted import LADDER, log_sum, reach_of
 from hockeystick.directions.directions import Directions
@@ -44,6 +50,7 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 POINTS = (1 << 16, 1 << 20)  # least and most that are chosen automatically
+DENSE = 1 << 22  # points where the errors of densities are bounded: they fall as the square of the step
 A_ROUND = 256  # points for each round, so that the interval is about 2 L / 256 wide
 MAX_WORK = (1.2e7, 4e6)  # points times distinct rounds that take about 10 s: the estimate, the bounds
 WRAPPED = 1e-13  # mass that an automatic window leaves outside, where no smaller delta is asked
@@ -55,6 +62,9 @@ NEWTON_STEPS = 200  # of the iteration, which rises to the root from 0
 SETTLED = 1e-12  # relative to 1 + epsilon: the last step of the iteration
 CLOSE = 1e-9  # relative, to which epsilon is found
 HALVINGS = 8  # of the parameter of Chernoff's bound
+WIDE = "the error terms are as large as delta; set points to more, or length to less, or ask for fewer rounds"
+"""Why an interval of delta is wide."""
+
 LOG_ENOUGH = -100.0  # log of a mass outside that need not be bounded any better
 
 
@@ -67,6 +77,10 @@ class FourierAccountant(Accountant):
     rounding: Annotated[
         int, domains.whole_numbers(0, 1).of("1 for certified ends by rounding up and down, 0 for the density itself")
     ] = 1
+    errors: Annotated[
+        int, domains.whole_numbers(0, 2).of("1 for the density with its printed error terms, 2 with the proved ones")
+    ] = 0
+    start: Annotated[float, domains.AT_LEAST_ZERO.of("epsilon at which Newton's iteration begins")] = 0.0
 
     name: ClassVar[str] = "fourier"
     summary: ClassVar[str] = "certified: losses on a grid, rounded both ways, composed by FFT (rounding=0: an estimate)"
@@ -74,16 +88,19 @@ class FourierAccountant(Accountant):
     def epsilon(self, directions: Directions, delta: float, gap: float | None) -> Bound | Estimate:
         """The epsilons at which the two sums meet delta."""
         self.refuse_gap(gap)
-        if self.rounding:
+        if self.rounding or self.errors:
             return bounded_epsilon(directions, delta, self.name, self._epsilon_ends)
         return estimated_epsilon(
-            directions, delta, self.name, lambda composition, at: newton(self.estimate(composition, SHARE * at), at)
+            directions,
+            delta,
+            self.name,
+            lambda composition, at: newton(self.estimate(composition, SHARE * at), at, self.start),
         )
 
     def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaBound | DeltaEstimate:
         """The two sums at epsilon."""
         self.refuse_gap(gap)
-        if self.rounding:
+        if self.rounding or self.errors:
             return bounded_delta(directions, epsilon, self.name, self._delta_ends)
         return estimated_delta(
             directions,
@@ -98,32 +115,38 @@ class FourierAccountant(Accountant):
         return Composed.of(composition, grid, None)
 
     def ends(self, composition: Composition, wrapped: float, epsilon: float = 0.0) -> tuple[Composed, Composed]:
-        """The compositions rounded down and up (2021)."""
+        """The compositions rounded down and up (2021), or that of densities with its errors (2020)."""
         grid = self._grid(composition, wrapped, epsilon)
+        if self.errors:
+            return _with_errors(composition, grid, self.errors == 1)
         return Composed.of(composition, grid, Side.BELOW), Composed.of(composition, grid, Side.ABOVE)
 
     def _delta_ends(self, composition: Composition, epsilon: float) -> Ends:
         down, up = self.ends(composition, WRAPPED, epsilon)
-        lower, upper = max(down.delta_below(epsilon), 0.0), up.delta_above(epsilon)
-        return Ends(lower, 0.5 * (lower + upper), upper)
+        lower, upper = max(down.delta_below(epsilon), 0.0), min(up.delta_above(epsilon), 1.0)
+        between = down.delta(epsilon)[0] if self.errors else 0.5 * (lower + upper)
+        return Ends(lower, min(max(between, lower), upper), upper, WIDE if self.errors and upper > 2 * lower else None)
 
     def _epsilon_ends(self, composition: Composition, deltas: tuple[float, float]) -> Ends:
         least, most = deltas
         down, up = self.ends(composition, SHARE * least)
-        upper = _settled(newton(up, least), lambda at: up.delta_above(at) <= least, CLOSE)
+        upper = _settled(newton(up, least, self.start), lambda at: up.delta_above(at) <= least, CLOSE)
         lower = 0.0
         if down.noise < 0.5 * most:
-            lower = _settled(newton(down, most), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
+            lower = _settled(newton(down, most, self.start), lambda at: at <= 0 or down.delta_below(at) >= most, -CLOSE)
             lower = min(max(lower, 0.0), upper)
         return Ends(lower, 0.5 * (lower + upper), upper)
 
     def _grid(self, composition: Composition, wrapped: float, epsilon: float) -> LossGrid:
         kinds = len(composition.rounds)
-        points = self.points or min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
-        if points * kinds > MAX_WORK[self.rounding]:
+        least = (
+            DENSE if self.errors else min(max(POINTS[0], 1 << (A_ROUND * composition.count).bit_length()), POINTS[1])
+        )
+        points, most = self.points or least, MAX_WORK[self.rounding and not self.errors]
+        if points * kinds > most:
             raise NotApplicableError(
                 f"{points} points for each of {kinds} kinds of rounds would take too long; "
-                f"set points to {MAX_WORK[self.rounding] / kinds:.0f} or less"
+                f"set points to {most / kinds:.0f} or less"
             )
         points = fast_length(points)
         if self.length is not None:
@@ -135,6 +158,8 @@ class FourierAccountant(Accountant):
             )
         reach = max(reach_of(composition, -math.log(max(wrapped, LEAST_WRAPPED))), 1.01 * epsilon)
         reach = max(reach, LEAST_REACH) if reach > 0 else 1.0  # any will do where no loss differs from 0
+        if self.errors:
+            reach = max(reach, 1.01 * LEAST_LENGTH)
         return LossGrid(reach / (1 - 2 * composition.count / points), points)
 
 
@@ -167,6 +192,15 @@ class Composed:
             (sampled(pair, grid) if side is None else rounded(pair, grid, side), count)
             for pair, count in composition.rounds
         ]
+        found = cls.of_laws(rounds, grid)
+        if side is None or found.outside > 0:  # there is no mass in the window
+            return found
+        return replace(found, outside=_outside(rounds, grid, side))
+
+    @classmethod
+    def of_laws(cls, rounds: list[tuple[GridLaw, int]], grid: LossGrid) -> Composed:
+        """The product of laws on the grid, each so many times; what lies outside the window is left to the caller."""
+        total = sum(count for _, count in rounds)
         losses = grid.step * np.arange(1, grid.highest + 1, dtype=np.float64)
         if not all(law.mass.any() for law, _ in rounds):  # no mass but at infinity
             return cls(losses, np.zeros_like(losses), 0.0, 0.0, 0.0, 1.0, 1.0)
@@ -175,7 +209,7 @@ class Composed:
         start = power.origin + sum(count * law.first for law, count in rounds)
         if abs(power.log_scale) > MOST_SCALE:
             raise NotApplicableError(
-                f"the rounding of masses, {composition.count} times over, is more than the mass itself; "
+                f"the masses on the grid, {total} times over, are far from 1; set points to more, or "
                 "give fewer rounds, or use accountant 'contour'"
             )
         scale = math.exp(power.log_scale)
@@ -183,10 +217,10 @@ class Composed:
             losses,
             scale * np.roll(power.values, (start - grid.lowest) % n)[1 - grid.lowest :],
             power.error * scale * (1 + 1e-9),
-            math.expm1(power.scale_error + 2 * composition.count * MASS_ERROR + 64 * UNIT_ROUNDOFF),
+            math.expm1(power.scale_error + 2 * total * MASS_ERROR + 64 * UNIT_ROUNDOFF),
             sum(count * law.shift for law, count in rounds) + 8 * UNIT_ROUNDOFF * grid.length,
             sum(count * law.lost for law, count in rounds),
-            0.0 if side is None else _outside(rounds, grid, side),
+            0.0,
         )
 
     @property
@@ -219,11 +253,11 @@ class Composed:
         return self.error * count * (1 + 1e-12) * (1 + 128 * UNIT_ROUNDOFF)
 
 
-def newton(composed: Composed, delta: float) -> float:
-    """The epsilon >= 0 at which the sum is delta: Newton's iteration from 0.
+def newton(composed: Composed, delta: float, start: float = 0.0) -> float:
+    """The epsilon >= 0 at which the sum is delta: Newton's iteration from a start, below the root or above it.
 
     In ``e^epsilon``, in which the sum is convex, so that the iteration increases to the root from wherever it starts
-    below; in epsilon itself it may overshoot.
+    below, and from above has its first step to below; in epsilon itself it may overshoot.
 
     Raises:
         NotApplicableError: delta is below the noise of the masses, or the window ends before.
@@ -233,7 +267,7 @@ def newton(composed: Composed, delta: float) -> float:
             f"the rounding of the transform, the window and the grid leave {composed.noise:.1e} of delta in doubt, too "
             f"much for {delta:.3g}; raise delta or length, or use accountant 'contour' or 'grid'"
         )
-    epsilon = 0.0
+    epsilon = _below(composed, delta, start)
     for _ in range(NEWTON_STEPS):
         value, slope = composed.delta(epsilon)
         if value <= delta or slope <= 0:
@@ -245,6 +279,38 @@ def newton(composed: Composed, delta: float) -> float:
     raise NotApplicableError(
         f"Newton's iteration for epsilon at delta {delta:.3g} does not settle; use accountant 'contour' or 'grid'"
     )
+
+
+def _below(composed: Composed, delta: float, start: float) -> float:
+    """The start, or one step of the iteration back where it is above the root: the tangent is below the sum."""
+    if start == 0:
+        return 0.0
+    value, slope = composed.delta(start)
+    if value > delta:
+        return start
+    back = (value - delta) / slope if slope > 0 else -math.inf
+    return max(start + math.log1p(back), 0.0) if back > -1 else 0.0
+
+
+def _with_errors(composition: Composition, grid: LossGrid, printed: bool) -> tuple[Composed, Composed]:
+    """The composition of densities twice, with what may be taken off its delta and what may be added to it."""
+    if len(composition.rounds) > 1:
+        raise NotApplicableError(ELSEWHERE)
+    ((pair, count),) = composition.rounds
+    errors = DensityErrors.of(pair, grid)
+    law, error = errors.samples()
+    rounds = [(law, count)]
+    found = Composed.of_laws(rounds, grid)
+    if found.outside > 0:  # no sample has any mass
+        return found, found
+    both = errors.discretisation(count) + errors.rounding(count, error)
+    below = both + _outside(rounds, grid, Side.BELOW)
+    beyond = _outside(rounds, grid, Side.ABOVE)
+    above = both + beyond + errors.cut(count, error)
+    if printed:
+        terms = beyond + errors.printed(count)
+        below, above = max(below, terms), max(above, terms)
+    return replace(found, outside=below), replace(found, outside=above)
 
 
 def _settled(start: float, holds: Callable[[float], bool], close: float) -> float:

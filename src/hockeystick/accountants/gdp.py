@@ -34,6 +34,7 @@ from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
+from hockeystick.numerics.roots import root
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
@@ -217,8 +218,6 @@ def _normal_log_delta(composition: Composition, epsilon: float) -> float:
 
 
 def _normal_epsilon(composition: Composition, delta: float) -> float:
-    from scipy.optimize import brentq
-
     (mean, variance), lost = _own_moments(composition), composition.infinite_mass
     if delta < lost or (delta <= lost and variance > 0):
         return math.inf
@@ -230,4 +229,6 @@ def _normal_epsilon(composition: Composition, delta: float) -> float:
     high = abs(mean) + math.sqrt(variance)
     while _normal_delta(high, mean, variance) > target:
         high *= 2
-    return float(brentq(lambda epsilon: max(_normal_delta(epsilon, mean, variance), -1e4) - target, 0.0, high))
+    return root(
+        lambda epsilon: max(_normal_delta(epsilon, mean, variance), -1e4) - target, 0.0, high, xtol=2e-12, rtol=2**-50
+    )

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.cli.plans import FLAGS, chosen_plan
-from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import Parameter, named
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+    from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.targets import Target
 
 TARGET_FLAGS = {
@@ -90,4 +90,6 @@ def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> 
 
 def free_parameter(name: str) -> Parameter:
     """The parameter that is named on the command line."""
+    from hockeystick.questions.parameters import named
+
     return named(name)

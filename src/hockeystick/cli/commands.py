@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hockeystick import __version__
-from hockeystick.accountants import ACCOUNTANTS, accountant_named
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.progress import progress
 from hockeystick.cli.reproduce import reproduce
-from hockeystick.plan.plan import Plan
 from hockeystick.start import PROGRAM
-from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import cut, shown
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """Settings of click for all commands; the width is in characters."""
@@ -46,12 +46,12 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
             number = float(value)
         except ValueError:
             raise InvalidInputError(
-                f"--option must be NAME=NUMBER, such as eps_error=0.01; received {domains.shown(text)}"
+                f"--option must be NAME=NUMBER, such as eps_error=0.01; received {shown(text)}"
             ) from None
         if not key:
-            raise InvalidInputError(f"--option must be NAME=NUMBER; received {domains.shown(text)}, without a name")
+            raise InvalidInputError(f"--option must be NAME=NUMBER; received {shown(text)}, without a name")
         if key in found:
-            raise InvalidInputError(f"--option {domains.cut(key)} is given twice; give it once", key)
+            raise InvalidInputError(f"--option {cut(key)} is given twice; give it once", key)
         found[key] = number
     return found
 
@@ -103,6 +103,7 @@ def epsilon(
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
+    from hockeystick.accountants import accountant_named
     from hockeystick.report import epsilon_answer, epsilon_json, print_answer
 
     chosen = chosen_plan(plan, flags)
@@ -134,6 +135,7 @@ def delta(
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
+    from hockeystick.accountants import accountant_named
     from hockeystick.report import delta_answer, delta_json, print_answer
 
     chosen = chosen_plan(plan, flags)
@@ -158,6 +160,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
     marked ~, may lie on either side of the truth.
     """
+    from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.report import (
         comparison_json,
         comparison_lines,
@@ -166,6 +169,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         exact,
         print_comparison,
     )
+    from hockeystick.values import domains
 
     chosen = chosen_plan(plan, flags)
     if epsilon is not None and delta is not None:
@@ -235,6 +239,7 @@ def calibrate(
 @main.command()
 def accountants() -> None:
     """The accountants, and what kind of number each gives."""
+    from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.report import print_accountants
 
     print_accountants((name, accountant.summary) for name, accountant in ACCOUNTANTS.items())
@@ -255,6 +260,8 @@ def supported(as_json: bool) -> None:
 @main.command()
 def schema() -> None:
     """The JSON Schema of plan files."""
+    import json  # late: most answers are for people
+
     from hockeystick.plan.file import json_schema
 
     click.echo(json.dumps(json_schema(), indent=2, allow_nan=False))
@@ -268,9 +275,13 @@ def _target(plan: Plan, delta: float | None) -> float:
 
 
 def _check_gap(gap: float | None) -> None:
+    from hockeystick.values import domains
+
     if gap is not None:
         domains.rate(gap, "gap", "widest relative width wanted of the interval")
 
 
 def _print_json(value: Any) -> None:
+    import json
+
     click.echo(json.dumps(value, allow_nan=False))

@@ -14,8 +14,8 @@ import click
 
 from hockeystick import start
 from hockeystick.start import INTERRUPTED, PROGRAM
-from hockeystick.values.domains import choice, cut, nearest, one_line, shown
 from hockeystick.values.errors import HockeystickError
+from hockeystick.values.words import choice, cut, nearest, one_line, shown
 
 BAD_INPUT, FAILURE = 2, 1  # exit statuses
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hockeystick.plan.plan import Plan, dp_sgd
 from hockeystick.values.adjacency import Adjacency
-from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import shown
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
 
 STANDARD_INPUT = "-"  # stands for it where the name of a file is expected
 
@@ -68,6 +70,8 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
         )
     if "noise_multiplier" not in flags:
         raise InvalidInputError("--noise-multiplier is missing: the flags describe DP-SGD, which needs it")
+    from hockeystick.plan.plan import dp_sgd
+
     with flag_names():
         return dp_sgd(**flags)
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
-from hockeystick.plan.plan import Plan
-from hockeystick.values.domains import one_line
+from hockeystick.values.words import one_line
 
 if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
     from hockeystick.plot import Panel
 
 CERTIFIED = ("auto", "contour", "grid")  # accountants whose numbers the band shows anyway
@@ -130,6 +129,7 @@ def compare(
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
+    from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.plot import compare_panel
 
     names = accountants or tuple(name for name in ACCOUNTANTS if name not in CERTIFIED)

@@ -8,7 +8,6 @@ import time
 import click
 
 from hockeystick.cli.progress import progress
-from hockeystick.values.citations import readable
 from hockeystick.values.errors import InvalidInputError
 
 
@@ -31,6 +30,7 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced
     from hockeystick.report import print_accountants
+    from hockeystick.values.citations import readable
 
     if listing:
         print_accountants((item.name, f"{item.title}. {readable(item.source)}") for item in EXPERIMENTS.values())

@@ -1,7 +1,12 @@
-"""Roots of functions of one number."""
+"""Roots of functions of one number, by the method of Brent 1973 [Bre73].
+
+The steps are those of SciPy's ``brentq``, to the last bit. They are written out here since importing SciPy's optimiser
+takes longer than NumPy, this library and most of its questions together.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 ITERATIONS = 10_000
@@ -14,12 +19,60 @@ LEAST_GAP = 8.9e-16
 def root(function: Callable[[float], float], low: float, high: float, *, xtol: float, rtol: float = LEAST_GAP) -> float:
     """A root between two places at which a function has different signs, by Brent's method, to ``xtol + rtol |root|``.
 
-    A root many orders of magnitude below ``high`` takes more steps than SciPy allows by itself. SciPy is imported here,
-    when it is first needed.
+    Raises:
+        ValueError: a function without different signs at the two places, or that is no number on the way.
+        RuntimeError: the root is not found in :data:`ITERATIONS` steps.
 
     >>> abs(root(lambda x: x - 1e-250, 0.0, 1.0, xtol=1e-300, rtol=1e-13) - 1e-250) < 1e-260
     True
     """
-    from scipy.optimize import brentq
+    before, at = float(low), float(high)  # at: the best place so far; before: the one before it
+    f_before, f_at = _value(function, before), _value(function, at)
+    if f_before == 0:
+        return before
+    if f_at == 0:
+        return at
+    if (f_before < 0) == (f_at < 0):
+        raise ValueError(f"a root needs different signs at {low!r} and {high!r}")
+    other, f_other, last, step = before, f_before, at - before, at - before  # the root lies between at and other
+    for _ in range(ITERATIONS):
+        if f_before != 0 and (f_before < 0) != (f_at < 0):
+            other, f_other = before, f_before
+            last = step = at - before
+        if abs(f_other) < abs(f_at):
+            before, at, other = at, other, at
+            f_before, f_at, f_other = f_at, f_other, f_at
+        delta, half = (xtol + rtol * abs(at)) / 2, (other - at) / 2
+        if f_at == 0 or abs(half) < delta:
+            return at
+        tried = math.nan
+        if abs(last) > delta and abs(f_at) < abs(f_before):
+            tried = _interpolated((before, f_before), (at, f_at), (other, f_other))
+        good = 2 * abs(tried) < min(abs(last), 3 * abs(half) - delta)  # which nan is not
+        last, step = (step, tried) if good else (half, half)
+        before, f_before = at, f_at
+        at += step if abs(step) > delta else (delta if half > 0 else -delta)
+        f_at = _value(function, at)
+    raise RuntimeError(f"no root found in {ITERATIONS} steps; the last place is {at!r}")
 
-    return float(brentq(function, low, high, xtol=xtol, rtol=rtol, maxiter=ITERATIONS))
+
+def _interpolated(before: tuple[float, float], at: tuple[float, float], other: tuple[float, float]) -> float:
+    """The step from ``at`` to where the line through two points, or the inverse parabola through three, is 0.
+
+    Each point is a place and the value there; ``nan`` where there is no such step.
+    """
+    (x, f), (x_at, f_at), (x_other, f_other) = before, at, other
+    try:
+        if x == x_other:
+            return -f_at * (x_at - x) / (f_at - f)
+        slope, slope_other = (f - f_at) / (x - x_at), (f_other - f_at) / (x_other - x_at)
+        return -f_at * (f_other * slope_other - f * slope) / (slope_other * slope * (f_other - f))
+    except ZeroDivisionError:
+        return math.nan
+
+
+def _value(function: Callable[[float], float], x: float) -> float:
+    value = float(function(x))
+    if math.isnan(value):
+        raise ValueError(f"the function is no number at {x!r}: no root can be found")
+    return value

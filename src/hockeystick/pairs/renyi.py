@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs.base import RenyiCurve
@@ -116,8 +117,6 @@ def _least(bound: Callable[[float], float], start: float, precision: float) -> R
     The minimum is found to a precision of log t, of which the value errs by about the square; where the work that the
     call may take is used up, the least value of the bracket is taken.
     """
-    from scipy.optimize import minimize_scalar
-
     known: dict[float, float] = {}
 
     def at(log_t: float) -> float:
@@ -135,8 +134,6 @@ def _least(bound: Callable[[float], float], start: float, precision: float) -> R
         middle += step
     if not spent():  # else the best of these orders will do
         with np.errstate(over="ignore", invalid="ignore"):  # a parabola through an infinite bound takes a section then
-            minimize_scalar(
-                at, bounds=(middle - STRIDE, middle + STRIDE), method="bounded", options={"xatol": precision}
-            )
+            least_place(at, middle - STRIDE, middle + STRIDE, xtol=precision)
     log_t = min(known, key=lambda t: known[t])
     return RenyiBound(known[log_t], 1 + math.exp(log_t))

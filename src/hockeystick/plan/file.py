@@ -6,7 +6,6 @@ floats are written with the shortest digits that give back the same double.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -132,6 +131,8 @@ def save_plan(plan: Plan, path: str | Path) -> None:
             them, lists too long for a file, or ``published`` with keys that files do not have), or a place that
             cannot be written.
     """
+    import json  # late: most plans are read, and from TOML
+
     syntax = _syntax_of(path)
     keys = plan_to_dict(plan)
     plan_from_dict(keys)
@@ -237,6 +238,8 @@ def _check_toml_size(text: str) -> None:
 
 
 def _parsed_json(text: str) -> Any:
+    import json
+
     try:
         return json.loads(text, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
     except RecursionError:

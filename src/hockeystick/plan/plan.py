@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hockeystick.plan.profile import Profile
+    from hockeystick.plan.selection import Runs, Selection
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
 __all__ = ["Certified", "Plan", "Round", "dp_sgd", "target_delta"]
@@ -293,6 +294,27 @@ class Plan:
         from hockeystick.plan.profile import Profile
 
         return Profile(self, gap)
+
+    def selection(self, runs: Runs, mean: float, shape: float | None = None) -> Selection:
+        """The release of the best of a random number of runs of this plan, as hyperparameters are tuned.
+
+        Args:
+            runs: the law of the number of runs: ``"geometric"``, ``"logarithmic"``, ``"negative-binomial"`` or
+                ``"poisson"``.
+            mean: the expected number of runs.
+            shape: of ``"negative-binomial"``, greater than -1.
+
+        Raises:
+            InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
+            UnsupportedError: a round for which no dominating pair is proven.
+
+        >>> one = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+        >>> round(one.epsilon(1e-6).upper, 2), round(one.selection("geometric", mean=20).epsilon(1e-6).upper, 2)
+        (2.12, 3.23)
+        """
+        from hockeystick.plan.selection import Selection
+
+        return Selection(self, runs, mean, shape)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

@@ -182,7 +182,7 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        fit = fitted(self._trade_offs(least, 1 - least), least)
+        fit = fitted(self.trade_offs(least, 1 - least), least)
         samplings = self.plan.samplings
         return replace(fit, mu=told(fit.mu, samplings, None), regret=told(fit.regret, samplings, None))
 
@@ -190,7 +190,7 @@ class Profile:
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
-        return told(tight_mu(self._trade_offs(least, 1 - least), least), self.plan.samplings, None)
+        return told(tight_mu(self.trade_offs(least, 1 - least), least), self.plan.samplings, None)
 
     def group(self, size: int) -> GroupProfile:
         """What holds for groups of up to ``size`` records, from this profile alone."""
@@ -264,8 +264,12 @@ class Profile:
     def _known(self) -> dict[float, TradeOffs]:
         return {}
 
-    def _trade_offs(self, least: float, most: float) -> TradeOffs:
-        """The trade-off functions, with nodes as far as the rates ask."""
+    def trade_offs(self, least: float, most: float) -> TradeOffs:
+        """The trade-off functions of each ordering of two datasets, for false-positive rates between two ends.
+
+        Raises:
+            UnsupportedError: an adjacency with one ordering only.
+        """
         self._both_orderings()
         deep = BEYOND * max(min(least, 1 - most), LEAST_RATE)
         deep = 10.0 ** math.floor(math.log10(deep))
@@ -281,7 +285,7 @@ class Profile:
         self._both_orderings()
         inside = fpr[(fpr > 0) & (fpr < 1)]
         least, most = (float(inside.min()), float(inside.max())) if len(inside) else (0.5, 0.5)
-        return self._trade_offs(least, most).rates(fpr, GAP)
+        return self.trade_offs(least, most).rates(fpr, GAP)
 
 
 RATES = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})

@@ -90,6 +90,7 @@ STYLES = {
     "optimal": Style(GREY, DOTTED, "1"),
     "zcdp": Style(RED, DOTTED, ">"),
     "tcdp": Style(RED, DASHDOT, "*"),
+    "cdp": Style(RED, LONG, "<"),
 }
 """How the line of each accountant looks, by its name."""
 

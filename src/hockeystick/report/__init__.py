@@ -1,33 +1,73 @@
 """What is shown to people: numbers rounded outward, the sentence to quote, the table of what is supported."""
 
-from hockeystick.report.answer import (
-    Answer,
-    assumption_lines,
-    delta_answer,
-    delta_json,
-    epsilon_answer,
-    epsilon_json,
-    warning_lines,
-)
-from hockeystick.report.calibration import calibration_answer, calibration_json
-from hockeystick.report.comparison import (
-    Entry,
-    comparison_json,
-    comparison_lines,
-    delta_entry,
-    epsilon_entry,
-    failure_of,
-    sorted_entries,
-)
-from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
-from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
-from hockeystick.report.tables import (
-    print_accountants,
-    print_answer,
-    print_caveats,
-    print_comparison,
-    print_supported,
-)
+from typing import TYPE_CHECKING
+
+from hockeystick.values.late import exports
+
+LATE = {
+    "Answer": "answer",
+    "assumption_lines": "answer",
+    "delta_answer": "answer",
+    "delta_json": "answer",
+    "epsilon_answer": "answer",
+    "epsilon_json": "answer",
+    "warning_lines": "answer",
+    "calibration_answer": "calibration",
+    "calibration_json": "calibration",
+    "Entry": "comparison",
+    "comparison_json": "comparison",
+    "comparison_lines": "comparison",
+    "delta_entry": "comparison",
+    "epsilon_entry": "comparison",
+    "failure_of": "comparison",
+    "sorted_entries": "comparison",
+    "exact": "rounding",
+    "exp_down": "rounding",
+    "exp_up": "rounding",
+    "round_down": "rounding",
+    "round_up": "rounding",
+    "supported_json": "supported",
+    "supported_markdown": "supported",
+    "supported_rows": "supported",
+    "print_accountants": "tables",
+    "print_answer": "tables",
+    "print_caveats": "tables",
+    "print_comparison": "tables",
+    "print_supported": "tables",
+}
+"""The file of each name: a command imports those of its own answer."""
+
+if TYPE_CHECKING:
+    from hockeystick.report.answer import (
+        Answer,
+        assumption_lines,
+        delta_answer,
+        delta_json,
+        epsilon_answer,
+        epsilon_json,
+        warning_lines,
+    )
+    from hockeystick.report.calibration import calibration_answer, calibration_json
+    from hockeystick.report.comparison import (
+        Entry,
+        comparison_json,
+        comparison_lines,
+        delta_entry,
+        epsilon_entry,
+        failure_of,
+        sorted_entries,
+    )
+    from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
+    from hockeystick.report.supported import supported_json, supported_markdown, supported_rows
+    from hockeystick.report.tables import (
+        print_accountants,
+        print_answer,
+        print_caveats,
+        print_comparison,
+        print_supported,
+    )
+else:
+    __getattr__ = exports(__name__, LATE)
 
 __all__ = [
     "Answer",

@@ -6,21 +6,23 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hockeystick.report.answer import Answer
-from hockeystick.report.comparison import Entry, sorted_entries
-from hockeystick.report.supported import COLUMNS, supported_rows
+from hockeystick.report.plain import LEAST_WIDTH, written
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-LEAST_WIDTH = 80  # characters that are filled, however narrow the terminal is
+    from hockeystick.report.answer import Answer
+    from hockeystick.report.comparison import Entry
+
 _WHOLE = ("mechanism", "sampling", "pair")  # columns whose words are not broken
 _WIDTHS = {"direction": 12}  # room for the sources
 
 
 def print_answer(answer: Answer) -> None:
     """The sentence to quote, then a line for each thing to know about it, on standard output."""
+    if written(sys.stdout, answer.headline, answer.lines):
+        return
     from rich.text import Text
 
     console = _console()
@@ -31,13 +33,17 @@ def print_answer(answer: Answer) -> None:
 
 def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
     """Names and summaries of accountants on standard output."""
-    _print_pairs(_console(), summaries)
+    lines = list(summaries)
+    if not written(sys.stdout, None, lines):
+        _print_pairs(_console(), lines)
 
 
 def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
     """The numbers of all accountants in one table, under it the reasons of those that have none, and what to mind."""
     from rich.table import Table
     from rich.text import Text
+
+    from hockeystick.report.comparison import sorted_entries
 
     console = _console()
     console.print(Text(headline, style="bold"))
@@ -68,13 +74,16 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
 
 def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
     """What a figure is about, and what to mind with it, on standard error: a figure has no lines of text."""
-    _print_pairs(_console(error=True), lines)
+    if not written(sys.stderr, None, lines):
+        _print_pairs(_console(error=True), lines)
 
 
 def print_supported() -> None:
     """The table of what is supported on standard output."""
     from rich.table import Table
     from rich.text import Text
+
+    from hockeystick.report.supported import COLUMNS, supported_rows
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from hockeystick.values.domains import choice
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import choice
 
 
 class Direction(StrEnum):

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
-import platform
 import stat
 from pathlib import Path
 
@@ -132,6 +130,9 @@ def _overwrite(descriptor: int, content: bytes) -> None:
 
 def _prefix(path: Path) -> str:
     """How the temporary files of a file begin, on this machine; the number of the process that writes follows."""
+    import hashlib  # late, as the next: whoever reads a file does not need them
+    import platform
+
     machine = hashlib.blake2b(platform.node().encode(errors="replace"), digest_size=4).hexdigest()
     return f".{path.name[:NAME_KEPT]}.{machine}-"
 

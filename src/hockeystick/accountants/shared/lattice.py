@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.errors import NotApplicableError
@@ -132,16 +133,13 @@ def tilt_for_epsilon(laws: Laws, epsilon: float) -> float:
 
 
 def _least(laws: Laws, bound: Callable[[float, float], float]) -> float:
-    from scipy.optimize import minimize_scalar
-
     sketches = [(law.sketch, count) for law, count in laws]
 
     def at(log_t: float) -> float:
         t = math.exp(log_t)
         return bound(t, log_moment(sketches, t))
 
-    found = minimize_scalar(at, bounds=LOG_TILTS, method="bounded", options={"xatol": 1e-3})
-    return math.exp(float(found.x))
+    return math.exp(least_place(at, *LOG_TILTS, xtol=1e-3))
 
 
 def variance(laws: Laws, t: float) -> float:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.minima import least_place
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
@@ -244,18 +245,14 @@ def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], 
 
 def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> float:
     """The least ``bound(slack, refinements)`` over the slack's share of delta; any share gives a bound."""
-    from scipy.optimize import minimize_scalar
 
     def slack(log_odds: float) -> float:
         return budget / (1 + math.exp(-float(log_odds)))
 
-    found = minimize_scalar(
-        lambda log_odds: min(bound(slack(log_odds), ROUGH), 1e300),
-        bounds=(-LOG_ODDS, LOG_ODDS),
-        method="bounded",
-        options={"xatol": SLACK_PRECISION},
+    place = least_place(
+        lambda log_odds: min(bound(slack(log_odds), ROUGH), 1e300), -LOG_ODDS, LOG_ODDS, xtol=SLACK_PRECISION
     )
-    return bound(slack(found.x), REFINEMENTS)
+    return bound(slack(place), REFINEMENTS)
 
 
 def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:

@@ -1,0 +1,147 @@
+"""``cdp``: concentrated differential privacy as it was first defined, (mu, tau). An upper bound: both add up.
+
+Dwork, Rothblum 2016 [DR16]: a round is (mu, tau)-concentrated if the mean of its loss is at most mu, and the loss
+less its mean is subgaussian, ``E e^(t (L - E L)) <= e^(t^2 tau^2 / 2)``. Rounds together have the sum of mu and the
+root of the sum of tau^2, the losses being independent. Which (mu, tau) a round has:
+
+- *Gaussian noise*: L is normal, ``mu = m^2/2`` and ``tau = m`` at distance m; exact.
+- *Losses in [a, b]*: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, and
+  that at most the rho of ``zcdp``; of atoms it is summed. Epsilon alone gives ``mu = epsilon tanh(epsilon/2)``, ``tau =
+  epsilon``, where the paper has ``epsilon (e^epsilon - 1)/2``.
+- *Poisson-sampled Gaussian noise*: the loss is a function of the outcome of slope at most m (2 m where a record is
+  replaced), so that given which component of P the outcome is from, it is subgaussian with that tau (concentration of
+  Lipschitz functions of a normal variable). The means given the component are no further apart than the slope times the
+  distance m, and Hoeffding's lemma applies to them: removing, ``tau^2 = m^2 + m^4/4``; adding, P has one component and
+  ``tau = m``; replacing, ``tau^2 = 4 m^2 + m^4``. The mean is at most ``K(t)/t`` for any t > 0, by Jensen's inequality.
+
+Losses of other rounds need not be subgaussian, and are refused. Mass at infinite loss counts in full; the rest is
+conditional on a finite loss. With ``K(t) <= mu t + tau^2 t^2/2`` converted at the best real order by Canonne, Kamath,
+Steinke 2020 [CKS20], Proposition 12, which is never above the tail bound ``delta <= e^(-(epsilon - mu)^2 / (2
+tau^2))``.
+
+Cost: three moments for each kind of sampled round. Known failure: sampling makes mu small and not tau: it is not
+amplified, as for ``zcdp``. For Gaussian noise alone the two are the same. There is no pure epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.zcdp import CARE, epsilon_at, log_delta_at
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
+from hockeystick.pairs import (
+    Composition,
+    DominatingPair,
+    GaussianPair,
+    PoissonAddPair,
+    PoissonRemovePair,
+    PoissonSubstitutionPair,
+)
+from hockeystick.pairs.base import rounding_of
+from hockeystick.values.bounds import DeltaUpperBound, UpperBound
+from hockeystick.values.errors import NotApplicableError
+
+ORDERS = (1e-3, 1e-2, 1e-1)
+"""At which moments bound the mean: more moments would gain little."""
+
+UNAMPLIFIED = "(mu, tau) is not amplified by sampling: the mean of the loss is, and its spread counts as if it were not"
+"""What is said of a bound on a plan that samples."""
+
+
+class Concentrated(NamedTuple):
+    """``E L <= mean``, and L less its mean subgaussian with ``square``, that is tau^2."""
+
+    mean: float
+    square: float
+
+
+class CdpAccountant(Accountant):
+    """Sums of mu and of tau^2, converted at the best order."""
+
+    name: ClassVar[str] = "cdp"
+    summary: ClassVar[str] = "upper bound: concentrated privacy (mu, tau), subgaussian losses; sampling helps little"
+
+    def epsilon(self, directions: Directions, delta: float, gap: float | None) -> UpperBound:
+        """The epsilon at which ``delta_finite`` is at most delta less the mass at infinite loss."""
+        self.refuse_gap(gap)
+        direction, found = worst(
+            compositions(directions), lambda rounds: epsilon_at(rounds, moment(concentrated(rounds)), delta)
+        )
+        return epsilon_bound(self.name, direction, found, None if math.isinf(found) else _looseness(directions))
+
+    def delta(self, directions: Directions, epsilon: float, gap: float | None) -> DeltaUpperBound:
+        """``delta_finite`` plus the mass at infinite loss."""
+        self.refuse_gap(gap)
+        direction, found = worst(
+            compositions(directions), lambda rounds: log_delta_at(rounds, moment(concentrated(rounds)), epsilon)
+        )
+        return delta_bound(self.name, direction, found, _looseness(directions))
+
+
+def concentrated(composition: Composition) -> Concentrated:
+    """The sums over the rounds, rounded up."""
+    found = [(of(pair), count) for pair, count in composition.rounds]
+    mean = math.fsum(count * part.mean for part, count in found)
+    return Concentrated(mean * (1 + CARE), math.fsum(count * part.square for part, count in found) * (1 + CARE))
+
+
+def moment(found: Concentrated) -> Callable[[float], float]:
+    """The log-moment bound ``mu t + tau^2 t^2/2`` as a function of t, rounded up."""
+    return lambda t: t * (found.mean + 0.5 * t * found.square) * (1 + CARE)
+
+
+def of(pair: DominatingPair) -> Concentrated:
+    """(mu, tau^2) of one round.
+
+    Raises:
+        NotApplicableError: no tau is known for it.
+    """
+    if pair.gdp_mu is not None:
+        return Concentrated(0.5 * pair.gdp_mu**2 * (1 + CARE), pair.gdp_mu**2 * (1 + CARE))
+    square = _sampled(pair)
+    if square is not None:
+        return Concentrated(max(min(pair.log_moment(t) / t for t in ORDERS), 0.0) * (1 + CARE), square * (1 + CARE))
+    low, high = pair.loss_range
+    if not (math.isfinite(low) and math.isfinite(high)) or (pair.infinite_mass and pair.smooth is not None):
+        raise NotApplicableError(
+            "the loss of a round is unbounded, and not known to be subgaussian; use accountant 'rdp' or 'auto'"
+        )
+    half = 0.5 * (high - low) + pair.supremum_error + rounding_of(low)
+    return Concentrated(_mean(pair), half * half * (1 + CARE))
+
+
+def _sampled(pair: DominatingPair) -> float | None:
+    """tau^2 of a Poisson-sampled Gaussian round, None of others."""
+    if isinstance(pair, PoissonSubstitutionPair):
+        return 4 * pair.mu**2 + pair.mu**4
+    if isinstance(pair, PoissonRemovePair | PoissonAddPair) and isinstance(pair.base, GaussianPair):
+        mu = pair.base.mu
+        return mu**2 if isinstance(pair, PoissonAddPair) else mu**2 + 0.25 * mu**4
+    return None
+
+
+def _mean(pair: DominatingPair) -> float:
+    """An upper bound on the mean of a bounded loss, given that it is finite."""
+    if pair.smooth is not None:
+        return min(pair.rho, max(pair.loss_range[1] + pair.supremum_error, 0.0))
+    atoms = pair.atoms.finite()
+    seen = np.isfinite(atoms.log_p)
+    loss, mass = atoms.loss[seen], np.exp(atoms.log_p[seen])
+    if not mass.sum() > 0:
+        return 0.0
+    care = sum(rounding_of(float(size), atoms.units) for size in np.abs(loss))
+    size = float((mass * np.abs(loss)).sum() / mass.sum())
+    return max(float((mass * loss).sum() / mass.sum()) + 64 * CARE * size + care, 0.0)
+
+
+def _looseness(directions: Directions) -> str | None:
+    """A sentence that sampling was hardly of use, if there is any; else None."""
+    composed = compositions(directions)
+    sampled = any(_sampled(pair) is not None for _, composition in composed for pair, _ in composition.rounds)
+    return UNAMPLIFIED if sampled else None

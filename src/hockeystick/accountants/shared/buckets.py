@@ -1,0 +1,241 @@
+"""Losses in buckets ``i h``, -n <= i <= n, rounded to one side; with both masses, the rounding is nearly taken back.
+
+**Plain.** Meiser, Mohammadi 2018 [MM18]. Bucket i holds the outcomes with ``(i - 1) h < L <= i h``. For the upper end
+every loss counts as the upper end of its bucket, losses above n h are in the bucket at infinity and those below are
+raised to -n h; for the lower end every loss counts as the lower end of its bucket, and losses out of range are lowered
+to n h or dropped. Each moves ``E_P (1 - e^(eps - L))_+`` to its side, also under composition, being monotone in each
+loss.
+
+**Corrected.** Every bucket has its mass ``a`` under P and its mass ``b`` under Q, and both compose by convolution. That
+b is not ``a e^(-i h)``, as the bucket's own factor says, is the error term of the paper, ``l = b - a e^(-i h) >= 0``,
+and the convolution of b is its rule ``l = a_1 f_1 * l_2 + a_2 f_2 * l_1 + l_1 * l_2``, f the factors. After k rounds
+the losses in bucket i lie in ``((i - r) h, i h]``, r = 1 for a round; r adds under convolution, and becomes (r + 1) / 2
+when two buckets become one. So that with ``w = e^(eps - i h)`` and ``c = b e^(i h)``, which convolve alike and are of
+the size of a:
+
+- *virtual error*, for the lower end: ``delta >= sum_i (a - w c)_+``, whatever is in a bucket: ``(A - e^eps B)_+`` is
+  convex and homogeneous, that is data processing. It is all that the bucket has where its losses are on one side of
+  eps.
+- *real error*, for the upper end: where ``(i - r) h >= eps`` all losses of the bucket are at least eps, and its share
+  of delta is ``a - w c`` exactly, less by ``w (c - a)`` than the plain ``a (1 - w)``. The outcomes that were raised to
+  -n h count with the ratio they were raised to, so that their c is their a (they have no real error): a pair that
+  dominates, in which no loss is more than r buckets below where it is.
+- Buckets with eps among their losses have at most the plain ``a (1 - w)``; the paper has this. With both masses known
+  it is at most what is had from losses at the two ends alone, ``(1 - e^(eps) / x)_+`` being convex in 1 / x: less by
+  ``(1 - w) (c - a) / (e^(r h) - 1)``, which is the same as above at ``(i - r) h = eps``. This chord is ours.
+
+What is left is the mass between eps and ``eps + r h`` times at most r h, at both ends: of second order in k h, where
+plain rounding is of first. Once r h is large (:data:`COARSE`), nothing is gained, and c is dropped. The lower end is
+then, and wherever it is more, the plain one, ``sum_i a (1 - e^(eps - (i - r) h))_+``.
+
+Charges. a is known from above and c from below for the upper end, a from below and c from above for the lower: all of
+the above is monotone in them. For c of outcomes that a convolution raises to -n h there is ``e^(-r h)`` times the c
+they had, at most their a. Convolutions are done by FFT; bounds on the a and on the c that their rounding may have
+misplaced are added to delta at the upper end and taken off it at the lower one, no weight being above 1. Losses are off
+by at most ``slip``, which moves eps to the safe side.
+
+The names of the errors, and the rule, are the paper's as they are known here; no bound rests on that, as all of them
+are proved above.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.privacy_curve import PrivacyCurve
+from hockeystick.accountants.shared.rounded import cell_masses
+from hockeystick.numerics.fourier import convolution_power, fast_length
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair
+from hockeystick.values.side import Side
+
+Array = npt.NDArray[np.float64]
+
+UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double
+SUMMED = 1e-13  # relative rounding of sums of positive terms
+RELATIVE = 1e-12  # of what is computed to a few roundings of itself
+COARSE = 2.0  # of r h, from which on nothing is corrected
+LARGEST = 700.0  # of an exponent within the range of a double
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Masses under Q, times the factors of their buckets.
+
+    Attributes:
+        mass: shape (2n + 1,), c; too little at the upper end and too much at the lower one.
+        error: bound on the mass that rounding may have misplaced.
+    """
+
+    mass: Array
+    error: float
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """A law rounded to one side.
+
+    Attributes:
+        width: h.
+        mass: shape (2n + 1,), a, of buckets -n .. n; losses up to ``i h``.
+        infinite: mass of the bucket at infinity.
+        error: bound on the mass that rounding may have misplaced.
+        slip: bound on the rounding error of the losses.
+        side: of the truth.
+        reach: r, how many buckets below its own a loss may be.
+        correction: c, or None where the rounding is plain.
+    """
+
+    width: float
+    mass: Array
+    infinite: float
+    error: float
+    slip: float
+    side: Side
+    reach: float
+    correction: Correction | None = None
+
+    @classmethod
+    def of(cls, pair: DominatingPair, width: float, half: int, side: Side, corrected: bool) -> Buckets:
+        """The law of one round of a pair, both masses where that is to be corrected."""
+        edges = width * np.arange(-half, half + 1, dtype=np.float64)
+        curve = PrivacyCurve(pair)
+        p, p_error, q, q_error = cell_masses(curve, edges)
+        above, below = float(curve.above(edges[-1:])[0][0]), float(curve.below(edges[:1])[0][0])
+        slip = 4 * UNIT_ROUNDOFF * width * half
+        mass, found = np.zeros(2 * half + 1), None
+        if side is Side.ABOVE:
+            mass[1:] = p + p_error
+            mass[0] = below * (1 + RELATIVE)
+            infinite = pair.infinite_mass * (1 + 1e-14) + above * (1 + RELATIVE)
+            if corrected and width < COARSE:
+                own = np.maximum(q - q_error, 0.0) * np.exp(np.minimum(edges[1:], LARGEST))
+                lifted = np.append(below, np.maximum(own, p - p_error))  # the loss is at most the bucket's
+                found = Correction(lifted * (1 - RELATIVE), UNDERFLOW)
+            return cls(width, mass, infinite, UNDERFLOW, slip, side, 1.0, found)
+        mass[1:] = np.maximum(p - p_error, 0.0)
+        if corrected and width < COARSE:
+            far = edges[1:] > LARGEST
+            most = (p + p_error) * math.exp(width)  # the loss is at least that of the bucket below
+            own = np.where(far, most, (q + q_error) * np.exp(np.where(far, 0.0, edges[1:])))
+            lifted = np.append(0.0, np.minimum(own, most))
+            lifted[-1] += above  # losses above n h
+            found = Correction(lifted * (1 + RELATIVE), UNDERFLOW)
+        mass[-1] += above * (1 - RELATIVE)
+        return cls(width, mass, pair.infinite_mass * (1 - 1e-14), UNDERFLOW, slip, side, 1.0, found)
+
+    @property
+    def half(self) -> int:
+        """The number n of buckets on either side of the middle one."""
+        return len(self.mass) // 2
+
+    def squared(self) -> Buckets:
+        """The factor squared: two buckets become the one of the upper end of their losses."""
+        index = np.arange(-self.half, self.half + 1)
+        to = -(-index // 2) + self.half
+        size = len(self.mass)
+        mass = np.bincount(to, weights=self.mass, minlength=size).astype(np.float64)
+        found = self.correction
+        if found is not None:
+            grown = found.mass * np.where(index % 2, math.exp(self.width), 1.0)  # the bucket below goes up by h
+            lifted = np.bincount(to, weights=grown, minlength=size).astype(np.float64)
+            error = found.error * math.exp(self.width) + RELATIVE * float(lifted.sum())
+            found = Correction(lifted, error)
+        reach = 0.5 * (self.reach + 1)
+        return replace(
+            self, width=2 * self.width, mass=mass, error=self.error + SUMMED, reach=reach, correction=found
+        )._fine()
+
+    def convolved(self, other: Buckets, negligible: float) -> Buckets:
+        """Both together, the factor squared as often as it takes."""
+        a, b = self, other
+        while True:
+            while a.width < b.width:
+                a = a.squared()
+            while b.width < a.width:
+                b = b.squared()
+            n = a.half
+            full, error = convolution(a.mass, b.mass)
+            over = float(full[3 * n + 1 :].sum())
+            if over <= negligible + len(full) * error:
+                break
+            same = a is b
+            a = a.squared()
+            b = a if same else b.squared()
+        mass = full[n : 3 * n + 1].copy()
+        infinite = a.infinite + b.infinite - a.infinite * b.infinite
+        if self.side is Side.ABOVE:
+            mass[0] += full[:n].sum()
+            infinite += over
+        else:
+            mass[-1] += over
+        # each mass is off by at most ``error``, and so is what was moved; the factors' own errors meet masses up to 1
+        size = max(float(a.mass.sum()), float(b.mass.sum()), 1.0)
+        misplaced = len(full) * error + (a.error + b.error) * size + a.error * b.error + SUMMED * over
+        made = Buckets(a.width, mass, infinite, misplaced, a.slip + b.slip, self.side, a.reach + b.reach)
+        return replace(made, correction=_corrected(a, b, made))._fine()
+
+    def _fine(self) -> Buckets:
+        """Without a correction where the losses of a bucket are so far apart that it gains nothing."""
+        return self if self.reach * self.width < COARSE else replace(self, correction=None)
+
+    def log_delta(self, epsilon: float) -> float:
+        """log of delta at the safe side of all rounding."""
+        losses = self.width * np.arange(-self.half, self.half + 1, dtype=np.float64)
+        at = epsilon - self.side * self.slip
+        start = int(np.searchsorted(losses, at, side="right"))
+        mass, beyond = self.mass[start:], losses[start:] - at
+        lifted = None if self.correction is None else self.correction.mass[start:]
+        low = beyond - self.reach * self.width * (1 + 1e-15)  # where the losses of the bucket begin
+        if self.side is Side.ABOVE:
+            found, error = float((mass * -np.expm1(-beyond)).sum()), self.error
+            if self.correction is not None and lifted is not None:
+                apart = self.reach * self.width * (1 + 1e-15) + 2 * self.slip
+                chord = -np.expm1(-beyond) / math.expm1(apart)
+                share = np.where(low >= 2 * self.slip, np.exp(-beyond), chord)
+                back = float((share * np.maximum(lifted - mass, 0.0)).sum()) * (1 - RELATIVE)
+                found -= max(back - self.correction.error - self.error, 0.0)
+        else:
+            found, error = float((mass * -np.expm1(-np.maximum(low, 0.0))).sum()), self.error
+            if self.correction is not None and lifted is not None:
+                own = float(np.maximum(mass - np.exp(-beyond) * lifted * (1 + SUMMED), 0.0).sum())
+                if own - self.correction.error > found:
+                    found, error = own, self.error + self.correction.error
+        total = (self.infinite + found) * (1 + self.side * 10 * SUMMED) + self.side * error
+        return min(math.log(total), 0.0) if total > 0 else -math.inf
+
+
+def _corrected(a: Buckets, b: Buckets, made: Buckets) -> Correction | None:
+    """c of both together."""
+    one, two = a.correction, b.correction
+    if one is None or two is None or made.reach * made.width >= COARSE:
+        return None
+    n = a.half
+    full, error = convolution(one.mass, two.mass if a is not b else one.mass)
+    lifted = full[n : 3 * n + 1].copy()
+    if made.side is Side.ABOVE:
+        lifted[0] += full[:n].sum() * math.exp(-made.reach * made.width) * (1 - RELATIVE)
+    else:
+        beyond = full[3 * n + 1 :]  # losses that are lowered to n h
+        lifted[-1] += float((beyond * np.exp(-made.width * np.arange(1, len(beyond) + 1))).sum()) * (1 + RELATIVE)
+    size = max(float(one.mass.sum()), float(two.mass.sum()), 1.0)
+    misplaced = len(full) * error + (one.error + two.error) * size + one.error * two.error + SUMMED * size
+    return Correction(lifted, misplaced)
+
+
+def convolution(a: Array, b: Array) -> tuple[Array, float]:
+    """The linear convolution, and a bound on the error of every entry; entries are not negative."""
+    length = len(a) + len(b) - 1
+    if not (a.any() and b.any()):
+        return np.zeros(length), 0.0
+    vectors = [(a, 2)] if a is b else [(a, 1), (b, 1)]
+    found = convolution_power(vectors, fast_length(length))
+    scale = math.exp(found.log_scale)
+    values = np.roll(found.values, found.origin)[:length]
+    relative = 2 * found.scale_error * float(np.abs(values).max())
+    # the true entries are not negative, so that raising a negative one to 0 brings it nearer
+    return np.maximum(values, 0.0) * scale, (found.error + relative) * scale * (1 + 1e-12)

@@ -1,0 +1,259 @@
+"""How far sampled densities of a loss, composed on a circle, are from delta: Koskela, Jalko, Honkela 2020 [KJH20].
+
+Version 1, Section 10 and its appendix. For a sampled Gaussian round of which a record is removed, at rate q < 1/2 with
+noise sigma, with omega the density of its loss:
+
+    Lemma 12:   omega(y) <= M = sigma / (q sqrt(2 pi)) e^(1 / sigma^2)                      everywhere;
+    Lemma 13:   omega(y) <= b(y) = sigma sqrt(2 / pi) e^(-(sigma^2 y + C)^2 / (2 sigma^2))  for y >= 2,
+
+``C = sigma^2 log(1 / (2 q)) - 1/2``; the printed exponent of the second has two minus signs, one too many. Both hold;
+the proof of the second needs ``sigma^2 y + C >= 0`` besides, which small noise at a rate near 1/2 does not have.
+
+**As printed.** Delta is off by at most err1 + (L - eps) (err2 + err3) + err4: err1 = P(S >= L), of which the paper has
+no bound (Chernoff's is used here); err2 and err3 are errors of the density of k rounds, by cutting the convolutions off
+at L, (10.9), and by making it periodic, (10.13),
+
+    2 b(L) ((L + 1) M)^(k - 2),      (L + 1)^(k - 2) sigma / (q sqrt(2 pi)) e^(1 / sigma^2) log(1 / (1 - q)^2) s,
+
+``s = sigma / (q pi) e^(-(sigma^2 L + C)^2 / (2 sigma^2) + 1 / sigma^2)``; and err4, (10.15), is the error of the
+Riemann sum, ``max |h'| (L - eps)^2 / (2 n)`` with ``|h'| <= M + max |omega'|``. These are held to be no proof here, for
+four reasons. The step of n points on [-L, L] is ``2 L / n``, so that err4 is ``max |h'| (L - eps) L / n``. Its maximum
+of |omega'| is left a constant. (10.13) takes the densities to agree for x < L + log(1 - q), which is so for x >= 0
+only, and then uses it at ``x - t``, which may be negative. And the C of (10.14) are values of the exact periodic
+convolution, where the method has the trapezoidal rule for each: no term is for that. Hence :func:`printed` is used as
+the larger of itself and of what follows.
+
+**Proved.** Let ``mu = sum_j h omega(s_j)``, at all points of the grid on the line, and ``D = d/dy``. With x the
+outcome, ``V = (1 - q) / q e^(-(x - 1/2) / sigma^2)`` and ``Z = 1 + V`` one has ``D x = sigma^2 Z`` and ``D Z = Z -
+Z^2``, whence
+
+    omega' = omega [(1 - x) - (1 + x) V],
+    omega'' = omega [(1 - x)^2 - sigma^2 + (2 x^2 + x - 1 - 2 sigma^2) V + (x^2 + 3 x + 2 - sigma^2) V^2],
+
+so that ``T1 = int |omega'|`` and ``T2 = int |omega''|`` are expectations under the mixture of N(0, sigma^2) and N(1,
+sigma^2). Under a component ``E V^j |p(x)|`` is a constant times ``E |p(x - j)|`` of the same component, at most
+``sqrt(E p(x - j)^2)``: closed forms, the constant C(sigma, q) of the paper. For a function f that vanishes at both
+ends, with f' of bounded variation, ``|h sum f(j h) - int f| <= h^2 / 16 TV(f')``: the error is ``h^2 int B_2({y / h}) /
+2 df'(y)``, B_2 lies in [-1/12, 1/6] and df' has no mass. With w(s) = (1 - e^(eps - s))_+, of slope at most 1 whose
+variation is 2, exchange omega for mu in one round after the other: what the other rounds make of w is bounded by the
+mass m of mu to some power, and so is its slope, and half the variation of that. Hence
+
+    |E_mu^k w - E_omega^k w| <= k m^(k - 1) h^2 / 16 (T2 + 2 T1 + 2 sup omega),     m <= 1 + h^2 / 16 T2,     (err4)
+
+which covers the convolutions and the last sum alike, and is of second order. ``sup omega <= min(M, T1 / 2)``. Points at
+and above L are left out: by Lemma 13 their mass is at most ``2 Q(sigma (L - h) + C / sigma)``, Q the normal tail; that
+costs the upper end ``k m^(k - 1)`` times it (err2). On the circle a sum at or above L is weighed too little, one below
+-L too much: the upper end is charged ``P_mu(S >= L)`` and the lower one ``P_mu(S < -L)`` (err1 and err3), Chernoff's
+bounds of the masses that were used. These are computed to a relative error each, which is summed and charged like err2,
+at both ends.
+
+Where it is of use: err4 needs ``k h^2 T2 / 16`` below delta. T2 grows as ``1 / q^2``: at noise 1, rate 0.01, L = 20 and
+n = 4e6 it is 2.1e-6 a round. The printed terms multiply err2 by (L + 1) M a round, 2,277 there, and are of use for a
+few rounds, if n is large. The factor is not needed: convolving with a density raises no supremum, so that (10.6) gives
+``(k - 1) b(L)``, :func:`log_truncation_linear`. Bounds of the printed terms are in logarithms: they have thousands of
+digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.accountants.shared.loss_grid import GridLaw, LossGrid
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
+from hockeystick.values.errors import NotApplicableError
+
+Array = npt.NDArray[np.float64]
+
+LEAST_LENGTH = 2.0  # of a loss to which Lemma 13 applies
+MOST_RATE = 0.5  # below which the analysis is made
+UNKNOWN = 0.1  # relative error of a sample from which on nothing is assumed of it but Lemma 12
+CARE = 1 + 1e-9  # for the roundings of closed forms of positive terms
+UNDERFLOW = 1e-290  # mass of samples below the range of a double
+LARGEST = 700.0  # of an exponent within the range of a double
+ELSEWHERE = (
+    "the error terms are those of one kind of Poisson-sampled Gaussian rounds, at a rate below 1/2, of which a record "
+    "is removed; ask with adjacency 'remove', or leave errors out"
+)
+"""Why the analysis is refused."""
+
+
+@dataclass(frozen=True)
+class DensityErrors:
+    """One sampled Gaussian round and its window.
+
+    Attributes:
+        noise: standard deviation over distance, sigma.
+        rate: q.
+        grid: the window.
+    """
+
+    noise: float
+    rate: float
+    grid: LossGrid
+
+    @classmethod
+    def of(cls, pair: DominatingPair, grid: LossGrid) -> DensityErrors:
+        """The analysis of one round of a pair.
+
+        Raises:
+            NotApplicableError: the analysis is not of such a round, or the window is too short for Lemma 13.
+        """
+        if not isinstance(pair, PoissonRemovePair) or not isinstance(pair.base, GaussianPair) or pair.rate >= MOST_RATE:
+            raise NotApplicableError(ELSEWHERE)
+        noise, at = 1 / pair.base.mu, grid.length - grid.step
+        if at < LEAST_LENGTH or _from_centre(noise, pair.rate, at) < 0:
+            least = max(LEAST_LENGTH, math.log(2 * pair.rate) + 0.5 / noise**2)
+            raise NotApplicableError(
+                f"Lemma 13, on the density beyond the window, is for losses of {least:.4g} or more; "
+                "set length above that"
+            )
+        return cls(noise, pair.rate, grid)
+
+    def samples(self) -> tuple[GridLaw, float]:
+        """The density at the points of the window times the step, and a bound on the sum of their errors.
+
+        With u = (e^s - (1 - q)) / q the density is ``sigma / (q sqrt(2 pi)) e^(2 s) / u e^(-(sigma log u + 1 / (2
+        sigma))^2 / 2)``. log u errs by the roundings of s and of the edge over the distance from the edge.
+        """
+        sigma, step, edge = self.noise, self.grid.step, math.log1p(-self.rate)
+        first = math.floor(edge / step) + 1
+        loss = step * np.arange(first, self.grid.highest + 1, dtype=np.float64)
+        loss = loss[loss > edge]
+        above, odds = loss - edge, edge - math.log(self.rate)
+        log_u = _log_excess(above) + odds
+        place, scale = sigma * log_u + 0.5 / sigma, math.log(step * sigma / (self.rate * math.sqrt(2 * math.pi)))
+        exponent = 2 * loss - log_u - 0.5 * np.square(place) + scale
+        mass = np.exp(np.minimum(exponent, LARGEST))
+        moved = (np.abs(loss) + 4 * abs(edge) + above) / -np.expm1(-above) + 8 + 4 * (np.abs(log_u) + 2 * abs(odds))
+        terms = 2 * np.abs(loss) + np.abs(log_u) + np.square(place) + abs(scale)
+        of_place = np.abs(place) * (sigma * moved + 8 * (sigma * np.abs(log_u) + 0.5 / sigma))
+        relative = UNIT_ROUNDOFF * (moved + of_place + 4 * terms + 16)
+        most = step * math.exp(min(log_density_bound(sigma, self.rate), LARGEST)) * CARE
+        known = relative < UNKNOWN
+        error = np.where(known, mass * np.expm1(np.where(known, 2 * relative, 0.0)), np.maximum(mass, most))
+        with np.errstate(over="ignore"):
+            return GridLaw(self.grid.highest + 1 - len(loss), mass), float(error.sum()) * CARE + UNDERFLOW
+
+    @property
+    def first_variation(self) -> float:
+        """T1: an upper bound on the integral of ``|omega'|``."""
+        return self._variation(((1.0, -1.0, 0.0), (-1.0, -1.0, 0.0)))
+
+    @property
+    def second_variation(self) -> float:
+        """T2: an upper bound on the integral of ``|omega''|``."""
+        two = self.noise**2
+        return self._variation(((1 - two, -2.0, 1.0), (-1 - 2 * two, 1.0, 2.0), (2 - two, 3.0, 1.0)))
+
+    def _variation(self, polynomials: tuple[tuple[float, float, float], ...]) -> float:
+        """``sum_j E V^j |p_j|`` by the second moments of p_j under each component, moved by j."""
+        two, total = self.noise**2, 0.0
+        for j, (c0, c1, c2) in enumerate(polynomials):
+            odds = j * (math.log1p(-self.rate) - math.log(self.rate) + 0.5 / two) + 0.5 * j * j / two
+            for weight, mean in ((1 - self.rate, 0.0), (self.rate, 1.0)):
+                at = mean - j
+                value, slope = c0 + at * (c1 + at * c2), c1 + 2 * at * c2
+                size = math.hypot(value + c2 * two, slope * self.noise, math.sqrt(2) * c2 * two)
+                total += weight * size * math.exp(min(odds - j * mean / two, LARGEST))
+        return total * CARE
+
+    @property
+    def supremum(self) -> float:
+        """An upper bound on the density."""
+        return min(math.exp(min(log_density_bound(self.noise, self.rate), LARGEST)) * CARE, 0.5 * self.first_variation)
+
+    def discretisation(self, rounds: int) -> float:
+        """err4: what samples in place of densities make of delta, convolutions and last sum alike."""
+        share = self.grid.step**2 / 16 * CARE
+        one = share * (self.second_variation + 2 * self.first_variation + 2 * self.supremum)
+        return rounds * self._powers(rounds, 0.0) * one
+
+    def cut(self, rounds: int, error: float) -> float:
+        """err2: the mass at and above L of one of the rounds."""
+        from scipy.special import ndtr
+
+        from_centre = _from_centre(self.noise, self.rate, self.grid.length - self.grid.step)
+        tail = 2 * float(ndtr(-from_centre / self.noise * (1 - 1e-12))) * CARE + UNDERFLOW
+        return rounds * self._powers(rounds, error) * tail
+
+    def rounding(self, rounds: int, error: float) -> float:
+        """What errors of the samples, of that sum, make of delta."""
+        return rounds * self._powers(rounds, error) * error
+
+    def printed(self, rounds: int) -> float:
+        """err2 + err3 + err4 as printed, at epsilon 0, with the step of the method; infinite beyond a double."""
+        sigma, q, length = self.noise, self.rate, self.grid.length
+        slope = self.supremum + 0.5 * self.second_variation
+        total = slope * length**2 / self.grid.points
+        if rounds > 1:
+            logs = (log_truncation(sigma, q, length, rounds), log_periodisation(sigma, q, length, rounds))
+            total += length * sum(math.exp(log) if log < LARGEST else math.inf for log in logs)
+        return total * CARE
+
+    def _powers(self, rounds: int, error: float) -> float:
+        """``m^(k - 1)``, m at least the mass of the samples, exact or computed."""
+        log = (rounds - 1) * math.log1p(self.grid.step**2 / 16 * self.second_variation * CARE + error)
+        return math.exp(log) * CARE if log < LARGEST else math.inf
+
+
+def _log_excess(above: Array) -> Array:
+    """``log(e^a - 1)``, elementwise."""
+    near = np.log(np.expm1(np.minimum(above, 1.0)))
+    far = above + np.log1p(-np.exp(-np.maximum(above, 1.0)))
+    found: Array = np.where(above < 1, near, far)
+    return found
+
+
+def _from_centre(noise: float, rate: float, loss: float) -> float:
+    """``sigma^2 y + C``."""
+    return noise**2 * (loss - math.log(2 * rate)) - 0.5
+
+
+def log_density_bound(noise: float, rate: float) -> float:
+    """log of M, Lemma 12: no density of a loss is larger."""
+    return math.log(noise / (rate * math.sqrt(2 * math.pi))) + noise**-2
+
+
+def log_tail_bound(noise: float, rate: float, loss: float) -> float:
+    """log of b, Lemma 13: the density at a loss of 2 or more.
+
+    Raises:
+        ValueError: the loss is below 2, or ``sigma^2 y + C`` is negative, where the lemma is not proved.
+    """
+    from_centre = _from_centre(noise, rate, loss)
+    if loss < LEAST_LENGTH or from_centre < 0:
+        raise ValueError(f"Lemma 13 is for losses of 2 or more, not too small for the noise; received {loss:g}")
+    return math.log(noise * math.sqrt(2 / math.pi)) - 0.5 * (from_centre / noise) ** 2
+
+
+def log_truncation(noise: float, rate: float, length: float, rounds: int) -> float:
+    """log of (10.9): error of the density of k >= 2 rounds from convolving on [-L, L] only."""
+    more = math.log(length + 1) + log_density_bound(noise, rate)
+    return math.log(2) + log_tail_bound(noise, rate, length) + (rounds - 2) * more
+
+
+def log_truncation_linear(noise: float, rate: float, length: float, rounds: int) -> float:
+    """log of the same error, bounded by ``(k - 1) b(L)``: convolving with a density raises no supremum."""
+    return math.log(rounds - 1) + log_tail_bound(noise, rate, length)
+
+
+def log_periodisation(noise: float, rate: float, length: float, rounds: int) -> float:
+    """log of (10.13): error of the density of k >= 2 rounds from taking omega for periodic."""
+    first = log_density_bound(noise, rate) + (rounds - 2) * math.log(length + 1)
+    last = (
+        math.log(noise / (rate * math.pi))
+        + noise**-2
+        - 0.5 * (noise * (length - math.log(2 * rate)) - 0.5 / noise) ** 2
+    )
+    return first + math.log(-2 * math.log1p(-rate)) + last
+
+
+def most_rounds(noise: float, rate: float, length: float, log_error: float) -> int:
+    """The most rounds for which (10.9) is at most a given error; 1 if it is above for two."""
+    spare = log_error - log_truncation(noise, rate, length, 2)
+    return 1 if spare < 0 else 2 + math.floor(spare / (math.log(length + 1) + log_density_bound(noise, rate)))
