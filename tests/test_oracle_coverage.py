@@ -8,6 +8,9 @@ from oracle.plan import PARAMETERS
 
 WITHOUT_AN_ORACLE: dict[str, str] = {
     "mixture-gaussian": "its lists have an oracle of their own, oracle/mixtures.py, in tests/pairs/test_mixture.py",
+    "zcdp": "moments alone are known: tests/plan/test_black_boxes.py holds it against the noise it came from",
+    "rdp": "moments alone are known: tests/plan/test_black_boxes.py holds it against the noise it came from",
+    "dp-sgd-jl": "tests/plan/test_black_boxes.py integrates over the projections",
 }
 """Mechanisms that the oracle does not know, and why."""
 

@@ -20,15 +20,20 @@ LATE = {
     "Adjacency": "values.adjacency",
     "ApproximateDP": "plan.mechanisms.approximate_dp",
     "Band": "values.band",
+    "Binomial": "plan.mechanisms.binomial",
     "Bound": "values.bounds",
     "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
     "CyclicPoisson": "plan.sampling.cyclic_poisson",
+    "DPSGDJL": "plan.mechanisms.dp_sgd_jl",
     "DeltaBound": "values.bounds",
     "DeltaEstimate": "values.bounds",
     "DeltaUpperBound": "values.bounds",
     "Direction": "values.adjacency",
+    "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
+    "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
     "Estimate": "values.bounds",
+    "GDP": "plan.mechanisms.gdp",
     "Gaussian": "plan.mechanisms.gaussian",
     "HockeystickError": "values.errors",
     "InvalidInputError": "values.errors",
@@ -36,19 +41,26 @@ LATE = {
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
+    "Pair": "plan.own_pair",
     "Parameter": "questions.parameters",
     "Plan": "plan.plan",
+    "Pmf": "plan.mechanisms.pmf",
     "Poisson": "plan.sampling.poisson",
+    "PrivacyCurve": "plan.mechanisms.privacy_curve",
     "Profile": "plan.profile",
+    "RDP": "plan.mechanisms.rdp",
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "Round": "plan.round",
     "Shuffled": "plan.sampling.shuffled",
+    "Staircase": "plan.mechanisms.staircase",
+    "Tradeoff": "plan.mechanisms.tradeoff",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
     "UnreachableError": "values.errors",
     "UnsupportedError": "values.errors",
     "UpperBound": "values.bounds",
     "WithReplacement": "plan.sampling.with_replacement",
+    "ZCDP": "plan.mechanisms.zcdp",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
@@ -65,10 +77,22 @@ if TYPE_CHECKING:
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.plan.file import load_plan
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+    from hockeystick.plan.mechanisms.binomial import Binomial
+    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+    from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
     from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.pmf import Pmf
+    from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.mechanisms.rdp import RDP
+    from hockeystick.plan.mechanisms.staircase import Staircase
+    from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.zcdp import ZCDP
+    from hockeystick.plan.own_pair import Pair
     from hockeystick.plan.plan import Plan, dp_sgd
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
@@ -105,10 +129,15 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ACCOUNTANTS",
+    "DPSGDJL",
+    "GDP",
+    "RDP",
+    "ZCDP",
     "Accountant",
     "Adjacency",
     "ApproximateDP",
     "Band",
+    "Binomial",
     "Bound",
     "BudgetError",
     "Calibration",
@@ -117,6 +146,8 @@ __all__ = [
     "DeltaEstimate",
     "DeltaUpperBound",
     "Direction",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Estimate",
     "Gaussian",
     "HockeystickError",
@@ -125,14 +156,19 @@ __all__ = [
     "MixtureGaussian",
     "NoSampling",
     "NotApplicableError",
+    "Pair",
     "Parameter",
     "Plan",
+    "Pmf",
     "Poisson",
+    "PrivacyCurve",
     "Profile",
     "RandomAllocation",
     "RandomizedResponse",
     "Round",
     "Shuffled",
+    "Staircase",
+    "Tradeoff",
     "TruncatedPoisson",
     "UnreachableError",
     "UnsupportedError",

@@ -23,7 +23,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from . import closed_forms, composition, quadrature, realspace
+from . import closed_forms, composition, finite, quadrature, realspace
 from .plan import Round, read_plan
 from .real import Mpf, OracleError, Real, mp, solve_decreasing, to_mpf
 
@@ -75,8 +75,11 @@ def _closed(rounds: Sequence[Round], direction: str) -> str | None:
     """Name of the closed form that covers the whole plan, or None."""
     names = {entry.mechanism for entry in rounds}
     plain = all(entry.rate == 1 for entry in rounds)
-    if names <= set(FINITE):
+    if names <= {*FINITE, *finite.LAWS}:
         return "atoms"
+    many = any(entry.mechanism == FINITE[0] and entry.parameters[1:] not in ((), (2,)) for entry in rounds)
+    if many or not names <= {"gaussian", "laplace", *FINITE}:
+        raise OracleError("finitely many outcomes are only composed with one another")
     if plain and names == {"gaussian"}:
         return "gaussian"
     if plain and names <= {"laplace", *FINITE}:

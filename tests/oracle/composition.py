@@ -34,6 +34,7 @@ from typing import Any, Protocol
 from mpmath.libmp.libelefun import cos_sin_fixed, exp_fixed, ln2_fixed, pi_fixed
 
 from .closed_forms import Atoms, approximate_dp, sampled_atoms
+from .finite import finite_atoms
 from .plan import Round
 from .quadrature import loss_ends
 from .real import Mpf, OracleError, Real, gauss_legendre, mp, to_mpf
@@ -358,7 +359,10 @@ def _log_sum(values: Sequence[float]) -> float:
 
 
 def atoms_of(entry: Round, direction: str) -> Atoms:
-    """The atoms of a randomized-response or approximate-dp round, sampled or not."""
+    """The atoms of a round with finitely many losses, sampled or not."""
+    binary = entry.mechanism == "randomized-response" and entry.parameters[1:] in ((), (2,))
+    if entry.mechanism != "approximate-dp" and not binary:
+        return finite_atoms(entry, direction)
     d0 = entry.parameters[1] if entry.mechanism == "approximate-dp" else Fraction(0)
     if entry.rate == 1:
         return approximate_dp(entry.parameters[0], d0)

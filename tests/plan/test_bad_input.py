@@ -105,7 +105,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "scale = 1",
-            "round 1: key 'scale' belongs to mechanism 'laplace'; mechanism 'gaussian' has the keys noise",
+            "round 1: key 'scale' belongs to mechanism 'laplace', 'discrete-laplace'; mechanism 'gaussian' has",
         ),
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (
@@ -480,8 +480,8 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
         ("Gaussian", "gaussian"),
         ("laplce", "laplace"),
         ("randomised-response", "randomized-response"),
-        ("discrete-laplace", None),
-        ("discrete-gaussian", None),
+        ("skellam", None),
+        ("truncated-gaussian", None),
         ("k-randomized-response", None),
         ("randomized-rounding", None),
         ("exponential", None),

@@ -24,7 +24,19 @@ EPSILONS = (0.0, LEAST, 1e-300, 1e-16, 0.5, 700.0, 710.0, 745.0, 1e12, 1e100)
 RATES_OF_ERROR = (0.0, LEAST, 1e-300, 1e-16, 1e-9, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
 GAPS = (LEAST, 1e-15, 1e-9, 1e-3, 0.5, 1.0)
 SIZES = (1, 2, 3, 10, 1000, 10**6, 10**12)
-KINDS = ("gaussian", "laplace", "randomized-response", "approximate-dp")
+KINDS = (
+    "gaussian",
+    "laplace",
+    "randomized-response",
+    "approximate-dp",
+    "discrete-laplace",
+    "discrete-gaussian",
+    "staircase",
+    "binomial",
+    "pmf",
+)
+LIKELY = (20, 8, 4, 4, 1, 1, 1, 1, 1)  # how often each is drawn
+REPLACEABLE = KINDS[1:7]  # that have a pair where a record is replaced, unsampled
 AT_AN_EDGE = 0.25  # share of the values that lie at an edge; a plan of several has most of its values between them
 
 
@@ -102,14 +114,28 @@ class Draw:
 
     def round(self, sampled: bool = True, kind: str | None = None) -> dict[str, Any]:
         """A table of a plan file for one kind of rounds."""
-        kind = kind or self.random.choices(KINDS, [5, 2, 1, 1])[0]
+        kind = kind or self.random.choices(KINDS, LIKELY)[0]
         made: dict[str, Any] = {"mechanism": kind, "count": self.count()}
         if kind == "gaussian":
             made["noise_multiplier"] = self.noise()
-        elif kind == "laplace":
+        elif kind in ("laplace", "discrete-laplace"):
             made["scale"] = self.noise()
+        elif kind == "discrete-gaussian":
+            made["noise_multiplier"] = self.edge((1e-3, 0.1, 1.0, 500.0), 0.1, 50.0)
+        elif kind == "binomial":
+            made |= {"trials": self.random.randint(1, 60), "probability": self.edge((1e-6, 0.5, 0.999999), 0.01, 0.99)}
+        elif kind == "pmf":
+            made |= {"p": self.law(size := self.random.randint(1, 5)), "q": self.law(size)}
         else:
             made["epsilon"] = self.edge(ROUND_EPSILONS, 1e-6, 10.0)
+        if kind == "randomized-response" and self.chance(0.3):
+            made["categories"] = int(self.edge((2, 3, 10**6, 10**12), 2, 1000))
+        if kind in ("discrete-laplace", "discrete-gaussian", "binomial") and self.chance(0.3):
+            made["sensitivity"] = self.random.randint(1, 3)
+            if kind == "discrete-gaussian":
+                made["noise_multiplier"] = min(made["noise_multiplier"], 100.0)
+        if kind == "staircase" and self.chance(0.5):
+            made["gamma"] = self.edge((0.0, 0.5, 1.0), 1e-3, 1.0)
         if kind == "approximate-dp":
             made["delta"] = self.edge(ROUND_DELTAS, 1e-15, 1e-3)
         if sampled and self.chance(0.6):
@@ -125,6 +151,12 @@ class Draw:
                 made["sample_rate"] = self.rate()
         return made
 
+    def law(self, size: int) -> list[str]:
+        """Probabilities that add up to 1, some of them 0, as fractions."""
+        weights = [int(self.edge((0, 1, 10**9), 1, 1000)) for _ in range(size)]
+        weights[self.random.randrange(size)] += 1
+        return [f"{weight}/{sum(weights)}" for weight in weights]
+
     def table(self, kinds: int | None = None, both: bool = False) -> dict[str, Any]:
         """A plan as the keys of its file.
 
@@ -136,7 +168,9 @@ class Draw:
         adjacency = self.of("add-or-remove", "add-or-remove", "add-or-remove", "replace-one", *one_sided)
         rounds = []
         for _ in range(kinds or self.random.choices([1, 2, 3, 4], [6, 3, 1, 1])[0]):
-            kind = "gaussian" if adjacency == "replace-one" and self.chance(0.5) else None
+            kind = None
+            if adjacency == "replace-one":
+                kind = "gaussian" if self.chance(0.5) else self.of(*REPLACEABLE)
             rounds.append(self.round(adjacency != "replace-one" or kind == "gaussian", kind))
             if len(rounds) > 1 and sum(item.get("count", 0) for item in rounds) > 1e12:
                 rounds.pop()  # equal rounds are one, of at most 1e12 together

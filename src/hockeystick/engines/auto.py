@@ -27,7 +27,21 @@ def grid(composition: Composition) -> Engine:
     return GridEngine(composition)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, grid)
+def lattice(composition: Composition) -> Engine:
+    """The grid engine of losses on one lattice, imported when the first two do not answer."""
+    from hockeystick.engines.grid.engine import LatticeEngine
+
+    return LatticeEngine(composition)
+
+
+def smoothed(composition: Composition) -> Engine:
+    """The contour engine with a little noise, imported when the first two do not answer."""
+    from hockeystick.engines.contour.smoothed import SmoothedEngine
+
+    return SmoothedEngine(composition)
+
+
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take
@@ -58,7 +72,7 @@ class AutoEngine:
         reasons = []
         for engine in ENGINES:
             try:
-                with part(HALF if engine is ContourEngine else 1.0):  # the grid may be what answers
+                with part(1.0 if engine is grid else HALF):  # the grid may be what answers
                     found = ask(engine(self._composition))
             except NotApplicableError as error:
                 reasons.append(str(error))

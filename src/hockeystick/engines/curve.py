@@ -188,7 +188,7 @@ class Curve:
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
         contours, grids = self._kinds
-        if self._composition.count > 1 or len(at) > FEW:
+        if not DirectEngine.applies(self._composition) or len(at) > FEW:
             with part(CONTOURS):  # the grid may be what answers
                 best = contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
@@ -202,9 +202,9 @@ class Curve:
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
-        """The ends with those of the integral over one round, where there is one and no contour."""
+        """The ends with those of the integral over one round, or the sum over few atoms, where there is no contour."""
         wide = np.flatnonzero((best.width > self._gap) & (best.upper > floor))
-        if self._composition.count > 1 or not len(wide):
+        if not len(wide) or not DirectEngine.applies(self._composition):
             return best
         try:
             found = _EachAlone(DirectEngine(self._composition)).log_delta(epsilon[wide])

@@ -8,6 +8,9 @@
 Panels are narrow enough for the Gauss-Legendre rule to be exact to double precision for p and q (numerics/legendre.py).
 P-mass beyond the last panel is at most ``exp(log_floor)`` and counts for the upper end only; mass below the first one
 likewise. Atoms are added one by one. Everything is formed in units of ``e^scale``, scale about log delta.
+
+Several rounds with atoms alone are one, whose losses are the sums of theirs (``pairs/product.py``), where these are not
+too many to be listed.
 """
 
 from __future__ import annotations
@@ -22,12 +25,14 @@ from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
+from hockeystick.pairs.product import ProductPair, seen, terms
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
+MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
@@ -53,11 +58,26 @@ class DirectEngine:
     """
 
     def __init__(self, composition: Composition) -> None:
-        if composition.count != 1:
-            raise NotApplicableError("more than one round")
-        self._pair: DominatingPair = composition.rounds[0][0]
+        if not self.applies(composition):
+            raise NotApplicableError("more than one round, with too many sums of losses to list")
+        one = composition.rounds[0][0]
+        self._pair: DominatingPair = one if composition.count == 1 else ProductPair(composition.rounds)
         self._log_floor = -DEPTH
         self._panels = 0  # of all integrals so far
+
+    @staticmethod
+    def applies(composition: Composition) -> bool:
+        """Whether there is one round, or rounds with so few atoms that all sums of their losses can be listed."""
+        if composition.count == 1:
+            return True
+        total = 1
+        for pair, count in composition.rounds:
+            if pair.smooth is not None or count > MOST_SUMS:
+                return False
+            total *= terms(len(seen(pair).loss), count)
+            if not 0 < total <= MOST_SUMS:
+                return False
+        return composition.count > 0
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
@@ -120,20 +140,27 @@ class DirectEngine:
 
 def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
     """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+``."""
-    atoms = pair.atoms.finite()
-    seen = np.isfinite(atoms.log_p)
-    loss, log_p = atoms.loss[seen], atoms.log_p[seen]
-    farthest = pair.supremum_error if pair.loss_range[1] < math.inf else 0.0  # no atom is at an infinite end
-    slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon)) + farthest
+    atoms = seen(pair)
+    loss, log_p = atoms.loss, atoms.log_p
+    farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end
+    slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon))
+    slip += atoms.slip if isinstance(pair, ProductPair) else farthest
+    blur = OPERATIONS * UNIT_ROUNDOFF * (1 + np.abs(log_p)) + atoms.log_slip
     ends = []
     for side in Side:
         excess = loss + side * slip - epsilon
         kept = excess > 0
         with np.errstate(divide="ignore"):
-            terms = log_p[kept] + np.log(-np.expm1(-excess[kept]))
-        terms += side * OPERATIONS * UNIT_ROUNDOFF * (1 + np.abs(log_p[kept]))
-        ends.append(float(np.logaddexp.reduce(terms)) if kept.any() else -math.inf)
+            logs = log_p[kept] + np.log(-np.expm1(-excess[kept]))
+        logs += side * blur[kept]
+        ends.append(_log_sum(logs) + side * len(logs) * UNIT_ROUNDOFF if kept.any() else -math.inf)
     return ends[0], ends[1]
+
+
+def _log_sum(logs: Array) -> float:
+    """The logarithm of a sum of masses, relative to the largest."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).sum())) if top > -math.inf else top
 
 
 def _panels(smooth: SmoothPart, threshold: float, log_floor: float) -> int:

@@ -33,6 +33,7 @@ FEW_PANELS = (24, 300)  # least and most, of a smooth part, where there are many
 MANY_PAIRS = 12  # different rounds, beyond which there are many
 MANY_NODES = 2000  # beyond, K is had at a few tilts and interpolated between them
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
+SPARE = 50.0  # log of how far below the floor atoms are kept, where they are many
 CHUNK = 1 << 18  # evaluations at once
 WEIGHT = 20.0  # units of work of one evaluation
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
@@ -296,6 +297,8 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
     loss, log_mass = pair.atoms.loss, pair.atoms.log_p
     if loss.size:
         keep = np.isfinite(loss) & np.isfinite(log_mass)
+        if len(loss) > MANY_NODES:
+            keep &= log_mass >= log_floor - SPARE
         loss, log_mass = loss[keep], log_mass[keep]
     if pair.smooth is not None:
         edges = _edges(*pair.smooth.support(log_floor), panels_between)

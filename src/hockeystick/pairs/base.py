@@ -35,12 +35,17 @@ class Atoms:
         log_p: shape (n,), log of the mass under P.
         log_q: shape (n,), log of the mass under Q.
         units: of ``|loss|``, by how much more than a few roundings the losses may be off.
+        slip: shape (n,), or one number for all: by how much more each loss may be off, absolutely.
+        log_slip: shape (n,), or one number for all: by how much more than a few roundings of itself, and of 1, each
+            log-mass may be off.
     """
 
     loss: Array
     log_p: Array
     log_q: Array
     units: float = 0.0
+    slip: Array | float = 0.0
+    log_slip: Array | float = 0.0
 
     @classmethod
     def none(cls) -> Atoms:
@@ -49,8 +54,13 @@ class Atoms:
 
     def finite(self) -> Atoms:
         """The atoms whose loss is finite."""
-        keep = np.isfinite(self.loss)
-        return Atoms(self.loss[keep], self.log_p[keep], self.log_q[keep], self.units)
+        return self.kept(np.isfinite(self.loss))
+
+    def kept(self, which: npt.NDArray[np.bool_]) -> Atoms:
+        """Some of the atoms, with what they may be off by."""
+        slip = self.slip if isinstance(self.slip, float) else self.slip[which]
+        log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
+        return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
 
 
 class Masses(NamedTuple):
@@ -209,6 +219,14 @@ class DominatingPair(RenyiCurve):
             return 0.0
         at_infinity = atoms.log_p[np.isposinf(atoms.loss)]
         return max(float(np.exp(at_infinity).sum()), TINY) if (at_infinity > -math.inf).any() else 0.0
+
+    @property
+    def spacing(self) -> Fraction | float | None:
+        """A distance of which the distances of all finite losses are whole multiples, where there are only such atoms.
+
+        A fraction is exact; a double is off by its rounding. None where no such distance is known.
+        """
+        return None
 
     @property
     def transform(self) -> Transform | None:

@@ -5,6 +5,7 @@ The pairs are those of the other files here, with the same theorems; a direction
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -37,5 +38,36 @@ class ExactBlackBox:
     rate: Fraction = ONE
 
 
-ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox
+Exponential: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+"""A number ``sum a e^b``, as the pairs (a, b); all masses of a law are such numbers, up to a common factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactFinite:
+    """Finitely many outcomes, seen on a batch that a record enters with probability rate.
+
+    Attributes:
+        with_: mass of each outcome with the record, up to a factor common to both laws.
+        without: mass of each outcome without it, as many, with the same sum.
+        largest: the largest finite loss, where it is a fraction.
+        rate: probability with which a record enters a batch.
+    """
+
+    with_: tuple[Exponential, ...]
+    without: tuple[Exponential, ...]
+    largest: Fraction | None = None
+    rate: Fraction = ONE
+
+
+def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
+    """The number ``sum a e^b`` of some pairs (a, b); those of factor 0 are left out."""
+    return tuple((factor, power) for factor, power in terms if factor)
+
+
+def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
+    """Fractions as such numbers."""
+    return tuple(exponential((mass, Fraction(0))) for mass in masses)
+
+
+ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite
 """A round of which a proof knows how to be made."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.logarithm import beyond_first
+from hockeystick.numerics.logarithm import beyond_first, exp_beyond_first
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -69,6 +69,26 @@ def atoms(loss: Array, log_p: Array, t: float, units: float = 0.0) -> float:
     top = float(exponent.max())
     value = top + math.log(float(np.exp(exponent - top).sum()))
     return rounded_up(value, 1.0 + abs(top) + float(np.abs(exponent[exponent >= top - 50]).max()))
+
+
+def of_law(loss: Array, log_p: Array, log_q: Array, t: float) -> float:
+    """All atoms of a law, accurate for a small K too where no loss is infinite under P.
+
+    With both laws whole and ``x2(y) = e^y - 1 - y``, ``m - 1 = sum p (x2(tL) + t x2(-L)) + t q_0``, q_0 the mass that Q
+    has where P has none, since ``E e^-L = 1 - q_0``. Every term is positive; relative errors of the terms are at most
+    some roundings of ``1 + |log p| + t |L|``, and move ``log(1 + x)`` by no more than that share of itself.
+    """
+    rough = atoms(loss, log_p, t)
+    seen = np.isfinite(loss) & np.isfinite(log_p)
+    if np.isposinf(loss).any() or not seen.any() or t * float(np.abs(loss[seen]).max()) > DIRECT:
+        return rough
+    if float(-loss[seen].min()) > DIRECT:
+        return rough
+    only_q = float(np.exp(log_q[np.isneginf(loss)]).sum())
+    terms = np.exp(log_p[seen]) * (exp_beyond_first(t * loss[seen]) + t * exp_beyond_first(-loss[seen]))
+    units = 16 * (4 + float(np.abs(log_p[seen]).max()) + (1 + t) * float(np.abs(loss[seen]).max())) + len(terms)
+    value = math.log1p(float(terms.sum()) + t * only_q)
+    return min(rounded_up(value * (1 + units * UNIT_ROUNDOFF)), rough)
 
 
 def mixture_remove(base: Callable[[float], float], rate: float, t: float) -> float:

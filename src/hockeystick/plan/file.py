@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sa
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import written
 from hockeystick.values.files import cause, write_bytes, write_text
 
 MAX_BYTES = 10_000_000
@@ -167,7 +169,9 @@ def _round_keys(item: Round) -> dict[str, Any]:
 
 
 def _listed(value: Any) -> Any:
-    """A value with lists in place of tuples, as a file has them when it is read."""
+    """A value with lists in place of tuples, as a file has them when it is read, and numbers in place of fractions."""
+    if isinstance(value, Fraction):
+        return written(value)
     return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 

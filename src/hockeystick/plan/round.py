@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Known
+from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.values import domains
@@ -131,7 +131,7 @@ class Round:
 
     def claim(self, direction: Direction) -> Claim:
         """What is proven of the round in one direction, and by whom."""
-        return self.sampling.claim_of(self.mechanism, direction)
+        return self.mechanism.qualified(self.sampling.claim_of(self.mechanism, direction))
 
     def known(self, direction: Direction) -> Known:
         """The pair of one round in one direction, or the pairs, with the side of the truth that each is on.
@@ -140,7 +140,10 @@ class Round:
             UnsupportedError: no dominating pair is proven for the combination.
         """
         self._check(direction)
-        return self.sampling.known(self.mechanism, direction)
+        found = self.sampling.known(self.mechanism, direction)
+        if isinstance(found, Tight) and self.claim(direction).status is not Status.TIGHT:  # this instance's is weaker
+            return Above(found.pair)
+        return found
 
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round in one direction.

@@ -12,6 +12,7 @@ import numbers
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cache
 from typing import Any, TypeAlias, get_type_hints
 
@@ -19,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import MAX_DIGITS, TEXT, fraction
 
 # what refuses a value and what repeats it go together: both are found here
 from hockeystick.values.words import SHOWN_LENGTH as SHOWN_LENGTH
@@ -95,6 +97,49 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ExactDomain:
+    """The numbers of an interval that are kept as fractions: from numbers, which stand for the decimals that they print
+    as, or from text such as ``"1/3"`` or ``"0.25"``.
+
+    Attributes:
+        least: smallest number.
+        most: largest number.
+        meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
+    """
+
+    least: Fraction
+    most: Fraction
+    meaning: str = ""
+
+    @property
+    def accepted(self) -> str:
+        """The words after "must be"."""
+        return f'a number from {self.least} to {self.most}, or one in quotation marks such as "1/3" or "0.25"'
+
+    def of(self, meaning: str) -> ExactDomain:
+        """A copy of the domain in which numbers have a meaning."""
+        return replace(self, meaning=meaning)
+
+    def check(self, value: object, key: str) -> Fraction:
+        """``value`` as a fraction, if it is in the domain. A bool is not a number.
+
+        Raises:
+            InvalidInputError: it is not; the message names key, value and what is accepted.
+        """
+        found = fraction(value)
+        if found is None or not self.least <= found <= self.most:
+            meaning = f" ({self.meaning})" if self.meaning else ""
+            raise InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the domain."""
+        described = {"description": self.meaning} if self.meaning else {}
+        number = {"type": "number", "minimum": float(self.least), "maximum": float(self.most)}
+        return {"anyOf": [number, {"type": "string", "pattern": TEXT.pattern, "maxLength": MAX_DIGITS}], **described}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ListDomain:
     """The lists whose elements all lie in one domain, in words and as JSON Schema; matrices are lists of lists.
 
@@ -105,7 +150,7 @@ class ListDomain:
         meaning: what the list is, for messages and for the schema; empty if the words on its elements say it all.
     """
 
-    item: Domain | ListDomain
+    item: Domain | ExactDomain | ListDomain
     least: int
     most: int
     meaning: str = ""
@@ -148,7 +193,7 @@ class ListDomain:
         }  # fmt: skip
 
 
-AnyDomain: TypeAlias = Domain | ListDomain
+AnyDomain: TypeAlias = Domain | ExactDomain | ListDomain
 """The domain of a parameter."""
 
 
@@ -166,6 +211,9 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     words = f"a whole number from {least} to {most:.0e}".replace("e+", "e")
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
+
+EXACT_PROBABILITY = ExactDomain(Fraction(0), Fraction(1))
+"""Probabilities that are kept as fractions."""
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
 """Targets, budgets and widths that 0 would make void."""
@@ -243,7 +291,7 @@ def domains_of(kind: type) -> Mapping[str, AnyDomain]:
     found: dict[str, AnyDomain] = {}
     for item in fields(kind):
         extras = getattr(hints[item.name], "__metadata__", ())
-        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain | ListDomain))
+        found.update((item.name, extra) for extra in extras if isinstance(extra, Domain | ExactDomain | ListDomain))
     return found
 
 

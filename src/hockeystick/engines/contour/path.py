@@ -190,8 +190,10 @@ class Path:
         weights[1:] *= 2
         terms, slack, core = np.exp(k - k_top) * weights, 0.0, NO_CORE
         unknown = k_error > UNKNOWN
-        if unknown.any():  # all that is known there is |m(t + is)| <= m(t)
-            slack = float(np.abs(weights[unknown]).sum()) / self.period * (1 + SPARE)
+        if unknown.any():  # all that is known there is |m| <= m(t), and that it is no more than value and error say
+            most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
+            known = np.exp(most) if self.jumps is None else np.ones(len(most))
+            slack = float((np.abs(weights[unknown]) * known).sum()) / self.period * (1 + SPARE)
             terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
         if self.jumps is not None:
             factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])

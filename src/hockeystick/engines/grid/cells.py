@@ -30,7 +30,7 @@ from hockeystick.engines.grid.work import KNOT, NODE, PLACE, check_range
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
-from hockeystick.pairs import DominatingPair, SmoothPart
+from hockeystick.pairs import Atoms, DominatingPair, SmoothPart
 from hockeystick.pairs.base import kink_of
 from hockeystick.values.errors import NotApplicableError
 
@@ -48,7 +48,7 @@ MAX_PANELS = 1 << 23  # of one round, whatever may be spent
 MAX_NODES = 1 << 20  # evaluated at once: about 100 MB of temporaries
 UNDERFLOW = 1e-300  # tilted mass of a cell that may be lost below the range of a double
 ON_GRID = (
-    4  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
+    8  # roundings by which an atom may miss a grid point and still count as on it; the sum's own slip pays for them
 )
 
 
@@ -160,8 +160,9 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     if pair.smooth is not None:
         keep &= atoms.loss >= reach.least_loss(mesh)
     cut = bool((np.isfinite(atoms.log_p) & ~keep).any())
-    loss, log_p = atoms.loss[keep], atoms.log_p[keep]
-    lows, highs = list(loss), list(loss)
+    atoms = atoms.kept(keep)
+    loss = atoms.loss
+    lows, highs = ([float(loss.min())], [float(loss.max())]) if len(loss) else ([], [])
     if pair.smooth is not None:
         (x_low, x_high), losses, smooth_cut = ends(pair.smooth, mesh, reach)
         cut = cut or smooth_cut
@@ -188,7 +189,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
         cells.underflow = UNDERFLOW
         _add_smooth(cells, pair.smooth, mesh, (x_low, x_high), work)
     if len(loss):
-        _add_atoms(cells, loss, log_p, atoms.units, mesh)
+        _add_atoms(cells, atoms, mesh)
     return cells
 
 
@@ -238,27 +239,39 @@ def shares(down: Array, width: Array) -> tuple[Array, Array]:
     return np.exp(-down) * np.expm1(down - width) / whole, np.expm1(-down) / whole
 
 
-def _add_atoms(cells: Cells, loss: Array, log_p: Array, units: float, mesh: Mesh) -> None:
-    h = mesh.h
+def _add_atoms(cells: Cells, atoms: Atoms, mesh: Mesh) -> None:
+    """Add atoms: those on grid points as they are, the others to the cells that they lie in.
+
+    Pairs with atoms have a knot at every grid point. A sum of n masses may be off by n roundings, which counts as an
+    error of the masses, and as mass whose side of the cell is in doubt: the two shares of a cell are summed apart.
+    """
+    h, loss, log_p = mesh.h, atoms.loss, atoms.log_p
     nearest, on_grid = _on_grid(loss, mesh)
     at = np.where(on_grid, nearest, np.floor((loss - mesh.offset) / h)).astype(np.intp)
     low = mesh.offset + at * h
     exponent = log_p + mesh.t * low - mesh.kappa
     mass = np.exp(np.minimum(exponent, 700.0))
-    slip = (4 + units) * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset))
+    slip = (4 + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + np.abs(low) + abs(mesh.offset)) + atoms.slip
     error = 4 * UNIT_ROUNDOFF * (4 + np.abs(log_p) + np.abs(mesh.t * low) + abs(mesh.kappa) + mesh.t * h)
+    error = error + atoms.log_slip
     cells.worst_slip = max(cells.worst_slip, float(slip.max()) / h)
     cells.points = Points(at[on_grid], mass[on_grid], error[on_grid])
-    if not on_grid.all():
-        cells.underflow = UNDERFLOW
-    for i in np.flatnonzero(~on_grid):
-        cell = at[i] - cells.knots[0]  # pairs with atoms have a knot at every grid point
-        w, rest = shares(loss[i : i + 1] - low[i], np.array([h]))
-        half = int(loss[i] - low[i] > 0.5 * h)
-        cells.left[half, cell] += mass[i] * w[0]
-        cells.right[half, cell] += mass[i] * rest[0]
-        cells.shift[cell] += mass[i] * slip[i] / -math.expm1(-h)
-        cells.mass_error[cell] = max(cells.mass_error[cell], error[i])
+    off = ~on_grid
+    if not off.any():
+        return
+    cells.underflow = UNDERFLOW
+    n, cell, down, mass = len(cells.knots) - 1, at[off] - cells.knots[0], (loss - low)[off], mass[off]
+    w, rest = shares(down, np.full(len(down), h))
+    place = cell + n * (down > 0.5 * h)
+    many = np.bincount(cell, minlength=n)
+    cells.left += np.bincount(place, mass * w, 2 * n).reshape(2, n)
+    cells.right += np.bincount(place, mass * rest, 2 * n).reshape(2, n)
+    summed = UNIT_ROUNDOFF * many
+    cells.shift += np.bincount(cell, mass * slip[off] / -math.expm1(-h), n)
+    cells.shift += summed * np.bincount(cell, mass, n) * (1 + 1e-9) * (many > 1)
+    worst = np.zeros(n)
+    np.maximum.at(worst, cell, error[off])
+    np.maximum(cells.mass_error, worst + summed, out=cells.mass_error)
 
 
 def _on_grid(loss: Array, mesh: Mesh) -> tuple[Array, npt.NDArray[np.bool_]]:

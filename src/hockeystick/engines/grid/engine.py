@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from hockeystick.engines.grid.blocks import blocked
+from hockeystick.engines.grid.layout import atom_distance
 from hockeystick.engines.grid.query import DeltaQuery, EpsilonQuery, KeepingQuery, Query
 from hockeystick.engines.grid.run import Run, Target
 from hockeystick.engines.grid.work import WORK
@@ -16,6 +18,7 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute for log delta
+LATTICE_GAP = 1e-6  # width, where none is asked and the lattice of the losses is the grid
 ATTEMPTS = 10  # runs, each chosen by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
 HALVINGS = 12  # of epsilon, until delta is no longer that small
@@ -31,7 +34,10 @@ class GridEngine:
     """
 
     def __init__(self, composition: Composition) -> None:
-        self.composition = composition
+        self.composition = blocked(composition)
+        self._supremum = math.inf  # of epsilon
+        if composition.bounded:
+            self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap."""
@@ -82,13 +88,10 @@ class GridEngine:
         guide = Guide(self.composition, target - 50.0)
         tilt = guide.tilt_for_delta(target)
         guess = guide.epsilon(tilt)
-        supremum = math.inf
-        if self.composition.bounded:
-            supremum = max(next_up(float(self.composition.supremum[1]), 2), 0.0)
-            guess = min(guess, supremum)
+        guess = min(guess, self._supremum)
         if guess <= 0:
             guess, tilt = 0.0, guide.saddle(0.0)
-        return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, supremum))
+        return self._refined(guide, tilt, target, gap, EpsilonQuery(log_delta, guess, gap, self._supremum))
 
     def _refined(
         self, guide: Guide, tilt: float, depth: float, gap: float, query: Query, work: Work | None = None
@@ -133,3 +136,28 @@ class GridEngine:
             depth = deeper
         assert best is not None
         return replace(best, limited=limited if query.width(best) > gap else None, engine="grid")
+
+
+class LatticeEngine:
+    """The grid engine where all losses lie on one lattice, which is then the grid: nothing is spread nor merged.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+
+    Raises:
+        NotApplicableError: there are losses that are not known to lie on one lattice.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        _, common, alone = atom_distance(composition)
+        if not (common and alone):
+            raise NotApplicableError("the losses do not lie on one lattice")
+        self._grid = GridEngine(composition)
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of the grid engine, of width at most about gap."""
+        return self._grid.log_delta(epsilon, gap or LATTICE_GAP)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of the grid engine, of relative width at most about gap."""
+        return self._grid.epsilon(log_delta, gap or LATTICE_GAP)

@@ -1,9 +1,11 @@
 """Which grids a composition needs: one for all rounds where that is small enough, else several in stages.
 
-Atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
-divides their distance; its offset is free. Where the distances of several kinds of rounds have no common divisor worth
-the name, or a grid that holds them all would be too fine, every kind is composed on a lattice of its own, and the block
-that results is put on the common grid (``stages.py``).
+Few atoms have to lie on the grid of their round: merging finds them no neighbours. Two atoms lie on any lattice that
+divides their distance; its offset is free. A pair may know a lattice of all its atoms (``spacing``), and with that for
+its grid nothing is spread nor merged; many atoms without one are dense, and are treated as densities are. Where the
+distances of several kinds of rounds have no common divisor worth the name, or a grid that holds them all would be too
+fine, every kind is composed on a lattice of its own, and the block that results is put on the common grid
+(``stages.py``).
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ STAGE_POINTS = 4000  # that a stage costs beside those of its grids
 MAX_STAGES = 6  # on the way to the last grid
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16  # of a window
+DENSE = 200  # atoms of one round, from which on they are as good as a density
+LATTICE_POINTS = 1 << 19  # of a window, up to which the lattice of many atoms is the grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class Layout:
 
         ``reaches``: of one round of each kind; ``staged``: whether there may be stages where one grid would do.
         """
-        unit, common, alone = atom_distance(composition)
+        unit, common, alone = atom_distance(composition, width / LATTICE_POINTS)
         finest = math.sqrt(8 * asked / (composition.count * t * (1 + t)))
         exact = alone and common
         gap = unit if exact else min(finest, unit if unit and common else width / LEAST_POINTS)
@@ -132,15 +136,14 @@ class Layout:
 
         tops = []
         for pair, count in composition.rounds:
-            atomic = len(pair.atoms.finite().loss) > 0
+            atomic = _distance(pair, width / LATTICE_POINTS) is not None
             parts = math.ceil(count ** (1 / stages) * (1 - 1e-12)) if stages > 1 else 1 if atomic else count
             tops.append(count if parts > count // 2 and not atomic else min(parts, count))
         gap = gap_for(sum(tops))
         routes = []
         for (pair, count), top in zip(composition.rounds, tops, strict=True):
-            span = pair.loss_range[1] - pair.loss_range[0]
-            unit = span if len(pair.atoms.finite().loss) > 0 and math.isfinite(span) else 0.0
-            exact = unit > 0 and two_atoms(pair)
+            unit = float(_distance(pair, width / LATTICE_POINTS) or 0.0)
+            exact = unit > 0 and on_lattice(pair)
             if top == count and unit == 0:
                 routes.append(Route(gap, 0.0, False, (), (count,)))
                 continue
@@ -150,25 +153,44 @@ class Layout:
         return cls(gap, tuple(routes), True, False)
 
 
-def two_atoms(pair: DominatingPair) -> bool:
-    """Whether a pair's finite losses are two atoms and nothing else."""
-    return pair.smooth is None and len(pair.atoms.finite().loss) == 2
+def on_lattice(pair: DominatingPair) -> bool:
+    """Whether a pair's finite losses are two atoms and nothing else, or atoms of which a lattice is known."""
+    return pair.smooth is None and (len(pair.atoms.finite().loss) == 2 or pair.spacing is not None)
 
 
-def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
+def _distance(pair: DominatingPair, least: float) -> Fraction | float | None:
+    """The distance of a lattice to mind: that of all atoms where it is known, else of the outermost two.
+
+    Args:
+        pair: of one kind of rounds.
+        least: a distance below which atoms are as good as a density.
+
+    Returns:
+        A fraction where it is known exactly; ``None`` where there are no atoms, or they are dense.
+    """
+    number = len(pair.atoms.finite().loss)
+    if pair.spacing is not None and (pair.spacing >= least or number <= DENSE):
+        return pair.spacing
+    if not 0 < number <= DENSE:
+        return None
+    if pair.exact_supremum:
+        return 2 * pair.exact_supremum
+    span = pair.loss_range[1] - pair.loss_range[0]
+    return span if math.isfinite(span) and span > 0 else None
+
+
+def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, bool, bool]:
     """A gap on whose multiples the atoms of the pairs lie (0 if there are none), and two answers.
 
     Returns:
-        ``(unit, common, alone)``: whether all atoms do lie there, and whether there is nothing but two atoms each.
+        ``(unit, common, alone)``: whether all atoms do lie there, and whether all losses are atoms on known lattices.
     """
-    atomic = [pair for pair, _ in composition.rounds if len(pair.atoms.finite().loss) > 0]
-    spans = [pair.loss_range[1] - pair.loss_range[0] for pair in atomic]
-    spans = [span for span in spans if math.isfinite(span) and span > 0]
-    if not spans:
+    distances = [found for pair, _ in composition.rounds if (found := _distance(pair, least)) is not None]
+    if not distances:
         return 0.0, True, False
-    exact = [2 * pair.exact_supremum for pair in atomic if pair.exact_supremum]
-    unit = max(spans)
-    common = len(exact) == len(spans)
+    exact = [found for found in distances if isinstance(found, Fraction)]
+    unit = float(max(distances))
+    common = len(exact) == len(distances)
     if common:
         # in fractions: the divisor of many decimals of many digits is below the range of a double
         widest, divisor = max(exact), exact[0]
@@ -181,8 +203,9 @@ def atom_distance(composition: Composition) -> tuple[float, bool, bool]:
                 common = False
                 break
         unit = float(divisor) if common else unit
-    common = common or min(spans) == unit
-    return unit, common, all(two_atoms(pair) for pair, _ in composition.rounds)
+    common = common or float(min(distances)) == unit
+    alone = all(on_lattice(pair) and _distance(pair, least) is not None for pair, _ in composition.rounds)
+    return unit, common, alone
 
 
 def _levels(

@@ -334,10 +334,10 @@ class Run:
             lower = max(lower, again[0], key=lambda law: law.log_mass)
             upper = min(upper, again[1], key=lambda law: law.log_mass)
         atoms = pair.atoms
-        if not atoms.units:
-            return lower, upper
         # atoms on grid points may be off by more than the sum's own slip pays for
-        slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0))
+        slip = atoms.units * UNIT_ROUNDOFF * float(np.abs(atoms.finite().loss).max(initial=0.0)) + np.max(atoms.slip)
+        if not slip:
+            return lower, upper
         return replace(lower, mesh=lower.mesh.moved(-slip)), replace(upper, mesh=upper.mesh.moved(slip))
 
     def _laws(self, pair: DominatingPair, count: int, mesh: Mesh) -> tuple[GridLaw, GridLaw]:

@@ -25,6 +25,8 @@ from hockeystick.numerics.balls import Ball, precision
 from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000  # of a composed law
+FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
+MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
 
@@ -38,10 +40,10 @@ class Term(NamedTuple):
 
 
 class AtomSum:
-    """delta(eps) of black boxes.
+    """delta(eps) of black boxes, and of other rounds with finitely many losses.
 
     Args:
-        rounds: black boxes alone.
+        rounds: such rounds alone.
         log_floor: log of the mass below which terms are left out.
     """
 
@@ -55,8 +57,12 @@ class AtomSum:
         with precision(self._bits):
             terms = [Term(arb(0), arb(1), arb(1))]
             for box, count in rounds.boxes.items():
-                one = list(islice(power([Term(*atom) for atom in box.atoms()], count, log_floor), MAX_TERMS + 1))
-                if len(terms) * len(one) > MAX_TERMS:
+                atoms = [Term(*atom) for atom in box.atoms()]
+                if len(atoms) > MAX_ATOMS and count > 1:
+                    raise NotApplicableError("a round has too many different losses for a proof")
+                most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
+                one = list(islice(power(atoms, count, log_floor), most_terms + 1))
+                if len(terms) * len(one) > most_terms:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
             terms.sort(key=lambda term: -float(term.loss.mid()))
@@ -107,15 +113,13 @@ def power(atoms: list[Term], count: int, log_floor: float) -> Iterator[Term]:
     if not others:
         yield from _binomial(first, second, count, log_floor)
         return
-    third, *more = others
-    if more:
-        raise NotApplicableError("a round with more than three finite losses has no proof")
-    share = float(third.p)
-    for n in _window(count, share, log_floor):
+    *rest, last = atoms
+    total = sum((atom.p for atom in atoms), arb(0))  # they need not sum to 1
+    share = float((last.p / total).mid())
+    for n in _window(count, share, log_floor - count * float(total.log().mid())):
         coefficient = _choose(count, n)
-        outer = Term(n * third.loss, coefficient * third.p**n, coefficient * third.q**n)
-        rest = log_floor - float(outer.p.log().mid())
-        for term in _binomial(first, second, count - n, rest):
+        outer = Term(n * last.loss, coefficient * last.p**n, coefficient * last.q**n)
+        for term in power(rest, count - n, log_floor - float(outer.p.log().mid())):
             yield Term(outer.loss + term.loss, outer.p * term.p, outer.q * term.q)
 
 

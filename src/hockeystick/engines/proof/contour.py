@@ -26,7 +26,7 @@ from hockeystick.engines.proof.decay import Cut, Decay
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.jumps import Apart
 from hockeystick.engines.proof.mixture import MixtureBalls
-from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, LaplaceNoise
+from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, FiniteLaw, LaplaceNoise
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.pairs.renyi import log_peak
@@ -60,7 +60,7 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
     for one, power in rounds.sampled_laplace.items():
         values = SampledLaplaceBalls(one).values(t, step, count, log_tolerance)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
-    others: list[tuple[BlackBox | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
+    others: list[tuple[BlackBox | FiniteLaw | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
     for closed, power in others:
         values = closed.values(t, step, count)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]

@@ -11,7 +11,15 @@ from typing import Any
 from flint import acb, arb
 
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers
-from hockeystick.pairs.exact import ONE, ExactBlackBox, ExactGaussian, ExactLaplace, ExactRound
+from hockeystick.pairs.exact import (
+    ONE,
+    ExactBlackBox,
+    ExactFinite,
+    ExactGaussian,
+    ExactLaplace,
+    ExactRound,
+    Exponential,
+)
 from hockeystick.values.adjacency import Direction
 
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
@@ -60,14 +68,84 @@ class BlackBox:
             return self.delta
         return self.rate * self.delta if self.direction is Direction.REMOVE else Fraction(0)
 
+    @property
+    def largest(self) -> Fraction | None:
+        """The largest finite loss, where it is a fraction."""
+        return self.epsilon if self.rate == 1 else None
+
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""
-        totals = [acb(0)] * count
-        for loss, p, _ in self.atoms():
-            size = p * (arb(t) * loss).exp()
-            turns = powers(acb(0, arb(step) * loss).exp(), count)
-            totals = [total + size * turn for total, turn in zip(totals, turns, strict=True)]
-        return totals
+        return _sums(self.atoms(), t, step, count)
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteLaw:
+    """Finitely many outcomes; Poisson-sampled where rate < 1, else without a direction."""
+
+    law: ExactFinite
+    direction: Direction | None
+
+    def atoms(self) -> list[tuple[Ball, Ball, Ball]]:
+        """Finite losses that P can show, with their masses under P and Q (see ``pairs/sampled/poisson.py``)."""
+        out = []
+        for p, q in self._masses():
+            if p.is_zero() or q.is_zero():
+                continue
+            out.append(((p / q).log(), p, q))
+        return out
+
+    def _masses(self) -> list[tuple[Ball, Ball]]:
+        """Masses of every outcome under P and Q; exactly 0 where an outcome is impossible."""
+        total = sum((_number(mass) for mass in self.law.with_), arb(0))
+        with_ = [_number(mass) / total if mass else arb(0) for mass in self.law.with_]
+        without = [_number(mass) / total if mass else arb(0) for mass in self.law.without]
+        rate = self.law.rate
+        if rate == 1:
+            return list(zip(with_, without, strict=True))
+        q = ball(rate)
+        mixed = [(1 - q) * o + q * w for w, o in zip(with_, without, strict=True)]
+        if self.direction is Direction.REMOVE:
+            return list(zip(mixed, without, strict=True))
+        return list(zip(without, mixed, strict=True))
+
+    @property
+    def infinite_mass(self) -> Fraction:
+        """``P(L = +inf)``: what only the law with the record has, of a sampled record where it is removed."""
+        if self.direction is Direction.ADD and self.law.rate < 1:
+            return Fraction(0)  # without the record nothing is seen that cannot be seen with it
+        alone = [w for w, o in zip(self.law.with_, self.law.without, strict=True) if not o]
+        if not any(alone):
+            return Fraction(0)
+        assert all(power == 0 for mass in self.law.with_ for _, power in mass)  # what has such outcomes is rational
+        total = sum(factor for mass in self.law.with_ for factor, _ in mass)
+        return self.law.rate * sum(factor for mass in alone for factor, _ in mass) / total
+
+    @property
+    def rate(self) -> Fraction:
+        """The probability with which a record enters a batch."""
+        return self.law.rate
+
+    @property
+    def largest(self) -> Fraction | None:
+        """The largest finite loss, where it is a fraction."""
+        return self.law.largest if self.law.rate == 1 else None
+
+    def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
+        """``m(t + i j step) = sum p e^(zL)`` for j < count."""
+        return _sums(self.atoms(), t, step, count)
+
+
+def _number(mass: Exponential) -> Ball:
+    return sum((ball(factor) * ball(power).exp() for factor, power in mass), arb(0))
+
+
+def _sums(atoms: list[tuple[Ball, Ball, Ball]], t: float, step: float, count: int) -> list[ComplexBall]:
+    totals = [acb(0)] * count
+    for loss, p, _ in atoms:
+        size = p * (arb(t) * loss).exp()
+        turns = powers(acb(0, arb(step) * loss).exp(), count)
+        totals = [total + size * turn for total, turn in zip(totals, turns, strict=True)]
+    return totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +194,7 @@ class ExactRounds:
 
     mu_squared: Fraction = Fraction(0)
     sampled: dict[SampledGaussian, int] = field(default_factory=dict)
-    boxes: dict[BlackBox, int] = field(default_factory=dict)
+    boxes: dict[BlackBox | FiniteLaw, int] = field(default_factory=dict)
     laplace: dict[LaplaceNoise, int] = field(default_factory=dict)
     sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
 
@@ -140,6 +218,8 @@ class ExactRounds:
                 _add(self.sampled_laplace, SampledLaplace(theta, rate, direction), count)
             case ExactBlackBox(epsilon, delta, rate):
                 _add(self.boxes, BlackBox(epsilon, delta, rate, None if rate == 1 else direction), count)
+            case ExactFinite():
+                _add(self.boxes, FiniteLaw(item, None if item.rate == 1 else direction), count)
 
     @property
     def empty(self) -> bool:
@@ -184,9 +264,14 @@ class ExactRounds:
     @property
     def rational_supremum(self) -> Fraction | None:
         """The largest finite loss, where it is a rational number."""
-        if not self.bounded or self.sampled or self.sampled_laplace or any(box.rate != 1 for box in self.boxes):
+        largest = [(box.largest, count) for box, count in self.boxes.items()]
+        if not self.bounded or self.sampled or self.sampled_laplace:
             return None
-        boxes = sum((count * box.epsilon for box, count in self.boxes.items()), Fraction(0))
+        boxes = Fraction(0)
+        for loss, count in largest:
+            if loss is None:
+                return None
+            boxes += count * loss
         return boxes + sum((count * item.theta for item, count in self.laplace.items()), Fraction(0))
 
     def supremum(self) -> Ball:

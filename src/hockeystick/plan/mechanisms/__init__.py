@@ -8,32 +8,65 @@ from hockeystick.values.late import exports
 LATE = {
     "MECHANISMS": "registry",
     "ApproximateDP": "approximate_dp",
+    "Binomial": "binomial",
+    "DiscreteGaussian": "discrete_gaussian",
+    "DiscreteLaplace": "discrete_laplace",
     "Gaussian": "gaussian",
     "Laplace": "laplace",
     "MixtureGaussian": "mixture_gaussian",
+    "Pmf": "pmf",
     "RandomizedResponse": "randomized_response",
+    "Staircase": "staircase",
+    "ZCDP": "zcdp",
+    "Tradeoff": "tradeoff",
+    "RDP": "rdp",
+    "PrivacyCurve": "privacy_curve",
+    "GDP": "gdp",
+    "DPSGDJL": "dp_sgd_jl",
 }
 """The file of each name that is imported when somebody asks for it."""
 
 if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
+    from hockeystick.plan.mechanisms.binomial import Binomial
+    from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+    from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+    from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
     from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.pmf import Pmf
+    from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+    from hockeystick.plan.mechanisms.rdp import RDP
     from hockeystick.plan.mechanisms.registry import MECHANISMS
+    from hockeystick.plan.mechanisms.staircase import Staircase
+    from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.zcdp import ZCDP
 else:
     __getattr__ = exports(__name__, LATE)
 
 __all__ = [
+    "DPSGDJL",
+    "GDP",
     "MECHANISMS",
+    "RDP",
+    "ZCDP",
     "ApproximateDP",
+    "Binomial",
     "Claim",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Gaussian",
     "Laplace",
     "Mechanism",
     "MixtureGaussian",
+    "Pmf",
+    "PrivacyCurve",
     "Property",
     "RandomizedResponse",
+    "Staircase",
     "Status",
+    "Tradeoff",
 ]

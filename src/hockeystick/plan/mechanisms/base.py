@@ -104,6 +104,10 @@ class Mechanism(ABC):
         """
         raise AssertionError(f"{type(self).__name__} claims a pair in both directions and does not give it")
 
+    def qualified(self, claim: Claim) -> Claim:
+        """A claim of a round, as far as this instance's own parameters bear it: never a stronger one."""
+        return claim
+
     def curve(self, direction: Direction) -> RenyiCurve:
         """The Renyi curve of one unsampled round: that of its pair; another where the claim is ``renyi``."""
         return self.pair(direction)

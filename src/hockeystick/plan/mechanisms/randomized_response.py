@@ -1,38 +1,49 @@
-"""Binary randomised response, and with it any mechanism known to satisfy pure epsilon only."""
+"""Randomised response among any number of answers; among two it is any mechanism known by its pure epsilon only."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair
-from hockeystick.pairs.exact import ExactBlackBox
+from hockeystick.pairs.exact import ExactBlackBox, ExactFinite, exponential
+from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields
+from hockeystick.values.domains import ROUND_EPSILON, check_fields, whole_numbers
 
-_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4")  # in every direction
+BINARY = 2
+"""Answers of the response that is the worst of all mechanisms with the same epsilon."""
+
+_TIGHT = Claim(Status.TIGHT, "Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 3.4; more answers: the pair itself")
+"""What is proven of the pair in every direction."""
 
 
 @dataclass(frozen=True)
 class RandomizedResponse(Mechanism):
-    """Answers truthfully with odds e^epsilon to 1.
+    """Gives the true one of several answers with odds e^epsilon to 1 against each of the others.
 
-    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2.
+    The guarantee is for the plan's own adjacency: the same pair under every adjacency, no factor 2. It is the law of
+    the answer where one is true against the law where another is, which by symmetry is the same for any two: of mass
+    ``e^epsilon`` at loss epsilon, 1 at -epsilon and 1 at 0 for each answer that is neither, over their sum.
 
     Args:
         epsilon: log of the odds; 0 or greater.
+        categories: number of answers; with 2 of them the pair is the worst of all with this epsilon.
 
     Raises:
-        InvalidInputError: epsilon outside its domain.
+        InvalidInputError: a value outside its domain.
 
     >>> RandomizedResponse(epsilon=0.5).pair(Direction.ADD).loss_range
     (-0.5, 0.5)
     """
 
     epsilon: Annotated[float, ROUND_EPSILON.of("log-odds of the true answer")]
+    categories: Annotated[int, whole_numbers(least=BINARY).of("number of answers")] = BINARY
 
     name: ClassVar[str] = "randomized-response"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
@@ -41,14 +52,27 @@ class RandomizedResponse(Mechanism):
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def pair(self, direction: Direction) -> BlackBoxPair:
-        """The pair with two outcomes, of loss epsilon and -epsilon."""
-        return BlackBoxPair(self.epsilon)
+    @property
+    def _binary(self) -> bool:
+        return self.categories == BINARY or self.epsilon == 0
 
-    def with_against_without(self) -> BlackBoxPair:
-        """The pair with two outcomes, of loss epsilon and -epsilon, in either direction."""
-        return BlackBoxPair(self.epsilon)
+    def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
+        """The pair with losses epsilon and -epsilon, and 0 where there are more than two answers."""
+        return self.with_against_without()
 
-    def exact(self, direction: Direction) -> ExactBlackBox:
-        """The guarantee of epsilon alone."""
-        return ExactBlackBox(decimal(self.epsilon))
+    def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
+        """The pair of any two answers, in either direction."""
+        if self._binary:
+            return BlackBoxPair(self.epsilon)
+        log_total = math.log1p((self.categories - 1) * math.exp(-self.epsilon))
+        log_rest = math.log(self.categories - BINARY) - self.epsilon - log_total
+        return ThreeLossPair(self.epsilon, -log_total, log_rest, decimal(self.epsilon))
+
+    def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
+        """The guarantee of epsilon alone, or the law of the answer."""
+        epsilon = decimal(self.epsilon)
+        if self._binary:
+            return ExactBlackBox(epsilon)
+        true, other = exponential((Fraction(1), Fraction(0))), exponential((Fraction(1), -epsilon))
+        rest = exponential((Fraction(self.categories - BINARY), -epsilon))
+        return ExactFinite((true, rest, other), (other, rest, true), epsilon)

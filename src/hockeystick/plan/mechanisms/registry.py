@@ -2,10 +2,38 @@
 
 from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
 from hockeystick.plan.mechanisms.base import Mechanism
+from hockeystick.plan.mechanisms.binomial import Binomial
+from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
+from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
+from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
 from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+from hockeystick.plan.mechanisms.pmf import Pmf
+from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
+from hockeystick.plan.mechanisms.rdp import RDP
+from hockeystick.plan.mechanisms.staircase import Staircase
+from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+from hockeystick.plan.mechanisms.zcdp import ZCDP
 
-MECHANISMS: tuple[type[Mechanism], ...] = (Gaussian, Laplace, RandomizedResponse, ApproximateDP, MixtureGaussian)
+MECHANISMS: tuple[type[Mechanism], ...] = (
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    ApproximateDP,
+    MixtureGaussian,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Staircase,
+    Binomial,
+    Pmf,
+    PrivacyCurve,
+    Tradeoff,
+    GDP,
+    ZCDP,
+    RDP,
+    DPSGDJL,
+)
 """All mechanisms, in the order in which they are listed to people."""

@@ -1,0 +1,206 @@
+"""Losses whose characteristic function does not fall off: a little Gaussian noise is added to them, and bounded.
+
+Atoms have a characteristic function that returns again and again to its first size, so that no contour ends. Compose
+the rounds with one more, unsampled Gaussian noise of a small mu: its characteristic function falls off as fast as one
+likes, and with ``v = mu^2`` it changes delta by of the order of v. Let S be the loss of the rounds under P, of finite
+mass, N_w normal with mean w / 2 and variance w (the loss of a Gaussian pair of mu^2 = w), and
+
+    D(w) = E (1 - e^(eps - S - N_w))_+,
+
+so that D(0) is what is asked and D(w) what a contour answers. Write ``g(x) = (1 - e^(eps - x))_+``. The law of N_w
+satisfies the heat equation with drift 1/2, and ``g'/2 + g''/2`` is half a point mass at eps, so that
+
+    D'(w) = 1/2 E psi_w(eps - S),    psi_w(y) = (2 pi w)^(-1/2) e^(-(y - w/2)^2 / 2w) = e^(y/2 - w/8) phi_w(y),
+
+phi_w the density of N(0, w). Since D' >= 0, **D(v) is an upper bound** (it is delta of a composition with one more
+round). From below,
+
+    D(0) >= D(v) - e^(v/2) (D(4v) - D(v)).
+
+Proof. It is enough that ``int_0^v psi_w(y) dw <= e^(v/2) int_v^4v psi_w(y) dw`` for every y, where e^(y/2) cancels and
+e^(-w/8) lies between e^(-v/2) and 1: that ``int_0^v phi_w(y) dw <= int_v^4v phi_w(y) dw``. With ``w = v u`` and ``c =
+y^2 / 2v`` that is ``int_0^1 u^(-1/2) e^(-c/u) du <= int_1^4 u^(-1/2) e^(-c/u) du``. Since e^(-c/u) increases in u, the
+left side is at most ``e^-c int_0^1 u^(-1/2) du = 2 e^-c``, and the right side at least ``e^-c int_1^4 u^(-1/2) du``,
+the same.
+
+The two bounds are ``e^(v/2) (D(4v) - D(v))`` apart, about ``3/2 v`` times the density of the loss at eps, whatever the
+number of rounds; the contour's own ends (every error of it is charged there) enter on the safe side. The number of
+points of the contour grows with 1 / mu. Where the atoms of the composition are further apart than mu, the two are as
+far apart as the atoms weigh, and a finer mu is needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.contour.engine import DEFAULT_GAP, ContourEngine
+from hockeystick.engines.contour.sweep import Terms
+from hockeystick.engines.grid.query import lower_end, upper_end
+from hockeystick.engines.guide import Guide
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import check_left
+from hockeystick.pairs import Composition, GaussianPair
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Ends, Interval
+
+Array = npt.NDArray[np.float64]
+
+SHARE = 0.3  # of the asked width of log delta, for which the first noise is chosen
+OWN = 0.03  # of the asked width, that each contour's own interval may have
+ATTEMPTS = 4  # at a noise that reaches the gap
+COARSER = 8.0  # times the noise, where its contour would be too long
+COARSENINGS = 3  # of the noise, before there is no contour
+LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
+LARGEST_MU = 0.5  # of the noise
+ROUGH = 0.01  # width of log delta that is asked at a guessed place
+HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
+TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from the asked gap"
+"""Why an interval is wider than was asked."""
+
+SMALLEST_GAP = 1e-11  # that a contour is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed:
+    """The contours with the noise v and 4v, which answer at all epsilons near the one for which they were laid.
+
+    Attributes:
+        once: with the variance v.
+        fourfold: with the variance 4v.
+        variance: the noise's, v.
+    """
+
+    once: Terms
+    fourfold: Terms
+    variance: float
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """The two ends of the module's docstring; in the middle the extrapolation to no noise at all."""
+        once, fourfold = self.once.log_delta(epsilon), self.fourfold.log_delta(epsilon)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            factor = math.exp(0.5 * self.variance) * (1 + 8 * UNIT_ROUNDOFF)
+            # in units of the upper end of D(v): D(v) (1 + factor) - factor D(4v), each on its safe side
+            own, more = np.exp(once.lower - once.upper), np.exp(fourfold.upper - once.upper)
+            left = own - factor * (more - own) - 16 * UNIT_ROUNDOFF * (1 + factor) * (own + more)
+            lower = np.where(left > 0, np.log(left) + once.upper, -np.inf)
+            lower = lower - 8 * UNIT_ROUNDOFF * (1 + np.abs(once.upper))
+            third = np.exp(once.estimate - once.upper) - (np.exp(fourfold.estimate - once.upper) - own) / 3
+            middle = np.where(third > 0, np.log(third) + once.upper, lower)
+        lower = np.where(np.isnan(lower), -np.inf, np.minimum(lower, once.upper))
+        return Ends.of(lower, np.where(np.isnan(middle), once.upper, middle), once.upper)
+
+
+class SmoothedEngine:
+    """Certified epsilon and log delta of one direction by contours of the rounds and a little noise.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+
+    Raises:
+        NotApplicableError: a pair without a characteristic function.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        if any(pair.transform is None for pair, _ in composition.rounds):
+            raise NotApplicableError("no characteristic function is known of one of the rounds")
+        self._composition = composition
+
+    def _with(self, mu: float) -> ContourEngine:
+        return ContourEngine(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]))
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+
+        Raises:
+            NotApplicableError: there is no contour.
+        """
+        gap = gap or DEFAULT_GAP
+        return _interval(self.laid(epsilon, gap).log_delta(np.array([epsilon])), gap)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+
+        Raises:
+            NotApplicableError: there is no contour.
+        """
+        gap = gap or DEFAULT_GAP
+        guide = Guide(self._composition, log_delta[0] - 50.0)
+        tilt = guide.tilt_for_delta(log_delta[0])
+        guess, best = guide.guess(log_delta[0], tilt), None
+        for attempt in range(ATTEMPTS):
+            if attempt or not guess > 0:
+                tilt = guide.saddle(guess)
+            wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
+            rough = attempt == 0  # the place is only guessed: a coarse look finds it
+            laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
+            found = _solved(laid, log_delta, guess, tilt, gap)
+            best = found if best is None else best.intersected(found)
+            if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
+                break
+            if not best.upper - best.lower <= HOPELESS * best.upper:
+                raise NotApplicableError("losses that are far apart decide, which no little noise joins")
+            guess = best.estimate
+        assert best is not None
+        narrow = best.upper - best.lower <= gap * best.upper
+        return replace(best, limited=None if narrow else TOO_WIDE, engine="contour")
+
+    def laid(self, epsilon: float, gap: float) -> Smoothed:
+        """Contours around an epsilon whose ends are about ``gap`` apart in log delta there.
+
+        The noise is first that which a smooth law of the loss would need, and then what the width found asks for.
+
+        Raises:
+            NotApplicableError: there is no contour.
+        """
+        tilt = Guide.reaching(self._composition, epsilon)[1]
+        mu = min(max(math.sqrt(SHARE * gap / (1.5 * tilt * (1 + tilt))), LEAST_MU), LARGEST_MU)
+        best, least = self._pair(epsilon, mu, gap), math.inf
+        at = np.array([epsilon])
+        for _ in range(ATTEMPTS):
+            width = float(best.log_delta(at).width[0])
+            if width <= gap or not width < least:
+                break
+            least = width
+            mu = math.sqrt(best.variance) * min(max(math.sqrt(SHARE * gap / width), 1e-3), 0.5)
+            try:
+                finer = self._pair(epsilon, mu, gap)
+            except NotApplicableError:
+                break
+            best = finer if float(finer.log_delta(at).width[0]) < width else best
+        return best
+
+    def _pair(self, epsilon: float, mu: float, gap: float) -> Smoothed:
+        own = max(OWN * gap, SMALLEST_GAP)
+        for _ in range(COARSENINGS):
+            check_left()
+            try:
+                once = self._with(mu).at(epsilon, own)[1]
+                return Smoothed(once, self._with(2 * mu).at(epsilon, own)[1], mu * mu)
+            except NotApplicableError:
+                mu *= COARSER
+        raise NotApplicableError("no contour is short enough, with any little noise")
+
+
+def _solved(laid: Smoothed, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
+    """Where the two ends of contours meet a target."""
+
+    def upper(epsilon: float) -> float:
+        return float(laid.log_delta(np.array([epsilon])).upper[0])
+
+    def lower(epsilon: float) -> float:
+        return float(laid.log_delta(np.array([epsilon])).lower[0])
+
+    high = upper_end(upper, log_delta[0], guess, tilt, gap)
+    if not high < math.inf:
+        return Interval(0.0, guess, high)
+    low = lower_end(lower, log_delta[1], high, tilt, gap)
+    return Interval(low, high - (high - low) / 3, high)
+
+
+def _interval(ends: Ends, gap: float) -> Interval:
+    lower, estimate, upper = float(ends.lower[0]), float(ends.estimate[0]), float(ends.upper[0])
+    return Interval(lower, estimate, upper, None if upper - lower <= gap else TOO_WIDE, "contour")

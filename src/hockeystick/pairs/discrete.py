@@ -1,0 +1,165 @@
+"""Whole-number noise on a count: discrete Laplace and discrete Gaussian, shifted by a whole number against unshifted.
+
+**Shifts of log-concave noise.** Let the law f of the noise be log-concave on the whole numbers (or on the reals). Then
+for every difference d with ``0 <= d <= D`` the pair (f shifted by D, f) dominates (f shifted by d, f); the mirror image
+serves negative d, and is the same pair where f is symmetric. Proof: ``f(x - d) / f(x)`` does not decrease in x (its
+logarithm is a difference of a concave function at two places), where 0 counts as below every positive number. So by
+Neyman and Pearson the best event against any ``alpha >= 0`` is a half-line ``{x >= c}``, and the hockey-stick
+divergence is the largest over c of ``P(Z >= c - d) - alpha P(Z >= c)``, in which every term grows with d. It is
+attained at D: the pair is tight.
+
+**Discrete Laplace**, ``P(Z = k)`` proportional to ``e^(-|k| / scale)``: the loss ``(|k| - |k - D|) / scale`` takes the
+values ``(2j - D) / scale`` for ``j = min(max(k, 0), D)`` and no others, so that there is nothing to truncate.
+
+**Discrete Gaussian** (Canonne, Kamath, Steinke 2020 [CKS20]), ``P(Z = k)`` proportional to ``e^(-k^2 / 2 s^2)``: the
+loss ``D (2x - D) / 2 s^2`` is affine in the outcome x, so that sums of losses lie on a lattice. Outcomes further out
+than ``m >= 39.2 s`` from either centre are taken together: what P has there counts as infinite loss, what Q has there
+as seen by Q alone. Drawing the outcome anew from either restores both laws, so that this pair dominates; without its
+mass at infinity it is dominated. The mass is below ``2 e^-746``, and counts as the smallest double, which is what
+masses at infinity below it are known to within (``pairs/composition.py``): neither end of any answer is moved by more.
+Proof of the mass: ``P(Z >= m) <= P(Z = m) / (1 - e^(-m / s^2))``, as ``f(k + 1) / f(k) <= e^(-m / s^2)`` from m on, and
+``P(Z = m) <= e^(-m^2 / 2 s^2) <= e^-768``; for s up to 10^5 the quotient is below e^10. The normaliser is ``s sqrt(2
+pi) (1 + 2 e^(-2 pi^2 s^2) + ...)`` by Poisson's summation formula, whose next term is below e^-78 of it from s = 1 on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hockeystick.numerics.rounding import TINY
+from hockeystick.pairs import concentrated, moment
+from hockeystick.pairs.base import Atoms, DominatingPair
+
+REACH = 39.2
+"""Standard parameters s on either side of a discrete Gaussian's centre, beyond which it has next to nothing."""
+
+LOG_LEAST = math.log(TINY)
+"""Logarithm of the mass that stands for what is beyond the reach."""
+
+SMALL = 1.0  # s below which the normaliser is summed, and from which on Poisson's formula is used
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplacePair(DominatingPair):
+    """Discrete Laplace noise around ``distance`` against the same noise around 0.
+
+    Attributes:
+        distance: by how much the two centres differ, a whole number of at least 1.
+        scale: of the noise, as the decimal that was written.
+    """
+
+    distance: int
+    scale: Fraction
+
+    @property
+    def atoms(self) -> Atoms:
+        """The ``distance + 1`` losses, and their masses in logarithms: sums of one sign, so that nothing cancels."""
+        step = float(1 / self.scale)
+        j = np.arange(self.distance + 1, dtype=np.float64)
+        log_p = (j - self.distance) * step - math.log1p(math.exp(-step))  # of P(Z >= 0), at the upper end
+        log_p[1:-1] += math.log(-math.expm1(-step))
+        return Atoms((2 * j - self.distance) * step, log_p, log_p[::-1])
+
+    @property
+    def smooth(self) -> None:
+        """None: all losses are atoms."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From ``-distance / scale`` to ``distance / scale``."""
+        most = float(self.distance / self.scale)
+        return -most, most
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """The largest loss as a fraction, which makes the answer at delta 0 exact."""
+        return self.distance / self.scale
+
+    @property
+    def spacing(self) -> Fraction:
+        """The distance of neighbouring losses, ``2 / scale``."""
+        return 2 / self.scale
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        atoms = self.atoms
+        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianPair(DominatingPair):
+    """Discrete Gaussian noise around ``distance`` against the same noise around 0.
+
+    Attributes:
+        distance: by how much the two centres differ, a whole number of at least 1.
+        variance: the parameter ``s^2`` of the noise, exactly; about its variance where s is not small.
+    """
+
+    distance: int
+    variance: Fraction
+
+    @property
+    def _s(self) -> float:
+        return math.sqrt(float(self.variance))
+
+    @property
+    def log_normaliser(self) -> float:
+        """The logarithm of the sum of ``e^(-k^2 / 2 s^2)`` over all whole numbers."""
+        s, variance = self._s, float(self.variance)
+        if s >= SMALL:
+            return 0.5 * math.log(2 * math.pi * variance) + math.log1p(2 * math.exp(-2 * math.pi**2 * variance))
+        k = np.arange(1, math.ceil(REACH) + 1, dtype=np.float64)
+        return math.log1p(2 * float(np.exp(-0.5 * k * k / variance)[::-1].sum()))
+
+    @property
+    def atoms(self) -> Atoms:
+        """The losses of the outcomes within reach, and what is beyond at infinite losses."""
+        d, variance = float(self.distance), float(self.variance)
+        m = math.ceil(REACH * self._s) + 1
+        x = np.arange(-m, self.distance + m + 1, dtype=np.float64)
+        norm = self.log_normaliser
+        log_p, log_q = -0.5 * (x - d) ** 2 / variance - norm, -0.5 * x**2 / variance - norm
+        ends = np.array([-math.inf]), np.array([LOG_LEAST])
+        return Atoms(
+            np.concatenate([ends[0], d * (2 * x - d) / (2 * variance), -ends[0]]),
+            np.concatenate([ends[0], log_p, ends[1]]),
+            np.concatenate([ends[1], log_q, ends[0]]),
+        )
+
+    @property
+    def smooth(self) -> None:
+        """None: all losses are atoms."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From the loss of the lowest outcome within reach to that of the highest."""
+        m, d, variance = math.ceil(REACH * self._s) + 1, self.distance, float(self.variance)
+        return d * (-2 * m - d) / (2 * variance), d * (2 * m + d) / (2 * variance)
+
+    @property
+    def spacing(self) -> Fraction:
+        """The distance of neighbouring losses, ``distance / s^2``."""
+        return self.distance / self.variance
+
+    @property
+    def rho(self) -> float:
+        """``distance^2 / 2 s^2``, as of continuous noise: Canonne, Kamath, Steinke 2020 [CKS20]."""
+        return concentrated.gaussian(self.distance / self._s)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The pair is its own mirror image."""
+        return self.rho
+
+    def log_moment(self, t: float) -> float:
+        """At most that of continuous noise, for a shift by a whole number [CKS20]; over all losses."""
+        return moment.gaussian(self.distance / self._s, t)

@@ -1,0 +1,184 @@
+"""Pairs of two laws on finitely many outcomes: by exact probabilities, or with three losses of one epsilon.
+
+A mechanism with finitely many outcomes, of law p with the record and law q without it, is its own dominating pair:
+``delta(eps) = sum_i (p_i - e^eps q_i)_+``. Outcomes of one likelihood ratio tell the adversary the same, so that their
+masses are added, in fractions (the ratio is sufficient: given it, an outcome is drawn alike under both laws).
+
+Probabilities that do not add up to 1 are rounded ones, or some outcomes were left out. Let p be what is sure to be
+there: the numbers themselves where they add up to less than 1; where they add up to 1 + d, the share ``(1 - d) / (1 +
+d)`` of each, which is below everything that lies within a relative d of a law. What is missing goes to an outcome of
+its own, which only p has, and what q misses to one that only q has. This pair dominates whatever was meant: any law
+that is at least p everywhere is p and a rest, and drawing the rest anew from the outcome of its own gives it back; the
+same kernel does so for q; and processing tells no more (Zhu, Dong, Wang 2022 [ZDW22], after Definition 7). It need not
+be tight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from hockeystick.numerics.rounding import TINY
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Atoms, DominatingPair
+
+NEAR = Fraction(1, 2)
+"""A ratio within that of 1 has its logarithm by log1p, which keeps the digits of a small one."""
+
+
+def log_fraction(value: Fraction) -> float:
+    """log of a positive fraction, to a few roundings of itself; whatever its size."""
+    if abs(value - 1) <= NEAR:
+        return math.log1p(float(value - 1))
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    if abs(shift) < 1000:
+        return math.log(float(value))
+    return math.log(float(value / Fraction(2) ** shift)) + shift * math.log(2)
+
+
+def completed(p: Sequence[Fraction], q: Sequence[Fraction]) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """Two lists of probabilities that may miss 1, as two laws that dominate what was meant; see the module."""
+    kept_p, kept_q = _kept(p), _kept(q)
+    more_p, more_q = 1 - sum(kept_p), 1 - sum(kept_q)
+    only_p = ((more_p, Fraction(0)),) if more_p else ()
+    only_q = ((Fraction(0), more_q),) if more_q else ()
+    with_, without = zip(*zip(kept_p, kept_q, strict=True), *only_p, *only_q, strict=True)
+    return with_, without
+
+
+def _kept(masses: Sequence[Fraction]) -> list[Fraction]:
+    excess = sum(masses) - 1
+    return [mass * (1 - excess) / (1 + excess) for mass in masses] if excess > 0 else list(masses)
+
+
+@dataclass(frozen=True)
+class FinitePair(DominatingPair):
+    """Two laws on the same finitely many outcomes, given exactly.
+
+    Attributes:
+        p: probabilities under P, which add up to 1.
+        q: probabilities under Q, as many, which add up to 1.
+    """
+
+    p: tuple[Fraction, ...]
+    q: tuple[Fraction, ...]
+
+    @cached_property
+    def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
+        """Masses under P and Q by increasing likelihood ratio, each ratio once."""
+        merged: dict[Fraction | None, list[Fraction]] = defaultdict(lambda: [Fraction(0), Fraction(0)])
+        for with_, without in zip(self.p, self.q, strict=True):
+            if with_ or without:
+                cell = merged[with_ / without if without else None]
+                cell[0] += with_
+                cell[1] += without
+        ratios = sorted(ratio for ratio in merged if ratio is not None)
+        order: list[Fraction | None] = [*ratios, None] if None in merged else [*ratios]
+        return tuple((merged[ratio][0], merged[ratio][1]) for ratio in order)
+
+    @cached_property
+    def _atoms(self) -> Atoms:
+        def log(value: Fraction) -> float:
+            return log_fraction(value) if value else -math.inf
+
+        log_p = np.array([log(p) for p, _ in self.masses])
+        log_q = np.array([log(q) for _, q in self.masses])
+        loss = [log_fraction(p / q) if p and q else (math.inf if p else -math.inf) for p, q in self.masses]
+        return Atoms(np.array(loss), log_p, log_q)
+
+    @property
+    def atoms(self) -> Atoms:
+        """Every likelihood ratio once, with the masses of its outcomes."""
+        return self._atoms
+
+    @property
+    def smooth(self) -> None:
+        """The pair has no smooth part."""
+
+    @property
+    def infinite_mass(self) -> float:
+        """``P(L = +inf)``, to a rounding."""
+        p, q = self.masses[-1]
+        return 0.0 if q else max(float(p), TINY)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest finite loss that P can show; 0 where there is none."""
+        loss, log_p = self._atoms.loss, self._atoms.log_p
+        found = loss[np.isfinite(loss) & np.isfinite(log_p)]
+        return (float(found.min()), float(found.max())) if len(found) else (0.0, 0.0)
+
+    @cached_property
+    def mirrored(self) -> FinitePair:
+        """The pair with the laws exchanged."""
+        return FinitePair(self.q, self.p)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The rho of the pair with the laws exchanged, which is finite where its losses are bounded."""
+        return self.mirrored.rho
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        return moment.of_law(self._atoms.loss, self._atoms.log_p, self._atoms.log_q, t)
+
+
+@dataclass(frozen=True)
+class ThreeLossPair(DominatingPair):
+    """Losses epsilon, 0 and -epsilon: randomised response among many answers, and the staircase mechanism.
+
+    P has the mass ``share`` at epsilon, ``share e^-epsilon`` at -epsilon, and the rest at 0; Q is its mirror image.
+
+    Attributes:
+        epsilon: the largest loss, greater than 0.
+        log_share: log of the mass at epsilon; at most ``-log(1 + e^-epsilon)``.
+        log_rest: log of the mass at loss 0, given for itself since a difference would lose it.
+        exact: epsilon as a fraction.
+    """
+
+    epsilon: float
+    log_share: float
+    log_rest: float
+    exact: Fraction
+
+    @property
+    def atoms(self) -> Atoms:
+        """Losses -epsilon, 0 and epsilon."""
+        low, rest = self.log_share - self.epsilon, [self.log_rest] if self.log_rest > -math.inf else []
+        log_p = np.array([low, *rest, self.log_share])
+        return Atoms(np.array([-self.epsilon, *(0.0 for _ in rest), self.epsilon]), log_p, log_p[::-1])
+
+    @property
+    def smooth(self) -> None:
+        """The pair has no smooth part."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The losses are ``[-epsilon, epsilon]``."""
+        return -self.epsilon, self.epsilon
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """The parameter epsilon as the decimal that it is written as."""
+        return self.exact
+
+    @property
+    def spacing(self) -> Fraction:
+        """Epsilon: all losses are whole multiples of it."""
+        return self.exact
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The rho of the pair itself: it is its own mirror image."""
+        return self.rho
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        atoms = self.atoms
+        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)

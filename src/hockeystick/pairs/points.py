@@ -1,0 +1,92 @@
+"""The largest privacy curve through some points, and the pair of a trade-off function with corners; in exact numbers.
+
+**Points of a privacy curve.** Let a mechanism satisfy (epsilon_i, delta_i) for several i, in both directions. As a
+function of ``alpha = e^eps`` its curve is convex, does not increase, and is 1 at alpha 0. With P and Q exchanged it is
+``1 - alpha + alpha h(1 / alpha)``, so that each point says ``1 - e^-epsilon (1 - delta)`` at -epsilon, too. The largest
+such function is the lower convex hull of all of these points and of (0, 1), constant from the last point on: no convex
+function below the points is anywhere above it, and it is itself convex. It is the curve of a pair (Zhu, Dong, Wang 2022
+[ZDW22], after Definition 7) with a loss at each corner, whose Q-mass is by how much the slope changes there, and the
+last delta at infinite loss. The pair satisfies all of the points in both directions: it is attained. For one point it
+is that of Kairouz, Oh and Viswanath.
+
+Numbers ``e^epsilon`` are taken to 60 digits: that is far below the rounding of a loss, which engines charge.
+
+**A trade-off function with corners** (Dong, Roth, Su 2022 [DRS22]): ``f(alpha_i) = beta_i``, linear between. A step
+from one corner to the next is an outcome that Q shows with probability ``alpha_(i+1) - alpha_i`` and P with ``beta_i -
+beta_(i+1)``: the Neyman-Pearson test that rejects outcomes in this order has the errors f. What f(0) is below 1 has
+infinite loss; what alpha and beta leave at the last corner is one more outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+
+from hockeystick.pairs.finite import FinitePair
+
+DIGITS = 60
+"""Digits of a power of e."""
+
+ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
+
+
+def exponential(power: Fraction) -> Fraction:
+    """e to a power, to :data:`DIGITS` digits."""
+    context = Context(prec=DIGITS, Emax=10**6, Emin=-(10**6))
+    return Fraction(context.exp(context.divide(Decimal(power.numerator), Decimal(power.denominator))))
+
+
+def largest_curve(epsilons: Sequence[Fraction], deltas: Sequence[Fraction]) -> FinitePair:
+    """The pair of the largest privacy curve that some points allow.
+
+    Args:
+        epsilons: 0 or greater.
+        deltas: at each of them, between 0 and 1.
+    """
+    points: dict[Fraction, Fraction] = {ZERO: ONE}
+    for epsilon, delta in zip(epsilons, deltas, strict=True):
+        alpha = exponential(epsilon)
+        for at, value in ((alpha, delta), (1 / alpha, 1 - (1 - delta) / alpha)):
+            points[at] = min(points.get(at, ONE), value)
+    least = ONE  # no curve increases
+    corners: list[tuple[Fraction, Fraction]] = []
+    for at in sorted(points):
+        value = min(points[at], least)
+        least = value
+        while len(corners) > 1 and _above(corners[-2], corners[-1], (at, value)):
+            corners.pop()
+        corners.append((at, value))
+    slopes = [(low[1] - high[1]) / (high[0] - low[0]) for low, high in pairwise(corners)]
+    falls = [*slopes, ZERO]
+    q = [falls[i] - falls[i + 1] for i in range(len(slopes))]
+    at_corners = [at for at, _ in corners[1:]]
+    with_ = [at * mass for at, mass in zip(at_corners, q, strict=True)]
+    # below the first corner Q alone has what its slope leaves of 1; beyond the last one P has its delta
+    return FinitePair((ZERO, *with_, ONE - sum(with_)), (ONE - sum(q), *q, ZERO))
+
+
+def _above(one: tuple[Fraction, Fraction], middle: tuple[Fraction, Fraction], last: tuple[Fraction, Fraction]) -> bool:
+    """Whether the middle one of three points is on or above the chord of the others."""
+    return (middle[1] - one[1]) * (last[0] - one[0]) >= (last[1] - one[1]) * (middle[0] - one[0])
+
+
+def of_trade_off(alphas: Sequence[Fraction], betas: Sequence[Fraction]) -> FinitePair | None:
+    """The pair whose trade-off function is linear between some corners; ``None`` where that is not convex.
+
+    Args:
+        alphas: rates of false alarms, increasing from 0.
+        betas: rates of missed records, not increasing.
+    """
+    ends = [*zip(alphas, betas, strict=True), (ONE, ZERO)]
+    p, q = [ONE - betas[0]], [ZERO]
+    for (alpha, beta), (after, less) in pairwise(ends):
+        step, fall = after - alpha, beta - less
+        if step < 0 or fall < 0 or (not step and fall):
+            return None
+        if q[-1] and step and fall * q[-1] > p[-1] * step:  # slopes do not get flatter
+            return None
+        p.append(fall)
+        q.append(step)
+    return FinitePair(tuple(p), tuple(q))

@@ -1,0 +1,154 @@
+"""Rounds with finitely many losses each, composed exactly: one pair whose losses are all the sums.
+
+The k-fold law of atoms with losses ``L_1, ..., L_m`` and masses ``p_1, ..., p_m`` is multinomial: the sum ``n_1 L_1 +
+... + n_m L_m`` with the mass ``k! / (n_1! ... n_m!) p_1^n_1 ... p_m^n_m``, for each of the ``C(k + m - 1, m - 1)`` ways
+of writing k as a sum of m whole numbers; of several kinds of rounds, every sum of one of each. Sums of losses are the
+loss of the product pair, so that nothing is approximated but by rounding.
+
+Rounding, with u the unit round-off. A sum of m products, each of a loss that is off by ``16 + units`` roundings of
+itself, is off by at most ``(m + 20 + units) u sum n_i |L_i|``, and by ``sum n_i slip_i``. Its log-mass is a sum of
+``log k!``, ``-log n_i!`` and ``n_i log p_i``; only the first is positive, so that all of them together are at most ``2
+log k! + |log mass|`` in size. Logarithms of factorials are good to 32 roundings of themselves: Stirling's series begins
+with ``n log n - n``, whose parts are less than twice as large from 100 on. Every ``log p_i`` may be off by 16 roundings
+of itself and of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Array, Atoms, DominatingPair
+
+LOSS_CARE = 20  # roundings of a sum of losses, besides one for each term
+MASS_CARE = 56  # roundings of a log-mass, besides one for each term
+BY_SERIES = 100  # up to this number logarithms of factorials are those of whole numbers
+
+
+class ProductPair(DominatingPair):
+    """The product of pairs with finitely many losses: its atoms are the finite sums that P can show.
+
+    Args:
+        rounds: pair and count of each kind; none has a smooth part.
+    """
+
+    def __init__(self, rounds: Sequence[tuple[DominatingPair, int]]) -> None:
+        self._rounds = tuple(rounds)
+
+    @cached_property
+    def _atoms(self) -> Atoms:
+        parts = [power(seen(pair), count) for pair, count in self._rounds]
+        out = parts[0]
+        for part in parts[1:]:
+            out = _sum(out, part)
+        return out
+
+    @property
+    def atoms(self) -> Atoms:
+        """All sums, with what each may be off by."""
+        return self._atoms
+
+    @property
+    def smooth(self) -> None:
+        """The product has no smooth part, as none of its factors has."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The least and the largest of the sums."""
+        return float(self._atoms.loss.min()), float(self._atoms.loss.max())
+
+    @property
+    def supremum_error(self) -> float:
+        """Nothing beside what the atoms themselves say that they are off by."""
+        return float(np.max(self._atoms.slip))
+
+    def log_moment(self, t: float) -> float:
+        """The sum of those of the factors: nothing has to be enumerated for it."""
+        total = math.fsum(count * pair.log_moment(t) for pair, count in self._rounds)
+        return moment.rounded_up(total, abs(total))
+
+
+def seen(pair: DominatingPair) -> Atoms:
+    """The finite losses that P can show."""
+    atoms = pair.atoms.finite()
+    return atoms.kept(np.isfinite(atoms.log_p))
+
+
+def terms(atoms: int, rounds: int) -> int:
+    """How many sums so many rounds of so many atoms have."""
+    return math.comb(rounds + atoms - 1, atoms - 1) if atoms else 0
+
+
+@lru_cache(maxsize=4)
+def _log_factorials(most: int) -> Array:
+    """Of 0 to most: the logarithms of whole numbers, and from 100 on Stirling's series.
+
+    What is left of that after ``1/12n - 1/360n^3 + 1/1260n^5`` is below ``1/1680n^7``, which is 6e-18.
+    """
+    few = np.array([math.log(math.factorial(n)) for n in range(min(most, BY_SERIES) + 1)])
+    n = np.arange(BY_SERIES + 1, most + 1, dtype=np.float64)
+    inverse = 1 / n
+    series = inverse / 12 - inverse**3 / 360 + inverse**5 / 1260
+    table: Array = np.concatenate([few, (n + 0.5) * np.log(n) - n + (0.5 * math.log(2 * math.pi) + series)])
+    return table
+
+
+def power(atoms: Atoms, count: int) -> Atoms:
+    """The law of the sum of ``count`` losses of the same atoms, all finite and seen."""
+    if count == 1:
+        return _with_slips(atoms)
+    m, factorials = len(atoms.loss), _log_factorials(count)
+    whole = float(factorials[count])
+    left = np.array([count], dtype=np.intp)
+    loss, size, slip = np.zeros(1), np.zeros(1), np.zeros(1)
+    log_p, log_q = np.full(1, whole), np.full(1, whole)
+    own = np.broadcast_to(np.asarray(atoms.slip), atoms.loss.shape)
+    own_log = np.broadcast_to(np.asarray(atoms.log_slip), atoms.loss.shape)
+    log_slip = np.zeros(1)
+    for i in range(m):
+        last = i == m - 1
+        sizes = np.ones(len(left), dtype=np.intp) if last else left + 1
+        of = np.repeat(np.arange(len(left)), sizes)
+        n = left if last else np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        times: Array = n.astype(np.float64)
+        left = left[of] - n
+        loss = loss[of] + times * atoms.loss[i]
+        size = size[of] + times * abs(atoms.loss[i])
+        slip = slip[of] + times * own[i]
+        log_slip = log_slip[of] + times * own_log[i]
+        log_p = log_p[of] + _weighted(times, atoms.log_p[i]) - factorials[n]
+        log_q = log_q[of] + _weighted(times, atoms.log_q[i]) - factorials[n]
+    slip = (1 + 1e-9) * slip + (m + LOSS_CARE + atoms.units) * UNIT_ROUNDOFF * size
+    log_slip = (1 + 1e-9) * log_slip + UNIT_ROUNDOFF * ((m + MASS_CARE) * (3 * whole + np.abs(log_p)) + 16 * count)
+    return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
+
+
+def _weighted(times: Array, log: float) -> Array:
+    """``n log q``, which is 0 for n = 0 although Q may have no mass there."""
+    with np.errstate(invalid="ignore"):
+        return np.where(times > 0, times * log, 0.0)
+
+
+def _with_slips(atoms: Atoms) -> Atoms:
+    slip = np.asarray(atoms.slip) + (LOSS_CARE + atoms.units) * UNIT_ROUNDOFF * np.abs(atoms.loss)
+    log_slip = np.asarray(atoms.log_slip) + 16 * UNIT_ROUNDOFF * (1 + np.abs(atoms.log_p))
+    return Atoms(atoms.loss, atoms.log_p, atoms.log_q, 0.0, slip, log_slip)
+
+
+def _sum(first: Atoms, second: Atoms) -> Atoms:
+    """The law of the sum of two independent losses."""
+
+    def added(x: Array | float, y: Array | float) -> Array:
+        out: Array = np.add.outer(np.asarray(x), np.asarray(y)).ravel()
+        return out
+
+    loss, log_p = added(first.loss, second.loss), added(first.log_p, second.log_p)
+    rounding = 2 * UNIT_ROUNDOFF
+    slip = added(first.slip, second.slip) + rounding * added(np.abs(first.loss), np.abs(second.loss))
+    log_slip = added(first.log_slip, second.log_slip) + rounding * np.abs(log_p)
+    return Atoms(loss, log_p, added(first.log_q, second.log_q), 0.0, slip, log_slip)

@@ -1,0 +1,87 @@
+"""Binomial noise on a count: the number of heads among many coins is added to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.exact import ExactFinite, constant
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import Domain, check_fields, whole_numbers
+
+MOST = 1000
+"""Most coins, and largest sensitivity: all probabilities are kept as fractions."""
+
+_TIGHT = Claim(Status.TIGHT, "binomial laws are log-concave: proof in pairs/discrete.py")
+"""What is proven of the pair when a record is removed or added."""
+
+_REPLACED = Claim(
+    Status.REFUSED, "no dominating pair is proven for noise that is not symmetric when a record is replaced"
+)
+"""Why there is no pair when a record is replaced."""
+
+
+@dataclass(frozen=True)
+class Binomial(Mechanism):
+    """The number of heads among some coins, added to a count to which one record adds a whole number.
+
+    With the record the count is larger by up to ``sensitivity``, so that the largest outcomes are possible with it
+    alone, and the smallest without it alone.
+
+    Args:
+        trials: number of coins.
+        probability: of heads.
+        sensitivity: the most that one record adds to the count, a whole number.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> Binomial(trials=10, probability=0.5).pair(Direction.REMOVE).infinite_mass == 2**-10
+    True
+    """
+
+    trials: Annotated[int, whole_numbers(1, MOST).of("number of coins")]
+    probability: Annotated[
+        float,
+        Domain("a number from 1e-6 to 0.999999", {"minimum": 1e-6, "maximum": 0.999999}, "probability of heads"),
+    ] = 0.5
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record adds to the count")] = 1
+
+    name: ClassVar[str] = "binomial"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.REMOVE: _TIGHT,
+        Direction.ADD: _TIGHT,
+        Direction.REPLACE_ONE: _REPLACED,
+    }
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> FinitePair:
+        """The law with the record against the law without it, or the other way round."""
+        return self._with.mirrored if direction is Direction.ADD else self._with
+
+    def with_against_without(self) -> FinitePair:
+        """The law of the count with the record, at the largest difference, against that without it."""
+        return self._with
+
+    @cached_property
+    def _with(self) -> FinitePair:
+        heads, n = decimal(self.probability), self.trials
+        above, below, whole = heads.numerator, heads.denominator - heads.numerator, heads.denominator**n
+        law = [Fraction(math.comb(n, k) * above**k * below ** (n - k), whole) for k in range(n + 1)]
+        more = [Fraction(0)] * self.sensitivity
+        return FinitePair((*more, *law), (*law, *more))
+
+    def exact(self, direction: Direction) -> ExactFinite:
+        """The two laws themselves."""
+        pair = self.pair(direction)
+        return ExactFinite(constant(pair.p), constant(pair.q))

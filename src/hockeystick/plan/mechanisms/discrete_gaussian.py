@@ -1,0 +1,82 @@
+"""The discrete Gaussian mechanism: whole-number noise on a count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.discrete import DiscreteGaussianPair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import Domain, check_fields, whole_numbers
+from hockeystick.values.errors import InvalidInputError
+
+MOST = 500
+"""Largest parameter of the noise, in counts, and largest sensitivity: all outcomes within 40 of it are told apart."""
+
+NOISE = Domain("a number from 1e-3 to 500", {"minimum": 1e-3, "maximum": MOST})
+"""Parameter of the noise over the sensitivity; their product is at most :data:`MOST`, too."""
+
+_TIGHT = Claim(
+    Status.TIGHT, "Canonne, Kamath, Steinke 2020 [CKS20], for its law; proof of the pair in pairs/discrete.py"
+)
+"""What is proven of the pair in every direction."""
+
+
+@dataclass(frozen=True)
+class DiscreteGaussian(Mechanism):
+    """Whole-number noise, of probability proportional to ``e^(-k^2 / 2 sigma^2)``, on a count.
+
+    Args:
+        noise_multiplier: sigma divided by the sensitivity. Sigma is the parameter of the law; the standard deviation
+            is a little less.
+        sensitivity: the most that one record adds to the count or takes from it, a whole number.
+        replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or a sigma above 500.
+
+    >>> round(DiscreteGaussian(noise_multiplier=2.0).pair(Direction.ADD).rho, 12)
+    0.125
+    """
+
+    noise_multiplier: Annotated[float, NOISE.of("parameter sigma of the noise / sensitivity")]
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
+
+    name: ClassVar[str] = "discrete-gaussian"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        sigma = self.noise_multiplier * self.sensitivity
+        if sigma > MOST:
+            raise InvalidInputError(
+                f"noise_multiplier times sensitivity must be at most {MOST}; received {sigma!r}: count in larger units",
+                "noise_multiplier",
+            )
+
+    def pair(self, direction: Direction) -> DiscreteGaussianPair:
+        """The noise around the largest difference against the noise around 0."""
+        distance = int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
+        return self._at(distance * self.sensitivity)
+
+    def with_against_without(self) -> DiscreteGaussianPair:
+        """The law with the record against the law without it."""
+        return self._at(self.sensitivity)
+
+    def _at(self, distance: int) -> DiscreteGaussianPair:
+        return DiscreteGaussianPair(distance, (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """A bound on the distance alone does not give the mixture pair."""
+        return sampling_reason(self.replace_one_distance, "noise_multiplier")
+
+    @property
+    def replacement_only(self) -> str | None:
+        """A distance under replacement says nothing about one record's own contribution."""
+        return replacement_reason(self.replace_one_distance)

@@ -1,0 +1,77 @@
+"""The discrete Laplace mechanism: two-sided geometric noise on a count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.discrete import DiscreteLaplacePair
+from hockeystick.pairs.exact import ExactFinite, exponential
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
+
+MOST = 100_000
+"""Largest sensitivity: so many losses are told apart."""
+
+_TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(Mechanism):
+    """Whole-number noise, of probability proportional to ``e^(-|k| / scale)``, on a count.
+
+    Args:
+        scale: of the noise, in counts, and not relative to the sensitivity; greater than 0.
+        sensitivity: the most that one record adds to the count or takes from it, a whole number.
+        replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> DiscreteLaplace(scale=2.0).pair(Direction.ADD).loss_range
+    (-0.5, 0.5)
+    """
+
+    scale: Annotated[float, MAGNITUDE.of("scale of the noise, in counts")]
+    sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record changes the count by")] = 1
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
+
+    name: ClassVar[str] = "discrete-laplace"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def _distance(self, direction: Direction) -> int:
+        return self.sensitivity * (int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1)
+
+    def pair(self, direction: Direction) -> DiscreteLaplacePair:
+        """The noise around the largest difference against the noise around 0."""
+        return DiscreteLaplacePair(self._distance(direction), decimal(self.scale))
+
+    def with_against_without(self) -> DiscreteLaplacePair:
+        """The law with the record against the law without it."""
+        return DiscreteLaplacePair(self.sensitivity, decimal(self.scale))
+
+    def exact(self, direction: Direction) -> ExactFinite:
+        """The masses of the losses, up to a factor: 1 at one end, and differences of powers between."""
+        distance, rate = self._distance(direction), 1 / decimal(self.scale)
+        one = Fraction(1)
+        between = [exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)]
+        masses = (exponential((one, Fraction(0))), *between, exponential((one, -distance * rate)))
+        return ExactFinite(masses, masses[::-1], distance * rate)
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """A bound on the distance alone does not give the mixture pair."""
+        return sampling_reason(self.replace_one_distance, "scale")
+
+    @property
+    def replacement_only(self) -> str | None:
+        """A distance under replacement says nothing about one record's own contribution."""
+        return replacement_reason(self.replace_one_distance)

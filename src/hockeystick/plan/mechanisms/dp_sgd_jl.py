@@ -1,0 +1,70 @@
+"""DP-SGD-JL: a gradient step whose norms are estimated by random projections before they are clipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.jl import jl_pair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import Domain, check_fields, whole_numbers
+
+_UPPER = Claim(
+    Status.UPPER,
+    "Bu, Gopi, Kulkarni, Lee, Shen, Tantipongpipat 2021 [BGK+21], for the step; proof of the pair in pairs/jl.py",
+)
+"""What is proven of the pair when a record is removed or added."""
+
+_REPLACED = Claim(
+    Status.REFUSED, "no dominating pair is proven for two random sensitivities in opposite directions at once"
+)
+"""Why there is no pair when a record is replaced."""
+
+
+@dataclass(frozen=True)
+class DPSGDJL(Mechanism):
+    """Normal noise on a sum of gradients that are clipped by norms estimated from random projections.
+
+    The estimate of a norm may be too small: the sensitivity is random, ``sqrt(r / X)`` times the clipping bound,
+    X chi-squared with r degrees of freedom; no Renyi divergence is finite, and accountants of moments do not apply.
+
+    Args:
+        noise_multiplier: standard deviation of the noise divided by the clipping bound, 0.1 to 1000.
+        projections: number r of random projections of each gradient.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> DPSGDJL(noise_multiplier=1.0, projections=20).pair(Direction.REMOVE).infinite_mass < 1e-9
+    True
+    """
+
+    noise_multiplier: Annotated[
+        float,
+        Domain("a number from 0.1 to 1000", {"minimum": 0.1, "maximum": 1000}).of(
+            "standard deviation of the noise / clipping bound"
+        ),
+    ]
+    projections: Annotated[int, whole_numbers(1, 100_000).of("random projections that a norm is estimated from")]
+
+    name: ClassVar[str] = "dp-sgd-jl"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.REMOVE: _UPPER,
+        Direction.ADD: _UPPER,
+        Direction.REPLACE_ONE: _REPLACED,
+    }
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> FinitePair:
+        """The mixture over the projections, which are taken for public; it is its own mirror image."""
+        return jl_pair(self.noise_multiplier, self.projections)
+
+    def with_against_without(self) -> FinitePair:
+        """The mixture over the projections, which are taken for public."""
+        return jl_pair(self.noise_multiplier, self.projections)

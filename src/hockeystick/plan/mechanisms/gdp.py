@@ -1,0 +1,55 @@
+"""A black box known by its mu of Gaussian differential privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import GaussianPair
+from hockeystick.pairs.exact import ExactGaussian
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields
+
+_TIGHT = Claim(
+    Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Definition 2.6: Gaussian noise is the worst with that guarantee"
+)
+"""What is proven of the pair in every direction."""
+
+
+@dataclass(frozen=True)
+class GDP(Mechanism):
+    """Any mechanism that is mu-Gaussian differentially private, under the plan's own adjacency: no factor 2.
+
+    Args:
+        mu: greater than 0.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> GDP(mu=0.5).pair(Direction.ADD)
+    GaussianPair(mu=0.5)
+    """
+
+    mu: Annotated[float, MAGNITUDE.of("mu of the guarantee")]
+
+    name: ClassVar[str] = "gdp"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> GaussianPair:
+        """N(mu, 1) against N(0, 1)."""
+        return GaussianPair(self.mu)
+
+    def with_against_without(self) -> GaussianPair:
+        """N(mu, 1) against N(0, 1), which is its own mirror image."""
+        return GaussianPair(self.mu)
+
+    def exact(self, direction: Direction) -> ExactGaussian:
+        """The guarantee in exact numbers."""
+        return ExactGaussian(decimal(self.mu))

@@ -1,0 +1,103 @@
+"""Any mechanism with finitely many outcomes, given by its probabilities with the record and without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs.exact import ExactFinite, constant
+from hockeystick.pairs.finite import FinitePair, completed
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
+from hockeystick.values.errors import InvalidInputError
+
+MOST_OUTCOMES = 5000
+"""Outcomes of one law, at most: each likelihood ratio is a fraction."""
+
+MISSED = Fraction(1, 10**12)
+"""How much the probabilities of a law may miss 1 by."""
+
+_TIGHT = Claim(Status.TIGHT, "the pair is the mechanism itself: proof in pairs/finite.py")
+"""What is proven of the pair when a record is removed or added."""
+
+_REPLACED = Claim(
+    Status.REFUSED,
+    "the laws with a record and without it do not say how well one record's value is told from another's; give p and q "
+    'for a replaced record under adjacency "remove"',
+)
+"""Why there is no pair when a record is replaced."""
+
+
+@dataclass(frozen=True)
+class Pmf(Mechanism):
+    """A mechanism with finitely many outcomes whose law is p with the record and q without it.
+
+    The probabilities are taken as the decimals, or as the quotients, that they are written as, and exactly. Where they
+    miss 1, by at most 1e-12, the rest counts as an outcome that only the one law has; answers are then upper bounds.
+
+    Args:
+        p: probability of each outcome with the record.
+        q: probability of each outcome without it, as many.
+
+    Raises:
+        InvalidInputError: a probability outside its domain, lists of two lengths, or a sum that misses 1 by more than
+            1e-12.
+
+    >>> Pmf(p=["1/2", "1/2", 0], q=["1/4", "1/2", "1/4"]).pair(Direction.REMOVE).loss_range
+    (0.0, 0.6931471805599453)
+    """
+
+    p: Annotated[
+        tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("probabilities with the record")
+    ]
+    q: Annotated[
+        tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_OUTCOMES).of("probabilities without the record")
+    ]
+
+    name: ClassVar[str] = "pmf"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.REMOVE: _TIGHT,
+        Direction.ADD: _TIGHT,
+        Direction.REPLACE_ONE: _REPLACED,
+    }
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if len(self.p) != len(self.q):
+            raise InvalidInputError(
+                f"q must have as many probabilities as p; received {len(self.q)} and {len(self.p)}", "q"
+            )
+        for key in ("p", "q"):
+            total = sum(getattr(self, key))
+            if abs(total - 1) > MISSED:
+                raise InvalidInputError(
+                    f"the probabilities of {key} must add up to 1, to 1e-12; received a sum of {float(total)!r}", key
+                )
+
+    def pair(self, direction: Direction) -> FinitePair:
+        """The law with the record against the law without it, or the other way round."""
+        return self._with.mirrored if direction is Direction.ADD else self._with
+
+    def with_against_without(self) -> FinitePair:
+        """The law with the record against the law without it."""
+        return self._with
+
+    @cached_property
+    def _with(self) -> FinitePair:
+        return FinitePair(*completed(self.p, self.q))
+
+    def exact(self, direction: Direction) -> ExactFinite:
+        """The two laws themselves."""
+        pair = self.pair(direction)
+        return ExactFinite(constant(pair.p), constant(pair.q))
+
+    def qualified(self, claim: Claim) -> Claim:
+        """No more than an upper bound, where the probabilities do not add up to 1."""
+        if claim.status is not Status.TIGHT or sum(self.p) == sum(self.q) == 1:
+            return claim
+        return Claim(Status.UPPER, f"{claim.cited}; of laws that miss 1: proof in pairs/finite.py")

@@ -1,0 +1,69 @@
+"""A black box known by several (epsilon, delta) guarantees at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.points import largest_curve
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import EXACT_PROBABILITY, ExactDomain, check_fields, list_of
+from hockeystick.values.errors import InvalidInputError
+
+MOST_POINTS = 1000
+"""Points of one curve, at most."""
+
+EPSILON = ExactDomain(Fraction(0), Fraction(700))
+"""Epsilon of a point: at larger ones only infinite loss is left."""
+
+_TIGHT = Claim(Status.TIGHT, "proof in pairs/points.py: the worst mechanism with these guarantees")
+"""What is proven of the pair in every direction."""
+
+
+@dataclass(frozen=True)
+class PrivacyCurve(Mechanism):
+    """Any mechanism with several (epsilon, delta) guarantees, under the plan's own adjacency and in both directions.
+
+    It is accounted as the worst one that has them all: the largest curve that the points allow.
+
+    Args:
+        epsilons: from 0 to 700, as numbers or as text.
+        deltas: the delta at each of them.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or lists of two lengths.
+
+    >>> PrivacyCurve(epsilons=[0.5, 1.0], deltas=[0.01, 1e-5]).pair(Direction.ADD).loss_range
+    (-1.0, 1.0)
+    """
+
+    epsilons: Annotated[tuple[Fraction, ...], list_of(EPSILON, most=MOST_POINTS).of("epsilons of the guarantees")]
+    deltas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_POINTS).of("deltas of the guarantees")]
+
+    name: ClassVar[str] = "privacy-curve"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE, Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if len(self.epsilons) != len(self.deltas):
+            raise InvalidInputError(
+                f"deltas must be as many as epsilons; received {len(self.deltas)} and {len(self.epsilons)}", "deltas"
+            )
+
+    @cached_property
+    def _pair(self) -> FinitePair:
+        return largest_curve(self.epsilons, self.deltas)
+
+    def pair(self, direction: Direction) -> FinitePair:
+        """The pair of the largest curve, which is its own mirror image."""
+        return self._pair
+
+    def with_against_without(self) -> FinitePair:
+        """The pair of the largest curve, which is its own mirror image."""
+        return self._pair

@@ -1,0 +1,99 @@
+"""A black box known by Renyi divergences of some orders.
+
+Let ``D_a <= e_a`` at the orders a that are given, and ``K(t) = t D_(1+t)``. K is convex, so that between two orders it
+lies below the chord of ``t e_(1+t)``; D does not decrease in its order, so that below an order it is at most what it is
+there. Above the largest order nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve, moment
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import ROUND_EPSILON, Domain, check_fields, list_of
+from hockeystick.values.errors import InvalidInputError
+
+MOST_ORDERS = 1000
+"""Orders of one curve, at most."""
+
+ORDER = Domain("a number greater than 1 and at most 1e9", {"exclusiveMinimum": 1, "maximum": 1e9})
+"""An order of a divergence."""
+
+_RENYI = Claim(Status.RENYI, "Mironov 2017 [Mir17], Definition 4: the guarantee is one of Renyi divergences")
+"""What is known in every direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedCurve(RenyiCurve):
+    """The largest moments that divergences at some orders allow; see the module.
+
+    Attributes:
+        orders: greater than 1, increasing.
+        epsilons: bounds on the divergences.
+    """
+
+    orders: tuple[float, ...]
+    epsilons: tuple[float, ...]
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Losses may be of any size."""
+        return -math.inf, math.inf
+
+    def log_moment(self, t: float) -> float:
+        """The chord between two orders, or the divergence of the next order, whichever is less; rounded up."""
+        points = [(order - 1, epsilon) for order, epsilon in zip(self.orders, self.epsilons, strict=True)]
+        best = min((t * epsilon for at, epsilon in points if at >= t), default=math.inf)
+        for (low, first), (high, second) in pairwise(points):
+            if low <= t <= high:
+                share = (t - low) / (high - low)
+                best = min(best, (1 - share) * low * first + share * high * second)
+        return moment.rounded_up(best, best)
+
+
+@dataclass(frozen=True)
+class RDP(Mechanism):
+    """Any mechanism with these bounds on its Renyi divergences, under the plan's own adjacency.
+
+    Args:
+        orders: greater than 1, increasing.
+        epsilons: a bound on the divergence of each order.
+
+    Raises:
+        InvalidInputError: a value outside its domain, lists of two lengths, or orders that do not increase.
+
+    >>> round(RDP(orders=[2.0, 3.0], epsilons=[0.1, 0.2]).curve(Direction.ADD).log_moment(1.5), 12)
+    0.25
+    """
+
+    orders: Annotated[tuple[float, ...], list_of(ORDER, most=MOST_ORDERS).of("orders of the divergences")]
+    epsilons: Annotated[
+        tuple[float, ...], list_of(ROUND_EPSILON, most=MOST_ORDERS).of("bounds on the divergences of these orders")
+    ]
+
+    name: ClassVar[str] = "rdp"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _RENYI)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if len(self.orders) != len(self.epsilons):
+            raise InvalidInputError(
+                f"epsilons must be as many as orders; received {len(self.epsilons)} and {len(self.orders)}", "epsilons"
+            )
+        if any(low >= high for low, high in pairwise(self.orders)):
+            raise InvalidInputError("orders must increase", "orders")
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """Never asked: of the mechanism nothing but its moments is known."""
+        raise AssertionError("a guarantee of moments has no pair")
+
+    def curve(self, direction: Direction) -> ListedCurve:
+        """The largest moments that the guarantee allows."""
+        return ListedCurve(self.orders, self.epsilons)

@@ -1,0 +1,123 @@
+"""The staircase mechanism: the noise of least expected size among all that satisfy epsilon.
+
+Geng, Viswanath 2016 [GV16]: noise on a number that changes by at most D between neighbours, whose density falls by the
+factor ``e = e^-epsilon`` once in every interval of length D on either side of 0, first at ``gamma D``: it is ``a e^k``
+for ``k D <= |x| < (k + gamma) D`` and ``a e^(k+1)`` for ``(k + gamma) D <= |x| < (k + 1) D``, where a is such that
+``2 a D (gamma + e (1 - gamma)) = 1 - e``.
+
+**The pair.** Let the numbers differ by d, ``0 <= d <= D``. A density falls at most once on a way of length D, so that
+the loss is epsilon, 0 or -epsilon; let A be the P-mass where it is epsilon. The law is symmetric, so that the Q-mass
+where it is -epsilon is A too, and ``delta = A (1 - e^(eps - epsilon))`` for ``0 <= eps <= epsilon``: among such pairs
+the one with the larger A dominates, at every eps of either sign. Now ``A (1 - e)`` is the total variation distance, and
+as the density f is symmetric and does not increase in |x|, ``f(x - d) > f(x)`` only beyond ``x = d / 2``: it is ``P(|Z|
+<= d / 2)``, which grows with d. So d = D is the worst, and is attained: the pair is tight, with
+
+    A = P(|Z| <= D/2) / (1 - e) = (min(gamma, 1/2) + e max(1/2 - gamma, 0)) / (gamma + e (1 - gamma)),
+
+and the mass at loss 0 is ``1 - A (1 + e) = |gamma - 1/2| (1 - e) / (gamma + e (1 - gamma))``, times e where gamma is
+below 1/2. At the gamma of least expected size, ``1 / (1 + e^(epsilon/2))``, these are ``A = 1 - h / 2`` and ``h (1 -
+h)^2 / 2`` with ``h = e^(-epsilon/2)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import BlackBoxPair
+from hockeystick.pairs.exact import ExactBlackBox, ExactFinite, exponential
+from hockeystick.pairs.finite import ThreeLossPair
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, Domain, check_fields
+
+HALF = Fraction(1, 2)
+"""The place of the step at which the mechanism is binary randomised response to the adversary."""
+
+_TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in plan/mechanisms/staircase.py")
+"""What is proven of the pair in every direction."""
+
+
+@dataclass(frozen=True)
+class Staircase(Mechanism):
+    """Staircase-shaped noise on a number that changes by at most ``sensitivity`` between neighbours.
+
+    The sensitivity is that under the plan's own adjacency: the same pair under every adjacency, no factor 2. The noise
+    is as wide as it is large, so that the number does not enter the answer.
+
+    Args:
+        epsilon: the mechanism's pure epsilon; 0 or greater.
+        sensitivity: the most that the number changes between neighbours.
+        gamma: the share of each stair that is high, from 0 to 1; by default that of the least expected noise,
+            ``1 / (1 + e^(epsilon / 2))``.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> Staircase(epsilon=0.5).pair(Direction.ADD).loss_range
+    (-0.5, 0.5)
+    """
+
+    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of the mechanism")]
+    sensitivity: Annotated[float, MAGNITUDE.of("the most that the number changes between neighbours")] = 1.0
+    gamma: Annotated[
+        float | None, Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "share of each stair that is high")
+    ] = None
+
+    name: ClassVar[str] = "staircase"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def _binary(self) -> bool:
+        return self.epsilon == 0 or (self.gamma is not None and decimal(self.gamma) == HALF)
+
+    def pair(self, direction: Direction) -> BlackBoxPair | ThreeLossPair:
+        """The pair at the largest difference."""
+        return self.with_against_without()
+
+    def with_against_without(self) -> BlackBoxPair | ThreeLossPair:
+        """The pair at the largest difference, in either direction."""
+        if self._binary:
+            return BlackBoxPair(self.epsilon)
+        small, exact = math.exp(-self.epsilon), decimal(self.epsilon)
+        if self.gamma is None:
+            half = math.exp(-0.5 * self.epsilon)
+            log_rest = -0.5 * self.epsilon + 2 * _log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
+            return ThreeLossPair(self.epsilon, math.log1p(-0.5 * half), log_rest, exact)
+        gamma = decimal(self.gamma)
+        total = float(gamma) + small * float(1 - gamma)
+        apart = math.log(float(abs(gamma - HALF))) + _log(-math.expm1(-self.epsilon)) - _log(total)
+        if gamma > HALF:
+            return ThreeLossPair(self.epsilon, -math.log(2) - math.log(total), apart, exact)
+        high = _log(float(gamma) + small * float(HALF - gamma)) - _log(total)
+        return ThreeLossPair(self.epsilon, min(high, 0.0), apart - self.epsilon, exact)
+
+    def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
+        """The three masses, up to a factor."""
+        epsilon = decimal(self.epsilon)
+        if self._binary:
+            return ExactBlackBox(epsilon)
+        one, zero = Fraction(1), Fraction(0)
+        if self.gamma is None:
+            high, rest = [(one, zero), (-HALF, -epsilon / 2)], [(HALF, -epsilon / 2), (-one, -epsilon)]
+            rest.append((HALF, -3 * epsilon / 2))
+        elif (gamma := decimal(self.gamma)) > HALF:
+            high, rest = [(HALF, zero)], [(gamma - HALF, zero), (HALF - gamma, -epsilon)]
+        else:
+            high = [(gamma, zero), (HALF - gamma, -epsilon)]
+            rest = [(HALF - gamma, -epsilon), (gamma - HALF, -2 * epsilon)]
+        low = [(factor, power - epsilon) for factor, power in high]
+        masses = exponential(*high), exponential(*rest), exponential(*low)
+        return ExactFinite(masses, masses[::-1], epsilon)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf

@@ -1,0 +1,88 @@
+"""A mechanism known by its trade-off function, which is linear between corners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs.exact import ExactFinite, constant
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.points import of_trade_off
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
+from hockeystick.values.errors import InvalidInputError
+
+MOST_CORNERS = 2000
+"""Corners of one function, at most."""
+
+_TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22]; the pair: proof in pairs/points.py")
+"""What is proven of the pair when a record is removed or added."""
+
+_REPLACED = Claim(
+    Status.REFUSED, "a trade-off function between the laws with a record and without it says nothing of a replaced one"
+)
+"""Why there is no pair when a record is replaced."""
+
+
+@dataclass(frozen=True)
+class Tradeoff(Mechanism):
+    """A mechanism whose laws without the record and with it are told apart no better than a trade-off function says.
+
+    At a rate alpha of false alarms, of a record that is not there, at least beta(alpha) of the records that are there
+    are missed; between the corners the function is linear, and it ends at (1, 0).
+
+    Args:
+        alphas: rates of false alarms at the corners, increasing, the first of them 0.
+        betas: rates of missed records there, not increasing.
+
+    Raises:
+        InvalidInputError: a rate outside its domain, lists of two lengths, or a function that is not convex.
+
+    >>> Tradeoff(alphas=[0, "1/4"], betas=[1, "1/4"]).pair(Direction.REMOVE).loss_range
+    (-1.0986122886681098, 1.0986122886681098)
+    """
+
+    alphas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of false alarms")]
+    betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of missed records")]
+
+    name: ClassVar[str] = "tradeoff"
+    claims: ClassVar[Mapping[Direction, Claim]] = {
+        Direction.REMOVE: _TIGHT,
+        Direction.ADD: _TIGHT,
+        Direction.REPLACE_ONE: _REPLACED,
+    }
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if len(self.alphas) != len(self.betas):
+            raise InvalidInputError(
+                f"betas must be as many as alphas; received {len(self.betas)} and {len(self.alphas)}", "betas"
+            )
+        if self.alphas[0] != 0:
+            raise InvalidInputError("alphas must begin with 0", "alphas")
+        if of_trade_off(self.alphas, self.betas) is None:
+            raise InvalidInputError("betas must be a convex function of increasing alphas that does not rise", "betas")
+
+    @cached_property
+    def _pair(self) -> FinitePair:
+        found = of_trade_off(self.alphas, self.betas)
+        assert found is not None  # it was made before
+        return found
+
+    def pair(self, direction: Direction) -> FinitePair:
+        """The law with the record against the law without it, or the other way round."""
+        return self._pair.mirrored if direction is Direction.ADD else self._pair
+
+    def with_against_without(self) -> FinitePair:
+        """The law with the record against the law without it."""
+        return self._pair
+
+    def exact(self, direction: Direction) -> ExactFinite:
+        """The two laws themselves."""
+        pair = self.pair(direction)
+        return ExactFinite(constant(pair.p), constant(pair.q))

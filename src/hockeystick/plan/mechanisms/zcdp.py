@@ -1,0 +1,68 @@
+"""A black box known by its rho of zero-concentrated differential privacy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.pairs import DominatingPair, RenyiCurve, moment
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields
+
+_RENYI = Claim(Status.RENYI, "Bun, Steinke 2016 [BS16], Definition 1.1: the guarantee is one of Renyi divergences")
+"""What is known in every direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedCurve(RenyiCurve):
+    """The largest moments that a rho allows, ``K(t) = t (1 + t) rho``.
+
+    Attributes:
+        rho: of zero-concentrated privacy.
+    """
+
+    rho: float
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Losses may be of any size."""
+        return -math.inf, math.inf
+
+    def log_moment(self, t: float) -> float:
+        """``t (1 + t) rho``, rounded up."""
+        return moment.rounded_up(t * (1 + t) * self.rho)
+
+
+@dataclass(frozen=True)
+class ZCDP(Mechanism):
+    """Any mechanism that is rho-zero-concentrated differentially private, under the plan's own adjacency.
+
+    Args:
+        rho: greater than 0.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> round(ZCDP(rho=0.5).curve(Direction.ADD).log_moment(1.0), 12)
+    1.0
+    """
+
+    rho: Annotated[float, MAGNITUDE.of("rho of the guarantee")]
+
+    name: ClassVar[str] = "zcdp"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _RENYI)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        """Never asked: of the mechanism nothing but its moments is known."""
+        raise AssertionError("a guarantee of moments has no pair")
+
+    def curve(self, direction: Direction) -> ConcentratedCurve:
+        """The largest moments that the guarantee allows."""
+        return ConcentratedCurve(self.rho)

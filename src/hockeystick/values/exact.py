@@ -1,0 +1,59 @@
+"""Numbers as the fractions that people write: the exact decimal in place of the double next to it, or a quotient."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+TEXT = re.compile(r"^([0-9]+/0*[1-9][0-9]*|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?)$")
+"""Text that is a fraction: a quotient of whole numbers, or a decimal."""
+
+MAX_DIGITS = 4000
+"""Longest text of a fraction, and most digits above or below its line: more take seconds to compute with."""
+
+
+def decimal(value: float) -> Fraction:
+    """The number that a finite double stands for: the decimal that it prints as, so that 0.1 is one tenth.
+
+    Below the smallest double with all its digits they are farther apart than their decimals say, up to half as large as
+    what was written: there the double itself is meant, by every method alike.
+
+    >>> decimal(0.1)
+    Fraction(1, 10)
+    >>> decimal(5e-324) == Fraction(1, 2**1074)
+    True
+    """
+    return Fraction(repr(float(value))) if abs(value) >= sys.float_info.min else Fraction(value)
+
+
+def fraction(value: object) -> Fraction | None:
+    """A number or its text as a fraction; ``None`` where it is none, or has more digits than can be computed with.
+
+    >>> fraction("1/3"), fraction(0.1), fraction("a third")
+    (Fraction(1, 3), Fraction(1, 10), None)
+    """
+    if isinstance(value, Decimal):
+        value = str(value)
+    if isinstance(value, str):
+        return Fraction(value) if len(value) <= MAX_DIGITS and TEXT.match(value) else None
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return None
+    if isinstance(value, numbers.Rational):
+        found = Fraction(int(value.numerator), int(value.denominator))
+        return found if max(abs(found.numerator), found.denominator) < 10**MAX_DIGITS else None
+    number = float(value)
+    return decimal(number) if math.isfinite(number) else None
+
+
+def written(value: Fraction) -> float | str:
+    """A fraction as a plan file has it: a number where that stands for it exactly, else a quotient of whole numbers.
+
+    >>> written(Fraction(1, 4)), written(Fraction(1, 3))
+    (0.25, '1/3')
+    """
+    number = float(value)
+    return number if decimal(number) == value else f"{value.numerator}/{value.denominator}"
