@@ -59,6 +59,17 @@ def test_the_truth_is_between_at_every_alpha(law: tuple[list[Fraction], list[Fra
 
 
 LAWS: Any = (["1/2", "1/2"], ["1/3", "2/3"])
+
+
+def test_mass_that_may_lie_in_another_cell_is_taken_apart() -> None:
+    """Ratios are known, 2/5 and 8/5, and the masses of P are off by a hundredth: the truth is met exactly."""
+    e, no = [Fraction(1, 100)] * 2, [ZERO] * 2
+    ratios = [(Fraction(2, 5), Fraction(2, 5)), (Fraction(8, 5), Fraction(8, 5))]
+    above = spread_above([Fraction(21, 100), Fraction(79, 100)], [Fraction(1, 2)] * 2, e, no, ratios)
+    true = FinitePair((Fraction(1, 5), Fraction(4, 5)), (Fraction(1, 2), Fraction(1, 2)))
+    assert curve(above, Fraction(1)) >= curve(true, Fraction(1)) == Fraction(3, 10)
+
+
 KNOTS = (np.arange(-180, 201) / 20).tolist()
 
 

@@ -221,6 +221,13 @@ def test_what_misses_1_is_charged(missed: Fraction, adjacency: str) -> None:
                 more = [value + (missed if k == i else 0) for k, value in enumerate(given_p)]
                 less = [value + (missed if k == j else 0) for k, value in enumerate(given_q)]
                 laws_meant.append((more, less))
+    else:  # as far as a relative |missed| goes: less of everything, and the rest where it tells most
+        share = (1 + missed) / (1 - missed)
+        least = [[value * share for value in law] for law in (given_p, given_q)]
+        first, last = (0, 2) if adjacency == "remove" else (2, 0)
+        least[0][first] += 1 - sum(least[0])
+        least[1][last] += 1 - sum(least[1])
+        laws_meant.append((least[0], least[1]))
     for one, other in laws_meant:
         truth = hs.Plan([hs.Round(pmf(one, other), count=3)], adjacency).delta(0.3)
         assert found.upper >= truth.upper
