@@ -12,20 +12,25 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from hockeystick import InvalidInputError, Poisson, WithoutReplacement
+from hockeystick import InvalidInputError, Poisson, RandomAllocation, TruncatedPoisson, WithoutReplacement
 from hockeystick.integrations.batches import (
     Batches,
     FixedSizeBatches,
     Generator,
     PoissonBatches,
+    RandomAllocationBatches,
     SecureGenerator,
     SeededGenerator,
+    TruncatedPoissonBatches,
     subset,
     uniform,
 )
 
 LEAST_P = 1e-4
 """A chi-square test of a fixed seed passes or fails for ever; of a right sampler one in ten thousand would fail."""
+
+BEGUN = {"step": 1, "generator": None}
+"""What every state after one step of an epoch has, without a seed."""
 
 
 class Given(Generator):
@@ -89,6 +94,28 @@ def test_batches_of_a_fixed_size_are_subsets_all_equally_likely() -> None:
     assert chisquare(list(seen.values())).pvalue > LEAST_P
 
 
+def test_each_record_is_in_one_step_of_an_epoch_all_equally_likely() -> None:
+    """Two records and three steps: nine equally likely epochs."""
+    drawn = epochs(RandomAllocationBatches(2, 3, seed=8), 9_000)
+    seen = Counter(tuple(next(step for step in range(3) if i in epoch[step]) for i in range(2)) for epoch in drawn)
+    assert all(sorted(index for batch in epoch for index in batch) == [0, 1] for epoch in drawn)
+    assert len(seen) == 9
+    assert chisquare(list(seen.values())).pvalue > LEAST_P
+
+
+def test_what_is_kept_of_a_batch_that_is_too_large_is_random() -> None:
+    """Three records at rate 1/2, at most one kept: every size with its probability, every record alike."""
+    rounds = 16_000
+    drawn = epochs(TruncatedPoissonBatches(3, 1, sample_rate=0.5, steps=1, seed=2), rounds)
+    seen = Counter(tuple(epoch[0]) for epoch in drawn)
+    kept = (1 - 1 / 8) / 3
+    expected = [rounds / 8, *[rounds * kept] * 3]
+    assert chisquare([seen[part] for part in [(), (0,), (1,), (2,)]], expected).pvalue > LEAST_P
+    two = epochs(TruncatedPoissonBatches(4, 2, sample_rate=0.9, steps=1, seed=6), rounds)
+    full = Counter(tuple(epoch[0]) for epoch in two if len(epoch[0]) == 2)
+    assert chisquare(list(full.values())).pvalue > LEAST_P
+
+
 def test_equal_words_are_drawn_again() -> None:
     """Else the record with the smaller index would be preferred."""
     generator = Given([7, 7, 1, 9], [5, 4, 3, 2])
@@ -110,6 +137,8 @@ def test_whole_numbers_are_uniform() -> None:
         (lambda seed: PoissonBatches(50, batch_size=6, seed=seed), 9),
         (lambda seed: PoissonBatches(50, sample_rate=0.1, steps=4, seed=seed), 4),
         (lambda seed: FixedSizeBatches(50, 6, seed=seed), 9),
+        (lambda seed: RandomAllocationBatches(50, 7, seed=seed), 7),
+        (lambda seed: TruncatedPoissonBatches(50, 5, batch_size=6, seed=seed), 9),
     ],
 )
 def test_a_state_goes_on_where_it_was(make: Any, steps: int) -> None:
@@ -141,6 +170,8 @@ def test_the_scheme_is_what_a_plan_takes() -> None:
     assert PoissonBatches(60_000, batch_size=256).sampling == Poisson(batch_size=256, dataset_size=60_000)
     assert PoissonBatches(60_000, sample_rate=0.01).sampling == Poisson(0.01)
     assert FixedSizeBatches(100, 7).sampling == WithoutReplacement(7, 100)
+    assert RandomAllocationBatches(100, 7).sampling == RandomAllocation(7, dataset_size=100)
+    assert TruncatedPoissonBatches(100, 30, batch_size=20).sampling == TruncatedPoisson(0.2, 100, 30)
     assert len(PoissonBatches(60_000, batch_size=256)) == len(FixedSizeBatches(60_000, 256)) == 235
 
 
@@ -158,6 +189,13 @@ def test_the_scheme_is_what_a_plan_takes() -> None:
         (lambda: FixedSizeBatches(10, 2, seed=1).load_state_dict({"step": 1, "generator": {}, "drawn": None}), "state"),
         (lambda: FixedSizeBatches(10, 2).load_state_dict({"step": 1, "generator": None, "drawn": [1]}), "drawn"),
         (lambda: FixedSizeBatches(10, 2).state_dict(6), "step"),
+        (
+            lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "generator": None, "drawn": [0, 2, 1]}),
+            "drawn",
+        ),
+        (lambda: RandomAllocationBatches(3, 2).load_state_dict({"step": 1, "generator": None, "drawn": None}), "drawn"),
+        (lambda: RandomAllocationBatches(3, 0), "steps_per_epoch"),
+        (lambda: TruncatedPoissonBatches(10, 0, batch_size=2), "max_batch_size"),
     ],
 )
 def test_refusals_name_the_key(make: Any, key: str) -> None:

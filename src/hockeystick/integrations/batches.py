@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.plan.sampling import Poisson, Sampling, WithoutReplacement
+from hockeystick.plan.sampling import Poisson, RandomAllocation, Sampling, TruncatedPoisson, WithoutReplacement
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
@@ -276,9 +276,10 @@ class PoissonBatches(Batches):
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
-        return self._chosen()
+        return self.chosen()
 
-    def _chosen(self) -> Indices:
+    def chosen(self) -> Indices:
+        """The next batch."""
         rate = self._sampling.exact_rate
         if rate == 1:
             return np.arange(self.dataset_size)
@@ -315,6 +316,97 @@ class FixedSizeBatches(Batches):
 
     def _batch(self, step: int) -> Indices:
         return subset(self.generator, self.dataset_size, self._sampling.batch_size)
+
+
+class RandomAllocationBatches(Batches):
+    """In every epoch each record draws one step by itself: ``sampling = "random-allocation"``. A batch may be empty.
+
+    Args:
+        dataset_size: number of records.
+        steps_per_epoch: number of batches of an epoch.
+        seed: of the generator; by default the operating system's random numbers are used.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> batches = RandomAllocationBatches(1000, steps_per_epoch=8)
+    >>> sorted(index for batch in batches for index in batch) == list(range(1000))
+    True
+    """
+
+    def __init__(self, dataset_size: int, steps_per_epoch: int, *, seed: int | None = None) -> None:
+        self._sampling = RandomAllocation(steps_per_epoch=steps_per_epoch, dataset_size=dataset_size)
+        super().__init__(dataset_size, steps_per_epoch, seed)
+
+    @property
+    def sampling(self) -> RandomAllocation:
+        """Random allocation anew in every epoch, with the number of steps that was given."""
+        return self._sampling
+
+    def _begin(self) -> Indices:
+        return uniform(self.generator, len(self), self.dataset_size)
+
+    def _batch(self, step: int) -> Indices:
+        assert self._drawn is not None  # the epoch has begun
+        return np.flatnonzero(self._drawn == step)
+
+    def _checked(self, drawn: Any, step: int) -> Indices | None:
+        if step == 0:
+            return None
+        found = np.array(drawn if isinstance(drawn, list) else [], dtype=object)
+        right = all(isinstance(at, int) and 0 <= at < len(self) for at in found)
+        if len(found) != self.dataset_size or not right:
+            raise InvalidInputError(
+                f"drawn must hold the step of each of {self.dataset_size} records, from 0 to {len(self) - 1}; received "
+                f"{domains.shown(drawn)}",
+                "drawn",
+            )
+        return found.astype(np.int64)
+
+
+class TruncatedPoissonBatches(Batches):
+    """Poisson batches, of which a random part is kept where one is too large: ``sampling = "truncated-poisson"``.
+
+    Args:
+        dataset_size: number of records.
+        max_batch_size: the size to which a larger batch is cut.
+        batch_size: the expected size of a batch before that; or
+        sample_rate: the probability that a record is sampled.
+        steps: number of batches of an epoch; by default ``ceil(1 / rate)``.
+        seed: of the generator; by default the operating system's random numbers are used.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or neither or both of batch_size and sample_rate.
+
+    >>> max(len(batch) for batch in TruncatedPoissonBatches(1000, 20, batch_size=18)) <= 20
+    True
+    """
+
+    def __init__(
+        self,
+        dataset_size: int,
+        max_batch_size: int,
+        *,
+        batch_size: int | None = None,
+        sample_rate: float | None = None,
+        steps: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._poisson = PoissonBatches(dataset_size, batch_size=batch_size, sample_rate=sample_rate, steps=steps)
+        rate = self._poisson.sampling.sample_rate
+        assert rate is not None  # it follows from the sizes
+        self._sampling = TruncatedPoisson(rate, dataset_size, max_batch_size)
+        super().__init__(dataset_size, len(self._poisson), seed)
+        self._poisson.generator = self.generator
+
+    @property
+    def sampling(self) -> TruncatedPoisson:
+        """Truncated Poisson sampling with the rate and the sizes that were given."""
+        return self._sampling
+
+    def _batch(self, step: int) -> Indices:
+        chosen, most = self._poisson.chosen(), self._sampling.max_batch_size
+        return chosen if len(chosen) <= most else chosen[subset(self.generator, len(chosen), most)]
 
 
 def subset(generator: Generator, among: int, size: int) -> Indices:

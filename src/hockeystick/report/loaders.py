@@ -16,6 +16,7 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "NumPy: generator.choice(n, b, replace=False), anew in every step",
     ),
     "random-allocation": (
+        "hockeystick.integrations.batches.RandomAllocationBatches",
         "each record draws its own step of the epoch, anew in every epoch",
         "JAX Privacy: BallsInBinsSampling, whose assignment is kept over all epochs: epochs_per_assignment says so",
     ),
@@ -31,7 +32,10 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
         "PyTorch: RandomSampler(replacement=True), WeightedRandomSampler",
         "NumPy: generator.integers(n, size=b), anew in every step",
     ),
-    "truncated-poisson": ("JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",),
+    "truncated-poisson": (
+        "hockeystick.integrations.batches.TruncatedPoissonBatches",
+        "JAX Privacy: CyclicPoissonSampling(truncated_batch_size=...)",
+    ),
     "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
 }
 """For each scheme the loaders that make its batches; schemes that are yet to come are there, too."""
