@@ -35,7 +35,7 @@ COMPOSITIONS = [
 ]
 
 
-@pytest.mark.parametrize("composition", COMPOSITIONS, ids=str)
+@pytest.mark.parametrize("composition", COMPOSITIONS, ids=range(len(COMPOSITIONS)))
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-20])
 def test_the_sum_over_all_losses_is_within(composition: Composition, delta: float) -> None:
     """The sums are listed one by one, to 1e-11; the contours know nothing of them."""
