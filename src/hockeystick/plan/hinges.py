@@ -35,6 +35,9 @@ PLACES = 64
 MARGIN = 1e-7
 """Absolute and relative, of epsilon: by how much a root is moved out at first, to where the bound is seen to hold."""
 
+LARGEST = 600.0
+"""The largest a of a line: its exponential is formed."""
+
 LOWEST = -1e4
 """The logarithm of delta below which the search for epsilon takes all for the same."""
 
@@ -83,24 +86,26 @@ class Side:
         target = math.log(delta) - SPARE
         if self.log_delta(0.0) <= target:
             return 0.0
-        # where each of the terms is small enough
+        # beyond this end each of the terms is small enough, whatever the search makes of them
         high = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
         if not math.isfinite(high):
             return math.inf
         high = (high + max(float(self.shifts.max()), 0.0)) * (1 + MARGIN) + MARGIN
+        if self.log_delta(high) > target:
+            return high
         fall = LOWEST - target
         near = MARGIN * 1e-3
         found = root(lambda e: max(self.log_delta(e) - target, fall), 0.0, high, xtol=near, rtol=near)
         step = 0.01 * MARGIN * (1 + found)
-        while self.log_delta(found) > target:
+        while found < high and self.log_delta(found) > target:
             found, step = found + step, 2 * step
-        return found
+        return min(found, high)
 
 
 def _largest(forward: Profile, backward: Profile) -> Array:
     """A bound on T at each of :data:`RATES`."""
     ends = [curve.epsilon(DEEP).upper.item() for curve in (backward, forward)]
-    up, down = (LINES * (end if math.isfinite(end) else -math.log(DEEP)) for end in ends)
+    up, down = (LINES * (min(end, LARGEST) if math.isfinite(end) else -math.log(DEEP)) for end in ends)
     rise, fall = backward.delta(up).upper, forward.delta(down).upper
     intercepts = np.concatenate([rise, 1 - np.exp(-down) * (1 - fall)]) * (1 + SPARE)
     slopes = np.exp(np.concatenate([up, -down])) * (1 + SPARE)

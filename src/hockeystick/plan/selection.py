@@ -57,6 +57,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.caveats import told
 from hockeystick.plan.hinges import SPARE, Side
 from hockeystick.plan.number_of_runs import Law, PoissonRuns, TruncatedRuns
@@ -97,6 +98,9 @@ FIRST = np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)])
 
 GAP = 1e-3
 """Relative width wanted of the error rates of tests."""
+
+ABOVE = 0.7
+"""The share of the work of a call that the upper end may take; the tests of the lower end take what is left."""
 
 LARGEST = 700.0
 """Epsilons whose exponential is formed; beyond, that of this one stands for it, which only lowers a lower end."""
@@ -173,8 +177,11 @@ class Selection:
         if delta is None:
             raise InvalidInputError("no delta: the plan has no default target; pass delta=", "delta")
         target = domains.rate(delta, "delta", "the target delta")
-        upper, worst = max(((side.epsilon(target), side.direction) for side in self._sides), key=lambda end: end[0])
-        return self._told(self._between(self._epsilon_below(target), upper, worst), target)
+        with one_call(len(self.plan.kinds)):
+            with part(ABOVE):
+                ends = [(side.epsilon(target), side.direction) for side in self._sides]
+            upper, worst = max(ends, key=lambda end: end[0])
+            return self._told(self._between(self._epsilon_below(target), upper, worst), target)
 
     def delta(self, epsilon: float) -> DeltaBound | DeltaUpperBound:
         """The least delta at an epsilon, of the best run.
@@ -183,8 +190,11 @@ class Selection:
             InvalidInputError: an epsilon outside its domain.
         """
         at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        upper, worst = max(((side.log_delta(at), side.direction) for side in self._sides), key=lambda end: end[0])
-        log = self._between(self._log_delta_below(at), upper, worst, least=-math.inf)
+        with one_call(len(self.plan.kinds)):
+            with part(ABOVE):
+                ends = [(side.log_delta(at), side.direction) for side in self._sides]
+            upper, worst = max(ends, key=lambda end: end[0])
+            log = self._between(self._log_delta_below(at), upper, worst, least=-math.inf)
         if isinstance(log, Bound):
             found = delta_of(log)
             return self._told(found, found.upper)

@@ -13,6 +13,7 @@ from fuzz.cases import (
     odometers,
     plans,
     profiles,
+    selections,
     values,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "odometers",
     "plans",
     "profiles",
+    "selections",
     "values",
 ]
