@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fuzz import registry, run
 from fuzz.cases import plans
-from fuzz.draws import DELTAS, KINDS, LEAST, Draw
+from fuzz.draws import DELTAS, LEAST, Draw
 from fuzz.laws import Held
 
 import hockeystick as hs
@@ -141,7 +141,7 @@ def test_moderate_plans_cover_the_domain() -> None:
     """Extremes of every parameter, every mechanism, mixtures, both questions."""
     cases = [plans.drawn(SEED, index) for index in range(300)]
     rounds = [item for case in cases for item in case.plan["round"]]
-    assert {item["mechanism"] for item in rounds} == set(KINDS)
+    assert {item["mechanism"] for item in rounds} == {"gaussian", "laplace", "randomized-response", "approximate-dp"}
     noises = [item["noise_multiplier"] for item in rounds if "noise_multiplier" in item]
     rates = [item["sample_rate"] for item in rounds if "sample_rate" in item]
     counts = [item["count"] for item in rounds]

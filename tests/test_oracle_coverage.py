@@ -27,7 +27,7 @@ SCHEMES = {
 }
 """Sampling schemes, and what true values they are held against."""
 
-MOST_WITHOUT = 3
+MOST_WITHOUT = 4
 """Mechanisms that may go without an oracle before one has to be written."""
 
 

@@ -66,7 +66,7 @@ def test_atoms_that_are_off_by_units_of_their_own(units: float) -> None:
     loss = 0.7 * (1 + units * UNIT_ROUNDOFF)
     atoms = Atoms(np.array([loss]), np.array([-0.5]), np.array([-0.5 - loss]), abs(units))
     epsilon = 0.7 - 1e-10
-    low, high = _of_atoms(cast(Any, SimpleNamespace(atoms=atoms, supremum_error=0.0)), epsilon)
+    low, high = _of_atoms(cast(Any, SimpleNamespace(atoms=atoms, supremum_error=0.0, loss_range=(-1.0, 1.0))), epsilon)
     assert low <= -0.5 + mp.log(-mp.expm1(mpf(epsilon) - mpf(0.7))) <= high
 
 

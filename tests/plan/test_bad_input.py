@@ -110,7 +110,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (
             ROUND + "sample_rate = 0.1",
-            "round 1: key 'sample_rate' belongs to sampling 'poisson', and this round has sampling",
+            "round 1: key 'sample_rate' belongs to sampling 'poisson', 'truncated-poisson', 'cyclic-poisson', and this",
         ),
         (
             ROUND + "epochs = 3",

@@ -72,7 +72,7 @@ class DirectEngine:
             return True
         total = 1
         for pair, count in composition.rounds:
-            if pair.smooth is not None or count > MOST_SUMS:
+            if count > MOST_SUMS or not _of_few_losses(pair):
                 return False
             total *= terms(len(seen(pair).loss), count)
             if not 0 < total <= MOST_SUMS:
@@ -136,6 +136,14 @@ class DirectEngine:
                 break
             log_floor = lower - DEPTH
         return lower, upper
+
+
+def _of_few_losses(pair: DominatingPair) -> bool:
+    """Whether the law of the loss has atoms alone; not where it is known by its moments only."""
+    try:
+        return pair.smooth is None
+    except NotApplicableError:
+        return False
 
 
 def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:

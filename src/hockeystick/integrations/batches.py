@@ -279,7 +279,7 @@ class PoissonBatches(Batches):
         return self.chosen()
 
     def chosen(self) -> Indices:
-        """The next batch."""
+        """The records of the next batch."""
         rate = self._sampling.exact_rate
         if rate == 1:
             return np.arange(self.dataset_size)

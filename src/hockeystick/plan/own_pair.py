@@ -64,7 +64,7 @@ class Pair:
 
         >>> pair = Pair.from_probabilities(["1/2", "1/2"], ["1/3", "2/3"])
         >>> round(pair.delta(0.1, count=10).upper, 6)
-        0.35917
+        0.387504
         """
         law = Pmf(p, q)  # type: ignore[arg-type]  # it checks them
         pair = FinitePair(*completed(law.p, law.q))

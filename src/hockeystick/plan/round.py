@@ -141,8 +141,8 @@ class Round:
         """
         self._check(direction)
         found = self.sampling.known(self.mechanism, direction)
-        if isinstance(found, Tight) and self.claim(direction).status is not Status.TIGHT:  # this instance's is weaker
-            return Above(found.pair)
+        if isinstance(found, Tight) and self.claim(direction).status is Status.UPPER:
+            return Above(found.pair)  # this instance claims less than its class
         return found
 
     def pair(self, direction: Direction) -> DominatingPair:

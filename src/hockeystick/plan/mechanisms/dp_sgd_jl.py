@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.pairs.jl import jl_pair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
@@ -63,8 +62,12 @@ class DPSGDJL(Mechanism):
 
     def pair(self, direction: Direction) -> FinitePair:
         """The mixture over the projections, which are taken for public; it is its own mirror image."""
+        from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
+
         return jl_pair(self.noise_multiplier, self.projections)
 
     def with_against_without(self) -> FinitePair:
         """The mixture over the projections, which are taken for public."""
+        from hockeystick.pairs.jl import jl_pair  # late: it needs SciPy's special functions, and most plans do not
+
         return jl_pair(self.noise_multiplier, self.projections)

@@ -60,7 +60,7 @@ class MixtureGaussian(Mechanism):
         InvalidInputError: a value outside its domain, lists of different lengths, or probabilities that do not add up.
 
     >>> MixtureGaussian([0, 1, 2], [0.25, 0.5, 0.25], noise_multiplier=2.0).pair(Direction.REMOVE)
-    MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.25), rest=0.25, mirrored=False)
+    MixturePair(shifts=(0.5, 1.0), weights=(0.5, 0.25), rest=0.25, mirrored=False, missing=0.0)
     """
 
     sensitivities: Annotated[

@@ -1,0 +1,95 @@
+"""Mechanisms by their laws or guarantees, and two laws of one's own."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import hockeystick as hs
+from fuzz.draws import Draw
+from fuzz.laws import Held
+from fuzz.registry import case
+
+ASKED = ("pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified")
+"""What a round asks of a mechanism."""
+
+
+def _law(draw: Draw, size: int) -> list[Fraction]:
+    weights = [draw.random.randint(1, 1000) for _ in range(size)]
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def _two(draw: Draw) -> tuple[list[Fraction], list[Fraction]]:
+    size = draw.random.randint(2, 6)
+    return _law(draw, size), _law(draw, size)
+
+
+def _exact(*values: float) -> tuple[Fraction, ...]:
+    return tuple(Fraction(repr(value)) for value in values)
+
+
+MAKERS: dict[str, Callable[[Draw], Any]] = {
+    "Binomial": lambda draw: hs.Binomial(draw.random.randint(1, 60), draw.of(0.1, 0.5, 0.9), 1),
+    "DPSGDJL": lambda draw: hs.DPSGDJL(draw.spread(1.0, 30.0), draw.random.randint(1, 500)),
+    "DiscreteGaussian": lambda draw: hs.DiscreteGaussian(draw.spread(0.3, 60.0)),
+    "DiscreteLaplace": lambda draw: hs.DiscreteLaplace(draw.spread(0.1, 100.0), draw.random.randint(1, 5)),
+    "GDP": lambda draw: hs.GDP(draw.spread(1e-3, 10.0)),
+    "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),
+    "PrivacyCurve": lambda draw: hs.PrivacyCurve(
+        _exact(0.0, draw.spread(0.1, 3.0)), _exact(0.3, draw.spread(1e-12, 1e-2))
+    ),
+    "RDP": lambda draw: hs.RDP((2, 8, 32), tuple(sorted(draw.spread(1e-4, 5.0) for _ in range(3)))),
+    "Staircase": lambda draw: hs.Staircase(draw.spread(1e-3, 5.0)),
+    "Tradeoff": lambda draw: hs.Tradeoff(_exact(0.0, 0.25, 1.0), _exact(1.0, draw.spread(0.01, 0.5), 0.0)),
+    "ZCDP": lambda draw: hs.ZCDP(draw.spread(1e-8, 3.0)),
+}
+"""How a mechanism of each class is drawn."""
+
+
+@case("mechanism", *MAKERS, *(f"{name}.{asked}" for name in MAKERS for asked in ASKED))
+def rounds(draw: Draw, held: Held) -> None:
+    """Copies are equal, fewer rounds cost no more, and delta at the upper end of epsilon is at most delta."""
+    name = draw.note("class", draw.of(*MAKERS))
+    mechanism = held.ask(name, lambda: MAKERS[name](draw))
+    if mechanism is None:
+        return
+    draw.note("mechanism", repr(mechanism))
+    held.same("pickle", pickle.loads(pickle.dumps(mechanism)), mechanism)
+    held.same("copies", copy.deepcopy(mechanism), mechanism)
+    sampling = hs.Poisson(draw.of(0.5, 0.01)) if draw.chance(0.3) and name != "DPSGDJL" else hs.NoSampling()
+    count, delta = draw.note("count", draw.of(1, 3, 10, 100)), draw.note("delta", draw.of(1e-3, 1e-6, 1e-10))
+    draw.note("sampling", repr(sampling))
+    plan = hs.Plan([hs.Round(mechanism, sampling, count)])
+    found = held.ask("epsilon", lambda: plan.epsilon(delta))
+    if found is None:
+        return
+    held.law(found.upper >= 0, f"epsilon {found}")
+    fewer = held.ask(
+        "epsilon of half the rounds", lambda: hs.Plan([hs.Round(mechanism, sampling, count // 2)]).epsilon(delta)
+    )
+    if isinstance(fewer, hs.Bound):
+        held.at_most("epsilon of half the rounds", fewer.lower, found.upper)
+    if found.upper < 700:
+        back = held.ask("delta", lambda: plan.delta(found.upper))
+        if isinstance(back, hs.DeltaBound):
+            held.at_most("delta at the upper end of epsilon", back.lower, delta)
+
+
+@case("mechanism", "Pair", *(f"Pair.{name}" for name in
+      ("from_probabilities", "from_cdfs", "from_densities", "directions", "epsilon", "delta")))  # fmt: skip
+def own(draw: Draw, held: Held) -> None:
+    """Two laws by their probabilities: as those of a mechanism with them."""
+    p, q = draw.note("laws", _two(draw))
+    made = held.ask("Pair", lambda: hs.Pair.from_probabilities(p, q))
+    if made is None:
+        return
+    count, epsilon = draw.of(1, 4, 12), draw.spread(1e-3, 3.0)
+    found = held.ask("delta", lambda: made.delta(epsilon, count=count))
+    plan = hs.Plan([hs.Round(hs.Pmf(tuple(p), tuple(q)), count=count)], "remove")
+    other = held.ask("delta of the mechanism", lambda: plan.delta(epsilon))
+    if isinstance(found, hs.DeltaBound) and isinstance(other, hs.DeltaBound):
+        held.at_most("delta of the pair", found.lower, other.upper)
+        held.at_most("delta of the mechanism", other.lower, found.upper)
