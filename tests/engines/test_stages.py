@@ -18,6 +18,7 @@ from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.layout import Layout, Route, Spread
 from hockeystick.engines.grid.stages import Tail, Window, coarsen, compose
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair
+from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 from polygons import Number, Polygon, convolved
 
@@ -272,3 +273,11 @@ def test_a_billion_rounds_are_narrow(rounds: int) -> None:
     assert near.relative_gap <= 1e-3
     assert wide.lower <= near.upper
     assert near.lower <= wide.upper
+
+
+def test_masses_beyond_doubles_are_no_law() -> None:
+    """Of an infinite mass nothing is spread or merged: the answer comes by another route."""
+    law = GridLaw(Mesh(0.0, 0.1, 1.0, 0.0), 0, np.array([1.0, math.inf, 0.5]))
+    for side in Side:
+        with pytest.raises(NotApplicableError, match="leave the range of a double"):
+            coarsen(law, 0.3, side)

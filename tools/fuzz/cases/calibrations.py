@@ -92,7 +92,8 @@ def _start(draw: Draw, parameter: str) -> hs.Plan:
             item["epochs"] = draw.random.randint(1, 100)
     rounds = [item]
     if parameter not in ("steps", "epochs") and draw.chance(0.3):
-        rounds.append(draw.round(kind="approximate-dp" if parameter != "epsilon" else "gaussian"))
+        other = "approximate-dp" if parameter != "epsilon" else "gaussian"
+        rounds.append(draw.round("rate" not in parameter and "batch" not in parameter, other))  # a rate of its own
     adjacency = "add-or-remove" if draw.chance(0.8) else draw.of("add", "remove")
     return hs.Plan.from_dict(draw.note("plan", {"adjacency": adjacency, "round": rounds}))
 

@@ -40,6 +40,7 @@ from hockeystick.engines.grid.cells import UNDERFLOW, Cells, Mesh, Points, lange
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
@@ -197,9 +198,14 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     """The law on one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
+
+    Raises:
+        NotApplicableError: a mass left the range of a double.
     """
     held = np.flatnonzero(law.mass)
     loss, mass = law.losses[held], law.mass[held]
+    if not np.isfinite(mass).all():
+        raise NotApplicableError("tilted masses leave the range of a double")
     slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
     place = (loss - mesh.offset) / mesh.h
     at = np.floor(place + slip / mesh.h)
