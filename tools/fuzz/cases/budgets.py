@@ -137,7 +137,8 @@ def spend(draw: Draw, held: Held) -> None:
 
 def _round(draw: Draw, made: Budget) -> dict[str, object]:
     """A round whose count is near to what the budget has room for, as often as not."""
-    table = draw.round(sampled=isinstance(made, filters.RdpFilter) and draw.chance(0.5))
+    kind = draw.of("gaussian", "gaussian", "laplace", "randomized-response", "approximate-dp")
+    table = draw.round(isinstance(made, filters.RdpFilter) and draw.chance(0.5), kind)
     budget = draw.said.get("budget", draw.said.get("epsilon", 1.0))
     if draw.chance(0.5):
         count = draw.of(1, 3, 10, 1000)
