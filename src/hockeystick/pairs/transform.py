@@ -180,9 +180,9 @@ class AtomLine:
     lost: float = 0.0
 
     def cost(self, count: int) -> float:
-        """The number of evaluations of so many points: a product of matrices, and what makes its factors."""
+        """The number of evaluations of so many points: a product of matrices, its factors, and a logarithm each."""
         block = math.isqrt(count - 1) + 1 if count > 1 else 1
-        return float(len(self.loss)) * (count / PRODUCTS + 2 * block)
+        return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K by the sum itself, scaled by its largest term.
