@@ -23,6 +23,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -266,8 +267,7 @@ class PoissonBatches(Batches):
         steps: int | None = None,
         seed: int | None = None,
     ) -> None:
-        size = None if batch_size is None else dataset_size
-        self._sampling = Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
+        self._sampling = _poisson(dataset_size, batch_size, sample_rate)
         super().__init__(dataset_size, self._sampling.steps_per_epoch if steps is None else steps, seed)
 
     @property
@@ -276,15 +276,7 @@ class PoissonBatches(Batches):
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
-        return self.chosen()
-
-    def chosen(self) -> Indices:
-        """The records of the next batch."""
-        rate = self._sampling.exact_rate
-        if rate == 1:
-            return np.arange(self.dataset_size)
-        below = np.uint64((rate.numerator << BITS) // rate.denominator)
-        return np.flatnonzero(self.generator.words(self.dataset_size) < below)
+        return coins(self.generator, self.dataset_size, self._sampling.exact_rate)
 
 
 class FixedSizeBatches(Batches):
@@ -392,12 +384,11 @@ class TruncatedPoissonBatches(Batches):
         steps: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self._poisson = PoissonBatches(dataset_size, batch_size=batch_size, sample_rate=sample_rate, steps=steps)
-        rate = self._poisson.sampling.sample_rate
-        assert rate is not None  # it follows from the sizes
-        self._sampling = TruncatedPoisson(rate, dataset_size, max_batch_size)
-        super().__init__(dataset_size, len(self._poisson), seed)
-        self._poisson.generator = self.generator
+        whole = _poisson(dataset_size, batch_size, sample_rate)
+        assert whole.sample_rate is not None  # it follows from the sizes
+        self._sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
+        self._rate = whole.exact_rate
+        super().__init__(dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
 
     @property
     def sampling(self) -> TruncatedPoisson:
@@ -405,8 +396,21 @@ class TruncatedPoissonBatches(Batches):
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
-        chosen, most = self._poisson.chosen(), self._sampling.max_batch_size
+        chosen, most = coins(self.generator, self.dataset_size, self._rate), self._sampling.max_batch_size
         return chosen if len(chosen) <= most else chosen[subset(self.generator, len(chosen), most)]
+
+
+def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
+    """The scheme, which knows the size of the data set where the rate follows from it."""
+    size = None if batch_size is None else dataset_size
+    return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
+
+
+def coins(generator: Generator, among: int, rate: Fraction) -> Indices:
+    """The numbers below ``among`` whose own coin, of that rate, says so; in increasing order."""
+    if rate == 1:
+        return np.arange(among)
+    return np.flatnonzero(generator.words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))
 
 
 def subset(generator: Generator, among: int, size: int) -> Indices:

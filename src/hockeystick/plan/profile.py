@@ -249,15 +249,17 @@ class Profile:
 
     def _told(self, bound: Bound) -> Bound:
         """A bound that carries what it assumes, and the reason why its ends are of two pairs where they are."""
+        return told(replace(bound, reason=self._reasons(bound.reason)), self.plan.samplings, None)
+
+    def _reasons(self, other: str | None) -> str | None:
+        """That two pairs have to be, where they do, and another reason, where there is one."""
         why = self.plan.directions.why
-        reasons = [*([f"{WIDTH}: {why}"] if why else []), *([bound.reason] if bound.reason else [])]
-        return told(replace(bound, reason="; ".join(reasons) or None), self.plan.samplings, None)
+        return "; ".join(filter(None, (f"{WIDTH}: {why}" if why else None, other))) or None
 
     @property
     def _reason(self) -> str | None:
         """Why intervals are wide: that two pairs have to be, that work was short, or both."""
-        why = self.plan.directions.why
-        return "; ".join([*([f"{WIDTH}: {why}"] if why else []), *([USED_UP] if short() else [])]) or None
+        return self._reasons(USED_UP if short() else None)
 
     def _deltas(self, epsilon: Array) -> Ends:
         log = self._curve.log_delta(epsilon)

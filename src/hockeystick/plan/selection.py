@@ -58,6 +58,7 @@ import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.work import one_call, part
+from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.caveats import told
 from hockeystick.plan.hinges import SPARE, Side
 from hockeystick.plan.number_of_runs import Law, PoissonRuns, TruncatedRuns
@@ -105,7 +106,7 @@ ABOVE = 0.7
 LARGEST = 700.0
 """Epsilons whose exponential is formed; beyond, that of this one stands for it, which only lowers a lower end."""
 
-WHY = "the width is the theory's: above for whatever is tuned, below for orders that put two tests first"
+WHY = f"{WIDTH}: above for whatever is tuned, below for orders that put two tests first"
 """Why there are two ends."""
 
 ONE_ORDERING = "no lower end: it is found among tests, which need both orderings of two datasets"
@@ -155,14 +156,16 @@ class Selection:
     @cached_property
     def _sides(self) -> list[Side]:
         """The upper ends in each direction."""
-        out = []
-        for direction in self.plan.adjacency.directions:
-            forward, backward = (
-                self._profile if adjacency is self.plan.adjacency else Plan(self.plan.rounds, adjacency).profile()
-                for adjacency in (Adjacency(direction.value), REVERSE[direction])
-            )
-            out.append(Side.of(direction, self._law, forward, backward))
-        return out
+        directions = self.plan.adjacency.directions
+        wanted = {Adjacency(direction.value) for direction in directions} | {REVERSE[each] for each in directions}
+        curves = {
+            each: self._profile if each is self.plan.adjacency else Plan(self.plan.rounds, each).profile()
+            for each in wanted
+        }
+        return [
+            Side.of(direction, self._law, curves[Adjacency(direction.value)], curves[REVERSE[direction]])
+            for direction in directions
+        ]
 
     def epsilon(self, delta: float | None = None) -> Bound | UpperBound:
         """The least epsilon at a delta, of the best run.

@@ -29,6 +29,7 @@ with ``y = mu s / t`` at most ``e^(-(mu s)^2 / (2t)) A(alpha)``, which falls wit
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
@@ -151,7 +152,12 @@ def _log_squaring(c: Array, t: int) -> Array:
             out[m] = top + math.log(float(np.exp(terms - top).sum()))
         return out
 
-    base, out = c, None
+    return _powered(c, t, product)
+
+
+def _powered(base: Series, t: int, product: Callable[[Series, Series], Series]) -> Series:
+    """The t-th power, t >= 1, by squaring."""
+    out: Series | None = None
     while t:
         if t & 1:
             out = base if out is None else product(out, base)
@@ -189,15 +195,7 @@ def power(c: Series, t: int) -> Series:
 def _by_squaring(c: Series, t: int) -> Series:
     base: Series = np.zeros((len(c) + 1, c.shape[1]), dtype=c.dtype)
     base[0], base[1:] = 1.0, c
-    out: Series | None = None
-    while t:
-        if t & 1:
-            out = base if out is None else _product(out, base)
-        t >>= 1
-        if t:
-            base = _product(base, base)
-    assert out is not None
-    return out
+    return _powered(base, t, _product)
 
 
 def _product(a: Series, b: Series) -> Series:

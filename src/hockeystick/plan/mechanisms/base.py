@@ -56,6 +56,11 @@ class Claim:
         return readable(self.cited)
 
 
+def claims_of(unsampled: Claim, replaced: Claim) -> Mapping[Direction, Claim]:
+    """The claims in all directions: one for adding and removing a record, and one for replacing it."""
+    return {Direction.REMOVE: unsampled, Direction.ADD: unsampled, Direction.REPLACE_ONE: replaced}
+
+
 class Property(StrEnum):
     """What a mechanism declares of itself beside its pairs, for the theorems of sampling schemes to ask.
 

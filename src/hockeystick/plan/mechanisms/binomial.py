@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs.exact import ExactFinite, constant
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
+from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
 
@@ -29,7 +29,7 @@ _REPLACED = Claim(
 
 
 @dataclass(frozen=True)
-class Binomial(Mechanism):
+class Binomial(FiniteMechanism):
     """The number of heads among some coins, added to a count to which one record adds a whole number.
 
     With the record the count is larger by up to ``sensitivity``, so that the largest outcomes are possible with it
@@ -55,19 +55,10 @@ class Binomial(Mechanism):
     sensitivity: Annotated[int, whole_numbers(1, MOST).of("most that one record adds to the count")] = 1
 
     name: ClassVar[str] = "binomial"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.REMOVE: _TIGHT,
-        Direction.ADD: _TIGHT,
-        Direction.REPLACE_ONE: _REPLACED,
-    }
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
 
     def __post_init__(self) -> None:
         check_fields(self)
-
-    def pair(self, direction: Direction) -> FinitePair:
-        """The law with the record against the law without it, or the other way round."""
-        return self._with.mirrored if direction is Direction.ADD else self._with
 
     def with_against_without(self) -> FinitePair:
         """The law of the count with the record, at the largest difference, against that without it."""
@@ -80,8 +71,3 @@ class Binomial(Mechanism):
         law = [Fraction(math.comb(n, k) * above**k * below ** (n - k), whole) for k in range(n + 1)]
         more = [Fraction(0)] * self.sensitivity
         return FinitePair((*more, *law), (*law, *more))
-
-    def exact(self, direction: Direction) -> ExactFinite:
-        """The two laws themselves."""
-        pair = self.pair(direction)
-        return ExactFinite(constant(pair.p), constant(pair.q))

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteGaussianPair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
 from hockeystick.values.errors import InvalidInputError
@@ -27,7 +27,7 @@ _TIGHT = Claim(
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian(Mechanism):
+class DiscreteGaussian(NoiseOnSum):
     """Whole-number noise, of probability proportional to ``e^(-k^2 / 2 sigma^2)``, on a count.
 
     Args:
@@ -48,6 +48,7 @@ class DiscreteGaussian(Mechanism):
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "discrete-gaussian"
+    noise_key: ClassVar[str] = "noise_multiplier"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
 
     def __post_init__(self) -> None:
@@ -70,13 +71,3 @@ class DiscreteGaussian(Mechanism):
 
     def _at(self, distance: int) -> DiscreteGaussianPair:
         return DiscreteGaussianPair(distance, (decimal(self.noise_multiplier) * self.sensitivity) ** 2)
-
-    @property
-    def unsampled_only(self) -> str | None:
-        """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance, "noise_multiplier")
-
-    @property
-    def replacement_only(self) -> str | None:
-        """A distance under replacement says nothing about one record's own contribution."""
-        return replacement_reason(self.replace_one_distance)

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
 
@@ -22,7 +22,7 @@ _TIGHT = Claim(Status.TIGHT, "proof in pairs/discrete.py")  # in every direction
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Mechanism):
+class DiscreteLaplace(NoiseOnSum):
     """Whole-number noise, of probability proportional to ``e^(-|k| / scale)``, on a count.
 
     Args:
@@ -42,6 +42,7 @@ class DiscreteLaplace(Mechanism):
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "discrete-laplace"
+    noise_key: ClassVar[str] = "scale"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
 
     def __post_init__(self) -> None:
@@ -65,13 +66,3 @@ class DiscreteLaplace(Mechanism):
         between = [exponential((one, -j * rate), (-one, -(j + 1) * rate)) for j in range(1, distance)]
         masses = (exponential((one, Fraction(0))), *between, exponential((one, -distance * rate)))
         return ExactFinite(masses, masses[::-1], distance * rate)
-
-    @property
-    def unsampled_only(self) -> str | None:
-        """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance, "scale")
-
-    @property
-    def replacement_only(self) -> str | None:
-        """A distance under replacement says nothing about one record's own contribution."""
-        return replacement_reason(self.replace_one_distance)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from hockeystick.pairs.finite import FinitePair
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
 
@@ -50,11 +50,7 @@ class DPSGDJL(Mechanism):
     projections: Annotated[int, whole_numbers(1, 100_000).of("random projections that a norm is estimated from")]
 
     name: ClassVar[str] = "dp-sgd-jl"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.REMOVE: _UPPER,
-        Direction.ADD: _UPPER,
-        Direction.REPLACE_ONE: _REPLACED,
-    }
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_UPPER, _REPLACED)
     properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
 
     def __post_init__(self) -> None:

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.plan.mechanisms.base import Claim, Property, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
@@ -18,7 +18,7 @@ _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")  # in e
 
 
 @dataclass(frozen=True)
-class Gaussian(Mechanism):
+class Gaussian(NoiseOnSum):
     """Normal noise on a vector to which one record contributes at most C in L2 norm.
 
     Args:
@@ -40,6 +40,7 @@ class Gaussian(Mechanism):
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "gaussian"
+    noise_key: ClassVar[str] = "noise_multiplier"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
     properties: ClassVar[frozenset[Property]] = frozenset({Property.GAUSSIAN, Property.SUM})
 
@@ -59,13 +60,3 @@ class Gaussian(Mechanism):
         """The round in exact numbers, at the distance of :meth:`pair`."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier))
-
-    @property
-    def unsampled_only(self) -> str | None:
-        """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance, "noise_multiplier")
-
-    @property
-    def replacement_only(self) -> str | None:
-        """A distance under replacement says nothing about one record's own contribution."""
-        return replacement_reason(self.replace_one_distance)

@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.exact import ExactLaplace
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, replacement_reason, sampling_reason
+from hockeystick.plan.mechanisms.base import Claim, Property, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
 
@@ -18,7 +18,7 @@ _TIGHT = Claim(Status.TIGHT, "scalar: the pair itself; vectors: proof in pairs/l
 
 
 @dataclass(frozen=True)
-class Laplace(Mechanism):
+class Laplace(NoiseOnSum):
     """Laplace noise on a vector to which one record contributes at most C in L1 norm.
 
     Args:
@@ -36,6 +36,7 @@ class Laplace(Mechanism):
     replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
 
     name: ClassVar[str] = "laplace"
+    noise_key: ClassVar[str] = "scale"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
     properties: ClassVar[frozenset[Property]] = frozenset({Property.SUM})
 
@@ -54,13 +55,3 @@ class Laplace(Mechanism):
         """The round in exact numbers, at the distance of :meth:`pair`."""
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return ExactLaplace(decimal(distance) / decimal(self.scale))
-
-    @property
-    def unsampled_only(self) -> str | None:
-        """A bound on the distance alone does not give the mixture pair."""
-        return sampling_reason(self.replace_one_distance, "scale")
-
-    @property
-    def replacement_only(self) -> str | None:
-        """A distance under replacement says nothing about one record's own contribution."""
-        return replacement_reason(self.replace_one_distance)

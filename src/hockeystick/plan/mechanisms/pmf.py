@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar
 
-from hockeystick.pairs.exact import ExactFinite, constant
 from hockeystick.pairs.finite import FinitePair, completed
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
+from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
@@ -33,7 +33,7 @@ _REPLACED = Claim(
 
 
 @dataclass(frozen=True)
-class Pmf(Mechanism):
+class Pmf(FiniteMechanism):
     """A mechanism with finitely many outcomes whose law is p with the record and q without it.
 
     The probabilities are taken as the decimals, or as the quotients, that they are written as, and exactly. Where they
@@ -59,12 +59,7 @@ class Pmf(Mechanism):
     ]
 
     name: ClassVar[str] = "pmf"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.REMOVE: _TIGHT,
-        Direction.ADD: _TIGHT,
-        Direction.REPLACE_ONE: _REPLACED,
-    }
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -79,10 +74,6 @@ class Pmf(Mechanism):
                     f"the probabilities of {key} must add up to 1, to 1e-12; received a sum of {float(total)!r}", key
                 )
 
-    def pair(self, direction: Direction) -> FinitePair:
-        """The law with the record against the law without it, or the other way round."""
-        return self._with.mirrored if direction is Direction.ADD else self._with
-
     def with_against_without(self) -> FinitePair:
         """The law with the record against the law without it."""
         return self._with
@@ -90,11 +81,6 @@ class Pmf(Mechanism):
     @cached_property
     def _with(self) -> FinitePair:
         return FinitePair(*completed(self.p, self.q))
-
-    def exact(self, direction: Direction) -> ExactFinite:
-        """The two laws themselves."""
-        pair = self.pair(direction)
-        return ExactFinite(constant(pair.p), constant(pair.q))
 
     def qualified(self, claim: Claim) -> Claim:
         """No more than an upper bound, where the probabilities do not add up to 1."""

@@ -6,6 +6,9 @@ was computed for replacement already.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from hockeystick.plan.mechanisms.base import Mechanism
 from hockeystick.values.domains import Domain
 
 FULL_DISTANCE = 2.0  # norm bounds, by which a sum moves at most when a record is replaced
@@ -18,23 +21,38 @@ DISTANCE = Domain(
 """Domain of the key."""
 
 
-def sampling_reason(distance: float, noise: str) -> str | None:
-    """Why a round with this distance may not be sampled; ``noise`` is the key of the mechanism's noise."""
-    if distance == FULL_DISTANCE:
-        return None
-    return (
-        "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
-        "give the mixture pair; "
-        f"leave the key out and give {noise} relative to the norm bound of one record"
-    )
+class NoiseOnSum(Mechanism):
+    """Noise on a sum to which one record adds a bounded amount, with a key for what replacing a record changes.
+
+    Attributes:
+        noise_key: the key of the mechanism's noise.
+        replace_one_distance: the largest change when a record is replaced, in units of one record's bound.
+    """
+
+    noise_key: ClassVar[str]
+    replace_one_distance: float
+
+    @property
+    def unsampled_only(self) -> str | None:
+        """A bound on the distance alone does not give the mixture pair."""
+        return None if self.replace_one_distance == FULL_DISTANCE else _UNSAMPLED.format(self.noise_key)
+
+    @property
+    def replacement_only(self) -> str | None:
+        """A distance under replacement says nothing about one record's own contribution."""
+        return None if self.replace_one_distance == FULL_DISTANCE else _REPLACEMENT
 
 
-def replacement_reason(distance: float) -> str | None:
-    """Why a round with this distance only has a meaning under replace-one."""
-    if distance == FULL_DISTANCE:
-        return None
-    return (
-        "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record "
-        "is replaced, "
-        "not the contribution of one record"
-    )
+_UNSAMPLED = (
+    "replace_one_distance = 1 cannot be combined with Poisson sampling: a bound on the distance alone does not "
+    "give the mixture pair; "
+    "leave the key out and give {} relative to the norm bound of one record"
+)
+"""Why a round with a distance of its own may not be sampled; ``{}`` is the key of the mechanism's noise."""
+
+_REPLACEMENT = (
+    "replace_one_distance = 1 only has a meaning under adjacency 'replace-one': it bounds the change when a record "
+    "is replaced, "
+    "not the contribution of one record"
+)
+"""Why a round with a distance of its own only has a meaning under replace-one."""

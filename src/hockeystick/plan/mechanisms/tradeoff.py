@@ -8,10 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar
 
-from hockeystick.pairs.exact import ExactFinite, constant
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.points import of_trade_off
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.plan.mechanisms.base import Claim, Status, claims_of
+from hockeystick.plan.mechanisms.finite import FiniteMechanism
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import EXACT_PROBABILITY, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
@@ -29,7 +29,7 @@ _REPLACED = Claim(
 
 
 @dataclass(frozen=True)
-class Tradeoff(Mechanism):
+class Tradeoff(FiniteMechanism):
     """A mechanism whose laws without the record and with it are told apart no better than a trade-off function says.
 
     At a rate alpha of false alarms, of a record that is not there, at least beta(alpha) of the records that are there
@@ -50,12 +50,7 @@ class Tradeoff(Mechanism):
     betas: Annotated[tuple[Fraction, ...], list_of(EXACT_PROBABILITY, most=MOST_CORNERS).of("rates of missed records")]
 
     name: ClassVar[str] = "tradeoff"
-    claims: ClassVar[Mapping[Direction, Claim]] = {
-        Direction.REMOVE: _TIGHT,
-        Direction.ADD: _TIGHT,
-        Direction.REPLACE_ONE: _REPLACED,
-    }
-    properties: ClassVar[frozenset[Property]] = frozenset({Property.INFINITE_LOSS})
+    claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_TIGHT, _REPLACED)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -74,15 +69,6 @@ class Tradeoff(Mechanism):
         assert found is not None  # it was made before
         return found
 
-    def pair(self, direction: Direction) -> FinitePair:
-        """The law with the record against the law without it, or the other way round."""
-        return self._pair.mirrored if direction is Direction.ADD else self._pair
-
     def with_against_without(self) -> FinitePair:
         """The law with the record against the law without it."""
         return self._pair
-
-    def exact(self, direction: Direction) -> ExactFinite:
-        """The two laws themselves."""
-        pair = self.pair(direction)
-        return ExactFinite(constant(pair.p), constant(pair.q))

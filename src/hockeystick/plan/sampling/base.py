@@ -141,8 +141,9 @@ class Sampling(ABC):
 
     @property
     def dataset_records(self) -> int | None:
-        """Number of records of the dataset, where the scheme knows it."""
-        return None
+        """Number of records of the dataset, where the scheme has the key ``dataset_size`` and it is given."""
+        found: int | None = getattr(self, "dataset_size", None)
+        return found
 
     @property
     def caution(self) -> str | None:

@@ -156,11 +156,6 @@ class Poisson(Sampling):
         return decimal(_given(self.sample_rate))
 
     @property
-    def dataset_records(self) -> int | None:
-        """The number of records as given: ``dataset_size``, or None."""
-        return self.dataset_size
-
-    @property
     def steps_per_epoch(self) -> int:
         """``ceil(dataset_size / batch_size)``, or ``ceil(1 / sample_rate)`` without a batch size.
 

@@ -154,11 +154,6 @@ class RandomAllocation(Sampling):
         return mechanism.exact(direction) if self.steps_per_round == 1 else None
 
     @property
-    def dataset_records(self) -> int | None:
-        """The number of records as given: ``dataset_size``, or None."""
-        return self.dataset_size
-
-    @property
     def steps_per_round(self) -> int:
         """Steps of all epochs for which one assignment is kept."""
         return self.steps * self.epochs_per_assignment

@@ -253,11 +253,6 @@ class Shuffled(Sampling):
         return None if self.steps == 1 else CAUTION
 
     @property
-    def dataset_records(self) -> int | None:
-        """The number of records as given: ``dataset_size``, or None."""
-        return self.dataset_size
-
-    @property
     def steps_per_round(self) -> int:
         """Steps of the epoch that a round is."""
         return self.steps

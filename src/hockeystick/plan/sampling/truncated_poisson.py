@@ -168,11 +168,6 @@ class TruncatedPoisson(Sampling):
         return Between(above, (sampled(1, self.kept),), _WHY)
 
     @property
-    def dataset_records(self) -> int:
-        """The number of records as given: ``dataset_size``."""
-        return self.dataset_size
-
-    @property
     def steps_per_epoch(self) -> int:
         """``ceil(1 / sample_rate)``, as of Poisson sampling."""
         return ceil(1 / decimal(self.sample_rate))

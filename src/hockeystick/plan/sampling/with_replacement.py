@@ -195,11 +195,6 @@ class WithReplacement(Sampling):
         return Between(above, (_mixture(shifts, law, 0.0, mirrored),), _CUT)
 
     @property
-    def dataset_records(self) -> int | None:
-        """The number of records as given: ``dataset_size``, or None."""
-        return self.dataset_size
-
-    @property
     def steps_per_epoch(self) -> int | None:
         """Steps after which as many draws were made as there are records, where their number is known."""
         return None if self.dataset_size is None else ceil(Fraction(self.dataset_size, self.draws))

@@ -207,11 +207,6 @@ class WithoutReplacement(Sampling):
         return Fraction(self.batch_size, self.dataset_size)
 
     @property
-    def dataset_records(self) -> int:
-        """The number of records as given: ``dataset_size``."""
-        return self.dataset_size
-
-    @property
     def steps_per_epoch(self) -> int:
         """Steps of one pass over the data: ``ceil(dataset_size / batch_size)``."""
         return math.ceil(Fraction(self.dataset_size, self.batch_size))
