@@ -27,6 +27,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.gaussian import GaussianLocation
+from hockeystick.pairs.product import seen
 from hockeystick.pairs.renyi import (
     RenyiBound,
     _log_delta_at,
@@ -55,7 +56,7 @@ def test_atoms_next_to_epsilon(loss: float) -> None:
     """What is left of the loss is a few of its roundings, or all of it."""
     pair = BlackBoxPair(loss, 0.0)
     for epsilon in (loss - 1e-13, loss - 3e-14, loss - 7e-12, 0.3 * loss, 0.0):
-        low, high = _of_atoms(pair, epsilon)
+        low, high = _of_atoms(pair, seen(pair), epsilon)
         true = mp.log(-mp.expm1(exact(epsilon) - exact(loss)) / (1 + mp.exp(-exact(loss))))
         assert low <= true <= high
 
@@ -66,7 +67,8 @@ def test_atoms_that_are_off_by_units_of_their_own(units: float) -> None:
     loss = 0.7 * (1 + units * UNIT_ROUNDOFF)
     atoms = Atoms(np.array([loss]), np.array([-0.5]), np.array([-0.5 - loss]), abs(units))
     epsilon = 0.7 - 1e-10
-    low, high = _of_atoms(cast(Any, SimpleNamespace(atoms=atoms, supremum_error=0.0, loss_range=(-1.0, 1.0))), epsilon)
+    pair = cast(Any, SimpleNamespace(supremum_error=0.0, loss_range=(-1.0, 1.0)))
+    low, high = _of_atoms(pair, atoms, epsilon)
     assert low <= -0.5 + mp.log(-mp.expm1(mpf(epsilon) - mpf(0.7))) <= high
 
 

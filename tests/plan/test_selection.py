@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp, workdps
 from scipy.optimize import minimize, minimize_scalar
 from scipy.stats import norm
 
@@ -197,6 +198,34 @@ def test_hinges_are_the_maximum_of_lines() -> None:
     after = (moved[:, None] * np.maximum(1 - r / np.exp(places)[:, None], 0.0)).sum(axis=0)
     assert (after >= before - 1e-15).all()
     assert (after <= before + 1e-3 * k.sum()).all()
+
+
+def test_hinges_far_beyond_the_range_of_a_double_still_cover_their_lines() -> None:
+    # e^-5000 is no double: the line is flat there, and its hinge is where it crosses zero all the same
+    log_weights, shifts = np.array([2.0, 0.5, -3.0, -900.0]), np.array([1e-6, 720.0, 5000.0, 5300.0])
+    found, log_breaks = _hinges(log_weights, shifts)
+    assert np.isfinite(log_breaks).all()
+    with workdps(60):
+        for log_r in (-5.0, 0.0, 1.0, 600.0, 719.0, 730.0, 4990.0, 4999.9, 5010.0, 5299.9):
+            r = mp.exp(log_r)
+            hinges = mp.fsum(k * max(1 - r * mp.exp(-s), 0) for k, s in zip(found.tolist(), log_breaks, strict=True))
+            lines = [
+                mp.exp(w) * (1 - r * mp.exp(-s)) for w, s in zip(log_weights.tolist(), shifts.tolist(), strict=True)
+            ]
+            assert hinges * (1 + mp.mpf(1e-9)) >= max(lines)
+    places, moved = _gathered(found, log_breaks)
+    assert places.sum() >= found.sum()
+    assert moved.max() >= log_breaks.max()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_probability_below_the_range_of_a_double_proves_no_epsilon() -> None:
+    # of 10,000 runs that next to all beat it, a test is the best with probability e^-9990, which is no double: the
+    # lower end was at the upper one, 21,680, since a true positive rate was divided by 0
+    one = Plan([Round(Gaussian(0.4087672399284974), Poisson(0.373), 14723)])
+    found = one.selection("poisson", 10_000.0).epsilon(4.32440576732437e-05)
+    assert isinstance(found, Bound)
+    assert found.lower < one.epsilon(4.32440576732437e-05).lower < found.upper  # pure luck apart, tuning costs more
 
 
 def test_one_run_or_hardly_more_costs_as_much_as_the_plan() -> None:

@@ -248,6 +248,15 @@ def test_a_single_round_is_seen() -> None:
     assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_plan_of_no_round_has_a_curve_of_nothing(tmp_path: Path) -> None:
+    # delta is 0 everywhere, which a logarithmic axis cannot show: the figure says so by being empty, without a warning
+    path, rounds = tmp_path / "curve.svg", ["--noise-multiplier", "1", "--sample-rate", "0.1", "--steps", "0"]
+    found = runner().invoke(main, ["plot", "curve", *rounds, "-o", str(path)])
+    assert found.exit_code == 0, found.output
+    assert path.exists()
+
+
 def test_rounds_are_whole_numbers() -> None:
     figure = drawn([steps_panel(hs.dp_sgd(1.0, 0.01, 3), 1e-6)])
     assert all(float(tick).is_integer() for tick in figure.axes[0].get_xticks())

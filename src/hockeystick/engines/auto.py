@@ -14,7 +14,7 @@ from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.work import part
+from hockeystick.numerics.work import last_resort, part
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -81,13 +81,15 @@ class AutoEngine:
             if engine is not grid and (best.limited is None or _narrow(best)):
                 return self._below(best, ask) if self._at_the_end(place(best)) else best
         if best is None:
-            rough = ask(RenyiEngine(self._composition))
+            with last_resort():
+                rough = ask(RenyiEngine(self._composition))
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
         return self._below(best, ask)
 
     def _below(self, best: Interval, ask: Callable[[Engine], Interval]) -> Interval:
         """The interval, with the Renyi bound for its upper end where that is lower."""
-        rough = ask(RenyiEngine(self._composition))
+        with last_resort():
+            rough = ask(RenyiEngine(self._composition))
         if best.upper <= rough.upper:
             return best
         return replace(best.at_most(rough.upper), engine=rough.engine if best.limited else best.engine)

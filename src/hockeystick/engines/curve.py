@@ -43,6 +43,7 @@ ROUGH = 1e-2  # how far above K the rough bound may lie
 SLACK = 1e-13  # relative rounding of the rough bound
 ROUGH_ORDER = 1e-3  # precision of the logarithm of a best Renyi order: the bound errs by its square
 MOST_ROUGH = 8  # epsilons of one question that have the search for the best Renyi order to themselves
+SUMS = 0.5  # of the work that is left, which sums over atoms may take: a grid answers many epsilons at once
 GRIDS = QUESTION  # of work on all grids of one curve: no more than one question may take, and the last one over
 LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thousands of epsilons
 
@@ -207,7 +208,10 @@ class Curve:
         if not len(wide) or not DirectEngine.applies(self._composition):
             return best
         try:
-            found = _EachAlone(DirectEngine(self._composition)).log_delta(epsilon[wide])
+            direct = DirectEngine(self._composition)
+            if direct.cost * len(wide) > SUMS * left():
+                return best
+            found = _EachAlone(direct).log_delta(epsilon[wide])
         except NotApplicableError:  # densities out of its reach
             return best
         return _put(best, wide, best[wide].shared(found))

@@ -24,7 +24,9 @@ import numpy.typing as npt
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
+from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.product import ProductPair, seen, terms
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
@@ -33,6 +35,7 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
+ATOM = 100.0  # units of work of one atom at one epsilon: five elementary functions
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
@@ -62,6 +65,7 @@ class DirectEngine:
             raise NotApplicableError("more than one round, with too many sums of losses to list")
         one = composition.rounds[0][0]
         self._pair: DominatingPair = one if composition.count == 1 else ProductPair(composition.rounds)
+        self._atoms = seen(self._pair)
         self._log_floor = -DEPTH
         self._panels = 0  # of all integrals so far
 
@@ -78,6 +82,11 @@ class DirectEngine:
             if not 0 < total <= MOST_SUMS:
                 return False
         return composition.count > 0
+
+    @property
+    def cost(self) -> float:
+        """Units of work that the atoms take for one epsilon."""
+        return ATOM * len(self._atoms.loss)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+``, to about 1e-12; ``gap`` is not needed."""
@@ -113,7 +122,8 @@ class DirectEngine:
         return root(above, low, high, xtol=1e-300, rtol=ROOT_GAP)
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
-        lower, upper = _of_atoms(self._pair, epsilon)
+        spend(self.cost)
+        lower, upper = _of_atoms(self._pair, self._atoms, epsilon)
         if self._pair.smooth is not None:
             low, high = self._of_densities(self._pair.smooth, epsilon)
             lower, upper = float(np.logaddexp(lower, low)), float(np.logaddexp(upper, high))
@@ -146,9 +156,8 @@ def _of_few_losses(pair: DominatingPair) -> bool:
         return False
 
 
-def _of_atoms(pair: DominatingPair, epsilon: float) -> tuple[float, float]:
-    """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+``."""
-    atoms = seen(pair)
+def _of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float, float]:
+    """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+`` over atoms of a pair."""
     loss, log_p = atoms.loss, atoms.log_p
     farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end
     slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon))

@@ -32,6 +32,9 @@ CALL = 2.0 * QUESTION
 UNCOUNTED = 1e15
 """Units that nothing takes, and from which one is still told."""
 
+RESERVE = 0.1 * QUESTION
+"""Units that an answer of last resort may take where less is left."""
+
 USED_UP = "the work that one call may take was used up"
 """Why an answer is wider than it might be."""
 
@@ -134,6 +137,17 @@ def part(share: float) -> Iterator[None]:
         yield
         return
     with _opened(_Allowance(share * max(whole.left, 0.0), whole)):
+        yield
+
+
+@contextmanager
+def last_resort() -> Iterator[None]:
+    """Let what is called within spend a little more where nothing is left: the answer that is given if no other is."""
+    whole = _open.get()
+    if whole is None or whole.left >= RESERVE:
+        yield
+        return
+    with _opened(_Allowance(RESERVE, whole)):
         yield
 
 

@@ -18,6 +18,8 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 LIGHT = 50.0  # log of how much lighter than the heaviest a term is that is left out of a sum
 PRODUCTS = 16  # complex products of a matrix product that take as long as one elementary function
+LOGARITHM = 4  # elementary functions that take as long as one guarded logarithm of a complex number
+PIECE = 4096  # complex numbers of which the logarithm is taken at a time: with what it needs, they stay in the cache
 
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
@@ -182,7 +184,7 @@ class AtomLine:
     def cost(self, count: int) -> float:
         """The number of evaluations of so many points: a product of matrices, its factors, and a logarithm each."""
         block = math.isqrt(count - 1) + 1 if count > 1 else 1
-        return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + count
+        return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
         """K by the sum itself, scaled by its largest term.
@@ -217,9 +219,13 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     Where m may be 0 within its error, a value stands in for which ``|m^k - e^(k value)| <= e^(k value) (e^(2k) - 1)``
     still holds: |m| is then at most three times the error, and the value is the log of twice the error.
     """
-    size = np.abs(m)
-    with np.errstate(divide="ignore"):
-        return _guarded(np.log(size), np.angle(m), size, absolute)
+    value, error = np.empty(m.shape, dtype=np.complex128), np.empty(m.shape)
+    for first in range(0, len(m), PIECE):
+        piece = slice(first, first + PIECE)
+        size = np.abs(m[piece])
+        with np.errstate(divide="ignore"):
+            value[piece], error[piece] = _guarded(np.log(size), np.angle(m[piece]), size, absolute[piece])
+    return value, error
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:

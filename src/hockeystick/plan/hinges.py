@@ -35,6 +35,12 @@ PLACES = 64
 MARGIN = 1e-7
 """Absolute and relative, of epsilon: by how much a root is moved out at first, to where the bound is seen to hold."""
 
+LEAST_WEIGHT = 1e-305
+"""What a smaller weight of a hinge is raised to: below the range of a double they would be lost."""
+
+Line = tuple[float, float]  # (log a, log b) of the line a - b r
+ZERO: Line = (-math.inf, -math.inf)
+
 LARGEST = 600.0
 """The largest a of a line: its exponential is formed."""
 
@@ -114,37 +120,54 @@ def _largest(forward: Profile, backward: Profile) -> Array:
 
 
 def _hinges(log_weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0."""
+    """k_j and log r_j of the upper envelope of 0 and of the lines ``w_i (1 - e^(-s_i) r)`` over r >= 0.
+
+    A line ``a - b r`` is held as ``(log a, log b)``, since b may be far below the range of a double. Where the envelope
+    goes over from one line to the next, k is the difference of their heights a.
+    """
     scale = float(log_weights.max())
-    heights = np.exp(log_weights - scale)
+    heights = log_weights - scale
     lines = sorted(
-        zip(heights.tolist(), (heights * np.exp(-shifts)).tolist(), strict=True), key=lambda of: (-of[0], of[1])
+        zip(heights.tolist(), (heights - shifts).tolist(), strict=True), key=lambda line: (-line[0], line[1])
     )
-    hull: list[tuple[float, float]] = []
-    for line in [*lines, (0.0, 0.0)]:
-        if hull and line[1] >= hull[-1][1]:
+    hull: list[Line] = []
+    for line in [*lines, ZERO]:
+        if hull and line is not ZERO and line[1] >= hull[-1][1]:
             continue  # below an earlier one at every r
         while len(hull) > 1 and _crossing(hull[-1], line) <= _crossing(hull[-2], hull[-1]):
             hull.pop()
         hull.append(line)
     breaks = np.array([_crossing(one, two) for one, two in pairwise(hull)])
-    bends = np.array([one[1] - two[1] for one, two in pairwise(hull)])
-    return bends * breaks * math.exp(scale), np.log(breaks)
+    falls = -np.diff(np.exp([log_height for log_height, _ in hull]))
+    return np.maximum(falls * math.exp(scale), LEAST_WEIGHT), breaks
 
 
-def _crossing(one: tuple[float, float], two: tuple[float, float]) -> float:
-    """The r at which two lines ``a - b r`` meet."""
-    return (one[0] - two[0]) / (one[1] - two[1])
+def _crossing(one: Line, two: Line) -> float:
+    """The logarithm of the r at which a line meets a later one, which is lower at 0 and falls less."""
+    return one[0] + _log_less(two[0] - one[0]) - one[1] - _log_less(two[1] - one[1])
+
+
+def _log_less(difference: float) -> float:
+    """``log(1 - e^difference)`` for a difference <= 0."""
+    return math.log(-math.expm1(difference)) if difference < 0 else -math.inf
 
 
 def _gathered(weights: Array, shifts: Array) -> tuple[Array, Array]:
-    """Hinges at :data:`PLACES` places instead: each is shared between its neighbours, with its mean of ``1/r`` kept."""
+    """Hinges at :data:`PLACES` places instead: each is shared between its neighbours, with its mean of ``1/r`` kept.
+
+    Those of the least weight go to the farthest of their places, together: their places may be far beyond all others.
+    """
+    light = weights <= LEAST_WEIGHT
+    if light.any():
+        kept, places = _gathered(weights[~light], shifts[~light])
+        farthest = float(shifts[light].max())
+        return np.append(kept, weights[light].sum()), np.append(places, farthest + SPARE * (1 + abs(farthest)))
     if len(weights) <= PLACES:
-        return weights * (1 + SPARE), shifts + SPARE
+        return weights * (1 + SPARE), shifts + SPARE * (1 + np.abs(shifts))
     places = np.linspace(shifts.min(), shifts.max(), PLACES)
     right = np.clip(np.searchsorted(places, shifts), 1, PLACES - 1)
-    near, far = np.exp(-places[right - 1]), np.exp(-places[right])
-    share = np.clip((np.exp(-shifts) - far) / (near - far), 0.0, 1.0)  # of the nearer place
+    far = np.expm1(places[right - 1] - places[right])  # each relative to the nearer place, less 1
+    share = np.clip(1 - np.expm1(places[right - 1] - shifts) / far, 0.0, 1.0)  # of the nearer place
     moved: Array = np.bincount(right, weights * (1 - share + SPARE), PLACES).astype(np.float64)
     moved += np.bincount(right - 1, weights * share, PLACES)
     return moved * (1 + SPARE), places + SPARE * (1 + np.abs(places))

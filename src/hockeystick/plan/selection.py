@@ -97,6 +97,9 @@ TESTS = np.geomspace(1e-14, 0.9, 90)
 FIRST = np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)])
 """Masses v of what is put first, that are tried for the lower end; any of them is sound."""
 
+LEAST = 1e-300
+"""What is added to probabilities that are rounded up: below the range of a double they would be 0."""
+
 GAP = 1e-3
 """Relative width wanted of the error rates of tests."""
 
@@ -223,7 +226,7 @@ class Selection:
             first = np.concatenate([[0.0], fnr.upper[np.searchsorted(levels, higher)]])[:, None]
             tau = np.minimum(tpr.lower[np.searchsorted(levels, TESTS)], 1 - first)
             true = self._law.released(first, tau) * (1 - SPARE)
-            false = self._law.released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE)
+            false = self._law.released(FIRST[:, None], np.minimum(TESTS, 1 - FIRST[:, None])) * (1 + SPARE) + LEAST
             found.append((true[nested], false[nested]))
         return found
 

@@ -29,6 +29,7 @@ THIN, BRACKET_WIDTH, BORDER = (
 )  # of a line, of the bracket, and what a line shows beside one that covers it
 WIDEST = 4.0  # points: width of a line that shows beside those that cover it, at most
 COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
+NOTHING = (0.1, 1.0)  # ends of a logarithmic axis on which there is nothing
 LONG = 1e9  # a linear axis that goes as far is marked with powers of ten: longer numbers leave it no room
 
 
@@ -204,9 +205,12 @@ def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array
 
 
 def _limits(axes: Axes, panel: Panel, width: float) -> None:
+    low, high = panel.ylim
+    if panel.yscale == "log" and not any(np.isfinite(_finite(panel, line.x, line.y)[1]).any() for line in panel.lines):
+        low, high = NOTHING if low is None else (low, 1.0)
+        axes.set_autoscaley_on(False)  # matplotlib finds nothing here from which it could take an end, and warns
     if panel.xlim is not None:
         axes.set_xlim(*panel.xlim)
-    low, high = panel.ylim
     axes.set_ylim(low, high)
     _ticks(axes, panel, width)
 

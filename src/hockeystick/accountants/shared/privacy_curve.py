@@ -59,9 +59,10 @@ class PrivacyCurve:
         return np.maximum(p + self.pair.infinite_mass - _times_exp(q, epsilon), 0.0)
 
     def delta_error(self, epsilon: Array) -> Array:
-        """Bound on the rounding error of :meth:`delta`: some roundings of the two masses whose difference it is."""
+        """Bound on the rounding error of :meth:`delta`: some roundings of both masses, and one for each atom."""
         p, q = self.above(epsilon)
-        size = (32 + np.square(np.minimum(np.abs(self._outcome(epsilon)), 40.0)) + np.abs(epsilon)) * UNIT_ROUNDOFF
+        far = np.square(np.minimum(np.abs(self._outcome(epsilon)), 40.0))
+        size = (32 + len(self.pair.atoms.loss) + far + np.abs(epsilon)) * UNIT_ROUNDOFF
         return size * (p + self.pair.infinite_mass + _times_exp(q, epsilon))
 
     @cached_property
@@ -90,12 +91,16 @@ class PrivacyCurve:
         return np.concatenate(losses), np.concatenate(weights)
 
     def _of_atoms(self, loss: Array, above: bool) -> tuple[Array, Array]:
-        atoms = self.pair.atoms
-        p, q = np.zeros_like(loss), np.zeros_like(loss)
-        for at, log_p, log_q in zip(atoms.loss, atoms.log_p, atoms.log_q, strict=True):
-            counts = (loss < at) & np.isfinite(at) if above else at <= loss
-            p, q = p + counts * np.exp(log_p), q + counts * np.exp(log_q)
-        return p, q
+        """Masses of the atoms above each loss but for those at infinity, or of those at or below it, under P and Q."""
+        atoms = self.pair.atoms.finite() if above else self.pair.atoms
+        order = np.argsort(atoms.loss, kind="stable")
+        first = np.searchsorted(atoms.loss[order], loss, side="right")  # of the atoms above, counted from the lowest
+        masses = []
+        for log_mass in (atoms.log_p[order], atoms.log_q[order]):
+            mass = np.exp(log_mass)
+            sums = np.append(np.cumsum(mass[::-1])[::-1], 0.0) if above else np.append(0.0, np.cumsum(mass))
+            masses.append(sums[first])
+        return masses[0], masses[1]
 
     def _outcome(self, loss: Array) -> Array:
         smooth = self.pair.smooth

@@ -132,10 +132,11 @@ class Path:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
         check_left()
         spend(EVALUATION * evaluations + CALLS * len(lines))
+        self.values = np.empty((len(lines), count), dtype=np.complex128)
+        self.errors = np.empty((len(lines), count))
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
-            parts = [line.cumulants(step, count) for line in lines]
-        self.values = np.array([values for values, _ in parts])
-        self.errors = np.array([errors for _, errors in parts])
+            for kind, line in enumerate(lines):
+                self.values[kind], self.errors[kind] = line.cumulants(step, count)
         if not (np.isfinite(self.values).all() and np.isfinite(self.errors).all()):
             raise NotApplicableError("a characteristic function is out of reach")
 
@@ -188,13 +189,14 @@ class Path:
         z = self.t + 1j * self.s
         weights = 1 / (z * (1 + z))
         weights[1:] *= 2
-        terms, slack, core = np.exp(k - k_top) * weights, 0.0, NO_CORE
+        terms: ComplexArray = np.exp(k - k_top) * weights
+        slack, core = 0.0, NO_CORE
         unknown = k_error > UNKNOWN
         if unknown.any():  # all that is known there is |m| <= m(t), and that it is no more than value and error say
             most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
             known = np.exp(most) if self.jumps is None else np.ones(len(most))
             slack = float((np.abs(weights[unknown]) * known).sum()) / self.period * (1 + SPARE)
-            terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
+            terms, k_error = np.where(unknown, 0j, terms), np.where(unknown, 0.0, k_error)
         if self.jumps is not None:
             factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
             factor, doubt = np.where(unknown, 0.0, factor), np.where(unknown, 0.0, doubt)

@@ -185,6 +185,10 @@ class EpsilonQuery:
         return Interval(0.0, self.supremum, self.supremum) if math.isfinite(self.supremum) else None
 
 
+PATIENCE, LEAP = 40, 2.0**16
+"""Steps that double before they grow faster, and by how much then: a guess of epsilon 0 may be off by 300 orders."""
+
+
 def upper_end(
     log_delta: Callable[[float], float],
     target: float,
@@ -195,17 +199,23 @@ def upper_end(
 ) -> float:
     """An epsilon >= 0 at which a certified upper bound of log delta is at most the target, near the least one.
 
-    Its states: *outward*, from the guess by steps that double, up while the bound is above the target or down while it
-    is not; *at an end*, the supremum of the loss (infinite where there is none) or 0, which are the answer where they
-    are reached; *between*, where the root of the bound is found; *beside*, up from that root until the bound itself is
-    at most the target, since roots are found to a tolerance.
+    Its states: *outward*, from the guess by steps that double (and grow faster where the guess was off by many orders),
+    up while the bound is above the target or down while it is not; *at an end*, the supremum of the loss (infinite
+    where there is none) or 0, which are the answer where they are reached; *between*, where the root of the bound is
+    found; *beside*, up from that root until the bound itself is at most the target, since roots are found to a
+    tolerance.
     """
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
     if log_delta(guess) > target:
+        steps = 0
         while log_delta(high) > target:
-            low, high, step = high, high + step, 2 * step
+            steps += 1
+            low, high, step = high, high + step, (2 if steps < PATIENCE else LEAP) * step
             if high >= supremum or not high < FARTHEST:
                 return supremum
+        while steps > PATIENCE and high > 4 * low:
+            middle = math.sqrt(low) * math.sqrt(high)
+            low, high = (middle, high) if log_delta(middle) > target else (low, middle)
     else:
         while log_delta(low) <= target:
             if low == 0.0:

@@ -150,8 +150,8 @@ class AdditiveFilter(PrivacyFilter):
 
     @property
     def budget(self) -> float:
-        """What may be spent in all, in the filter's currency, rounded down."""
-        return rounded_down(self._budget)
+        """What may be spent in all, in the filter's currency, rounded up: no sum that is allowed exceeds it."""
+        return rounded_up(self._budget)
 
     @property
     def remaining(self) -> float:
