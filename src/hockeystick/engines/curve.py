@@ -35,7 +35,8 @@ SHARPEST = 1e-11  # of widths that a contour is asked for
 GRID_SHARPER = 0.3  # of the width that is asked, at a grid's own epsilon
 CONTOURS = 0.8  # of the work that is left, which contours may take: they are the narrower ones
 MOST_SECTIONS = 100  # of one kind, for one question
-FEW = 8  # epsilons of one round, each of which is an integral
+FEW = 500  # epsilons of one round, each of which is an integral: so many take as long as two or three contours
+QUICK = 1e8  # units of work of sums over atoms, likewise
 MOST_FAILURES = 4  # after which a kind is not tried any more
 TILTS = (-12, 24)  # exponents of the tilts of the rough bound
 TILT_RATIO = 1.5  # of which the tilts of the rough bound are powers
@@ -189,7 +190,8 @@ class Curve:
         if enough is not None:
             best = best.shared(self._chernoff.log_delta(at))
         contours, grids = self._kinds
-        if not DirectEngine.applies(self._composition) or len(at) > FEW:
+        direct = self._direct
+        if direct is None or len(at) > FEW or direct.cost * len(at) > QUICK:
             with part(CONTOURS):  # the grid may be what answers
                 best = contours.improved(best, at, floor)
         best = self._integrated(best, at, floor)
@@ -204,17 +206,19 @@ class Curve:
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
         """The ends with those of the integral over one round, or the sum over few atoms, where there is no contour."""
-        wide = np.flatnonzero((best.width > self._gap) & (best.upper > floor))
-        if not len(wide) or not DirectEngine.applies(self._composition):
+        wide, direct = np.flatnonzero((best.width > self._gap) & (best.upper > floor)), self._direct
+        if not len(wide) or direct is None or direct.cost * len(wide) > SUMS * left():
             return best
         try:
-            direct = DirectEngine(self._composition)
-            if direct.cost * len(wide) > SUMS * left():
-                return best
+            direct.begin()
             found = _EachAlone(direct).log_delta(epsilon[wide])
         except NotApplicableError:  # densities out of its reach
             return best
         return _put(best, wide, best[wide].shared(found))
+
+    @cached_property
+    def _direct(self) -> DirectEngine | None:
+        return DirectEngine(self._composition) if DirectEngine.applies(self._composition) else None
 
     @cached_property
     def _chernoff(self) -> _Chernoff:

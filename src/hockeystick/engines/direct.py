@@ -67,7 +67,7 @@ class DirectEngine:
         self._pair: DominatingPair = one if composition.count == 1 else ProductPair(composition.rounds)
         self._atoms = seen(self._pair)
         self._log_floor = -DEPTH
-        self._panels = 0  # of all integrals so far
+        self._panels = 0  # of all integrals of the question
 
     @staticmethod
     def applies(composition: Composition) -> bool:
@@ -82,6 +82,10 @@ class DirectEngine:
             if not 0 < total <= MOST_SUMS:
                 return False
         return composition.count > 0
+
+    def begin(self) -> None:
+        """Begin another question, whose panels are counted from here."""
+        self._panels = 0
 
     @property
     def cost(self) -> float:

@@ -9,7 +9,7 @@ generating function explodes at some t (rare samples far out), the tilt stays be
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +132,7 @@ class Path:
             raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
         check_left()
         spend(EVALUATION * evaluations + CALLS * len(lines))
-        self.values = np.empty((len(lines), count), dtype=np.complex128)
+        self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
         self.errors = np.empty((len(lines), count))
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
             for kind, line in enumerate(lines):
@@ -189,14 +189,14 @@ class Path:
         z = self.t + 1j * self.s
         weights = 1 / (z * (1 + z))
         weights[1:] *= 2
-        terms: ComplexArray = np.exp(k - k_top) * weights
+        terms: Any = np.exp(k - k_top) * weights
         slack, core = 0.0, NO_CORE
         unknown = k_error > UNKNOWN
         if unknown.any():  # all that is known there is |m| <= m(t), and that it is no more than value and error say
             most = np.minimum(k.real[unknown] + k_error[unknown] - k_top, 0.0)
             known = np.exp(most) if self.jumps is None else np.ones(len(most))
             slack = float((np.abs(weights[unknown]) * known).sum()) / self.period * (1 + SPARE)
-            terms, k_error = np.where(unknown, 0j, terms), np.where(unknown, 0.0, k_error)
+            terms, k_error = np.where(unknown, 0.0, terms), np.where(unknown, 0.0, k_error)
         if self.jumps is not None:
             factor, doubt = self.jumps.factor(self.values[0], self.errors[0], counts[0])
             factor, doubt = np.where(unknown, 0.0, factor), np.where(unknown, 0.0, doubt)

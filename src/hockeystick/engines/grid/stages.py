@@ -200,13 +200,15 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
 
     Raises:
-        NotApplicableError: a mass left the range of a double.
+        NotApplicableError: a mass, or a loss, left the range of a double.
     """
     held = np.flatnonzero(law.mass)
     loss, mass = law.losses[held], law.mass[held]
     if not np.isfinite(mass).all():
         raise NotApplicableError("tilted masses leave the range of a double")
     slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
+    if not (slip < math.inf and mesh.h > 0):
+        raise NotApplicableError("losses leave the range of a double")
     place = (loss - mesh.offset) / mesh.h
     at = np.floor(place + slip / mesh.h)
     down = loss - (mesh.offset + at * mesh.h)
