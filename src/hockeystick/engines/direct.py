@@ -27,7 +27,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs import Composition, DominatingPair, SmoothPart
 from hockeystick.pairs.base import Atoms
-from hockeystick.pairs.product import ProductPair, seen, terms
+from hockeystick.pairs.product import ProductPair, product, seen, terms
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
@@ -64,7 +64,7 @@ class DirectEngine:
         if not self.applies(composition):
             raise NotApplicableError("more than one round, with too many sums of losses to list")
         one = composition.rounds[0][0]
-        self._pair: DominatingPair = one if composition.count == 1 else ProductPair(composition.rounds)
+        self._pair: DominatingPair = one if composition.count == 1 else product(tuple(composition.rounds))
         self._atoms = seen(self._pair)
         self._log_floor = -DEPTH
         self._panels = 0  # of all integrals of the question

@@ -54,7 +54,8 @@ class Atoms:
 
     def finite(self) -> Atoms:
         """The atoms whose loss is finite."""
-        return self.kept(np.isfinite(self.loss))
+        which = np.isfinite(self.loss)
+        return self if which.all() else self.kept(which)
 
     def kept(self, which: npt.NDArray[np.bool_]) -> Atoms:
         """Some of the atoms, with what they may be off by."""

@@ -73,10 +73,17 @@ class ProductPair(DominatingPair):
         return moment.rounded_up(total, abs(total))
 
 
+@lru_cache(maxsize=64)
+def product(rounds: tuple[tuple[DominatingPair, int], ...]) -> ProductPair:
+    """The product of pairs with finitely many losses, which a grid asks for on every mesh that it tries."""
+    return ProductPair(rounds)
+
+
 def seen(pair: DominatingPair) -> Atoms:
     """The finite losses that P can show."""
     atoms = pair.atoms.finite()
-    return atoms.kept(np.isfinite(atoms.log_p))
+    which = np.isfinite(atoms.log_p)
+    return atoms if which.all() else atoms.kept(which)
 
 
 def terms(atoms: int, rounds: int) -> int:

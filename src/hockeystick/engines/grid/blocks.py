@@ -9,7 +9,7 @@ is the same composition, so that nothing is charged for it; the grid is met k / 
 from __future__ import annotations
 
 from hockeystick.pairs import Composition, DominatingPair
-from hockeystick.pairs.product import ProductPair, seen, terms
+from hockeystick.pairs.product import product, seen, terms
 
 MOST_ATOMS = 40_000
 """Sums of one block that are listed, at most: each takes about as long as a cell."""
@@ -26,9 +26,9 @@ def blocked(composition: Composition) -> Composition:
         if size == 1:
             rounds.append((pair, count))
             continue
-        rounds.append((ProductPair([(pair, size)]), count // size))
+        rounds.append((product(((pair, size),)), count // size))
         if count % size:
-            rounds.append((ProductPair([(pair, count % size)]), 1))
+            rounds.append((product(((pair, count % size),)), 1))
     return (
         composition
         if len(rounds) == len(composition.rounds)

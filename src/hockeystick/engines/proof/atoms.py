@@ -26,6 +26,7 @@ from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000  # of a composed law
 FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
+MAX_SUMS = 60_000  # over the number of one loss, in a composed law of rounds of many: a millisecond for thirty of them
 MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
@@ -61,7 +62,7 @@ class AtomSum:
                 if len(atoms) > MAX_ATOMS and count > 1:
                     raise NotApplicableError("a round has too many different losses for a proof")
                 most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
-                one = list(islice(power(atoms, count, log_floor), most_terms + 1))
+                one = list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most_terms + 1))
                 if len(terms) * len(one) > most_terms:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
@@ -103,8 +104,14 @@ def _count(falling: list[Ball], holds: Callable[[Ball], bool]) -> int:
     return low
 
 
-def power(atoms: list[Term], count: int, log_floor: float) -> Iterator[Term]:
-    """The terms of the count-fold law that are not light; which are left out is a choice, and any choice is sound."""
+def power(atoms: list[Term], count: int, log_floor: float, sums: Iterator[int]) -> Iterator[Term]:
+    """The terms of the count-fold law that are not light; which are left out is a choice, and any choice is sound.
+
+    Raises:
+        NotApplicableError: more sums are begun than there are numbers left in ``sums``.
+    """
+    if next(sums, None) is None:
+        raise NotApplicableError("the losses have too many distinct sums for a proof")
     if len(atoms) == 1:
         (only,) = atoms
         yield Term(count * only.loss, only.p**count, only.q**count)
@@ -119,7 +126,7 @@ def power(atoms: list[Term], count: int, log_floor: float) -> Iterator[Term]:
     for n in _window(count, share, log_floor - count * float(total.log().mid())):
         coefficient = _choose(count, n)
         outer = Term(n * last.loss, coefficient * last.p**n, coefficient * last.q**n)
-        for term in power(rest, count - n, log_floor - float(outer.p.log().mid())):
+        for term in power(rest, count - n, log_floor - float(outer.p.log().mid()), sums):
             yield Term(outer.loss + term.loss, outer.p * term.p, outer.q * term.q)
 
 
