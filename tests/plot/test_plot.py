@@ -127,7 +127,8 @@ def test_no_global_state() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(2000.0, "2,000"), (0.05, "0.05"), (1e-6, "10$^{-6}$"), (5e6, "5·10$^{6}$")]
+    ("value", "text"),
+    [(2000.0, "2,000"), (0.05, "0.05"), (1e-6, "10$^{-6}$"), (5e6, "5·10$^{6}$"), (5e-324, "4.94·10$^{-324}$")],
 )
 def test_round_numbers_are_written_as_they_are_read(value: float, text: str) -> None:
     assert plain(value) == text

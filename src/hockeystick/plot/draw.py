@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,6 +251,6 @@ def plain(value: float) -> str:
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)
-    mantissa = f"{value / 10.0**exponent:.3g}"
+    mantissa = f"{float(Decimal(value).scaleb(-exponent)):.3g}"  # the power may be below the range of a double
     power = f"10$^{{{exponent}}}$"
     return power if mantissa == "1" else f"{mantissa}·{power}"

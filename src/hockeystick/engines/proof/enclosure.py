@@ -11,6 +11,7 @@ from flint import arb
 from hockeystick.numerics.balls import Ball
 from hockeystick.values.errors import NotApplicableError
 
+NEAR = 2.0**-36  # relative: how near to epsilon a guess in floating point is as a rule
 MAX_STEPS = 60  # outward from the root, each twice as long as the last
 
 
@@ -67,17 +68,20 @@ def _log_ratio(x: Ball, y: Ball) -> float:
     return min(float((x / y).log().mid()), 1.0)
 
 
-def epsilon_bisected(evaluator: Evaluator, target: Enclosure) -> tuple[float, float]:
+def epsilon_bisected(evaluator: Evaluator, target: Enclosure, guess: float = 0.0) -> tuple[float, float]:
     """Ends of epsilon by bisection, the closest doubles at which delta can be told from the target.
 
-    For an evaluator that is sharp everywhere, as closed forms and sums over atoms are.
+    For an evaluator that is sharp everywhere, as closed forms and sums over atoms are. The search begins about a guess
+    if epsilon is seen to lie near it, else between powers of two.
 
     Raises:
         NotApplicableError: epsilon leaves the range of a double.
     """
     if evaluator.delta(arb(0)).upper <= target.lower:
         return 0.0, 0.0
-    lower, upper = 0.0, 1.0
+    lower, upper = guess * (1 - NEAR), guess * (1 + NEAR)
+    if not (guess > 0 and evaluator.delta(arb(lower)).lower > target.upper):
+        lower, upper = 0.0, 1.0
     while not evaluator.delta(arb(upper)).upper <= target.lower:
         lower, upper = (upper if evaluator.delta(arb(upper)).lower > target.upper else lower), 2 * upper
         if upper > 1e300:

@@ -109,10 +109,13 @@ class ProofEngine:
         """
         gap = gap or DEFAULT_GAP
         log_target = float(target.lower.log().mid())
-        if self._closed or self._atoms:
-            sharp = ClosedForm(self._rounds) if self._closed else AtomSum(self._rounds, min(log_target, 0.0) - SPARE)
-            ends = epsilon_bisected(sharp, target)
-            return self._epsilon(ends, ends[1], gap, sharp.name)
+        if self._closed:
+            guess = self._guess(Guide(self._composition, log_target - 50.0), log_target, gap)
+            ends = epsilon_bisected(ClosedForm(self._rounds), target, guess)
+            return self._epsilon(ends, ends[1], gap, ClosedForm.name)
+        if self._atoms:
+            ends = epsilon_bisected(AtomSum(self._rounds, min(log_target, 0.0) - SPARE), target)
+            return self._epsilon(ends, ends[1], gap, AtomSum.name)
         return self._contour_epsilon(target, log_target, gap)
 
     def _epsilon(self, ends: tuple[float, float], estimate: float, gap: float, name: str) -> ProvedEpsilon:
