@@ -41,14 +41,15 @@ class Worker:
         module: what it runs, found under ``tools``.
         log: where what it prints goes.
         core: the only core it may use; ``None`` leaves it to the system.
+        source: where packages are looked for first, such as the ``src`` of another tree.
 
     Attributes:
         warm_up: questions asked once after each start, their answers unused.
         ready: what it said when its imports were done.
     """
 
-    def __init__(self, python: Path, module: str, log: Path, core: int | None) -> None:
-        self.python, self.module, self.log, self.core = python, module, log, core
+    def __init__(self, python: Path, module: str, log: Path, core: int | None, source: Path | None = None) -> None:
+        self.python, self.module, self.log, self.core, self.source = python, module, log, core, source
         self.warm_up: list[Reply] = []
         self.ready: Reply = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -94,7 +95,8 @@ class Worker:
         self.stop()
         pinned = ["taskset", "-c", str(self.core)] if self.core is not None and shutil.which("taskset") else []
         environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONWARNINGS": "ignore"}
-        paths = [str(ROOT / "tools")]
+        paths = [str(self.source)] if self.source is not None else []
+        paths.append(str(ROOT / "tools"))
         if self.python == Path(sys.executable) and "PYTHONPATH" in environment:
             paths.append(environment["PYTHONPATH"])  # not for the other environments
         environment["PYTHONPATH"] = os.pathsep.join(paths)
