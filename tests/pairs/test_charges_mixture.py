@@ -314,6 +314,20 @@ def off_line(of: ShiftTransform, t: float, shift: float, x: Number) -> Number:
 
 
 @pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
+@pytest.mark.parametrize("high", [-2.0, 0.5, 6.0])
+def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_is_charged(of: ShiftTransform, high: float) -> None:
+    """``|g(x + iy)|^-t`` from the end of the range on may exceed ``g^-t`` at that end: so much is charged."""
+    t, shift = 3.0, 1.2 / of.mu
+    charged = of.off_the_line(0.0, t, high, shift)
+    lost = [
+        t * float(mp.log(ratio(of, mpf(high)) / abs(ratio(of, x + 1j * mpf(y)))))
+        for x in (high, high + 0.2, high + 1, high + 5, high + 30)
+        for y in (0.5 * shift, shift)
+    ]
+    assert 0 < max(lost) <= charged
+
+
+@pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
 def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: ShiftTransform) -> None:
     for t in (0.5, 40.0):
         for shift in (0.3, 1.0):
