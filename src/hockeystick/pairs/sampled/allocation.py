@@ -41,7 +41,7 @@ Array = npt.NDArray[np.float64]
 HIGHEST_TILT = 44.0  # of a line: the power of Lambda grows with it
 LEAST_HIGHEST = 3  # whole moments that a line needs
 SHARE = 1e-4  # of K, by which a bound that stands for itself may lie above it
-MOMENT, NODE = 2e6, 2e3  # units of work of a moment, and of one of its nodes
+MOMENT, EVALUATION = 2e6, 15.0  # units of work of a moment, besides its evaluations, and of one of these
 KEPT_BOUNDS = 512  # on K
 FARTHEST = 300.0  # tilts up to which K of adding is had by quadrature
 
@@ -117,7 +117,7 @@ def _outward(t: float) -> float:
 def _by_line(law: AllocationLaw, alpha: float) -> float:
     """By quadrature, at an exponent of few digits that lies farther from 0 and 1, where the moment is larger."""
     line = AllocationLine(law, alpha, 1, 0.0, 1e-9)
-    spend(MOMENT + NODE * line.nodes)
+    spend(MOMENT + EVALUATION * line.cost(1))
     found = line_upper(line)
     return found if math.isfinite(found) else math.inf
 

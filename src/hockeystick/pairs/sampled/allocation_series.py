@@ -61,6 +61,19 @@ def short(step: float) -> float:
     return math.ldexp(math.floor(math.ldexp(mantissa, DIGITS)), exponent - DIGITS)
 
 
+def _strip(mu: float, angle: float) -> tuple[float, float, float, float]:
+    """Shift c of the real axis, what is left of the angle, width of the strip about it, and distance of the nodes."""
+    c = min(angle / mu, WIDEST_SHIFT)
+    beta = angle - c * mu
+    a = min(STRIP * (0.5 * math.pi - beta) / mu, math.sqrt(2 * DEPTH))
+    return c, beta, a, short(2 * math.pi * a / (DEPTH + 0.5 * (c + a) ** 2))
+
+
+def columns(mu: float, n: int, angle: float) -> int:
+    """How many nodes in x there are on a ray, at most."""
+    return math.ceil((2 * REACH + max(n, 1) * mu) / _strip(mu, angle)[3]) + 1
+
+
 class Rows(NamedTuple):
     """Values on a ray, one for each r.
 
@@ -87,13 +100,9 @@ class RaySeries:
     def __init__(self, law: AllocationLaw, n: int, angle: float) -> None:
         self._law, self._n, self._angle = law, n, angle
         mu = law.mu
-        self._c = min(angle / mu, WIDEST_SHIFT)
-        self._beta = angle - self._c * mu
-        self._a = min(STRIP * (0.5 * math.pi - self._beta) / mu, math.sqrt(2 * DEPTH))
+        self._c, self._beta, self._a, self._dx = _strip(mu, angle)
         self._lift = 0.5 * (self._c + self._a) ** 2
-        self._dx = short(2 * math.pi * self._a / (DEPTH + self._lift))
-        columns = math.ceil((2 * REACH + max(n, 1) * mu) / self._dx) + 1
-        x = self._x = -REACH + self._dx * np.arange(columns, dtype=np.float64)
+        x = self._x = -REACH + self._dx * np.arange(columns(mu, n, angle), dtype=np.float64)
         self._y = np.exp(mu * x - 0.5 * mu * mu)
         # x is exact, mu to four roundings: the error of Y, relative: of mu x - mu^2/2, and of the exponential
         self._slip = UNIT_ROUNDOFF * (6 + 6 * mu * np.abs(x) + 6 * mu * mu)
