@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,7 +51,10 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
     result = run("epsilon", pure, "--json")
     bound = hs.load_plan(pure).epsilon()
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == {
+    found = json.loads(result.stdout)
+    asked = {"delta": 1e-6, "accountant": "auto", "options": {}, "gap": None, "proof": False}
+    assert re.fullmatch("[0-9a-f]{64}", found.pop("checksum"))
+    assert found == {
         "epsilon": {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper},
         "delta": 1e-6,
         "adjacency": "add-or-remove",
@@ -60,6 +64,11 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
         **({} if bound.reason is None else {"reason": bound.reason}),
         "assumptions": list(bound.assumptions),
         "warnings": [],
+        "answer": "epsilon",
+        "asked": asked,
+        "plan": hs.load_plan(pure).to_dict(),
+        "rounds": 3,
+        "version": hs.__version__,
     }
     assert repr(bound.upper) in result.stdout
 

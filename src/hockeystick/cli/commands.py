@@ -9,6 +9,7 @@ import click
 
 from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
+from hockeystick.cli.documents import add_documents
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
@@ -83,6 +84,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 main.add_command(plot)
+add_documents(main)
 main.add_command(reproduce)
 
 
@@ -104,7 +106,7 @@ def epsilon(
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import epsilon_answer, epsilon_json, print_answer
+    from hockeystick.report import enveloped, epsilon_answer, epsilon_json, print_answer
 
     chosen = chosen_plan(plan, flags)
     target = _target(chosen, delta)
@@ -113,7 +115,8 @@ def epsilon(
         accountant_named(accountant, proof, options)  # names an option that it does not have
         bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
-        _print_json(epsilon_json(chosen, target, bound))
+        asked = {"delta": target, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
+        _print_json(enveloped("epsilon", chosen, asked, epsilon_json(chosen, target, bound)))
     else:
         print_answer(epsilon_answer(chosen, target, bound))
 
@@ -136,7 +139,7 @@ def delta(
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import delta_answer, delta_json, print_answer
+    from hockeystick.report import delta_answer, delta_json, enveloped, print_answer
 
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
@@ -144,7 +147,8 @@ def delta(
         accountant_named(accountant, proof, options)  # names an option that it does not have
         bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
-        _print_json(delta_json(chosen, epsilon, bound))
+        asked = {"epsilon": epsilon, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
+        _print_json(enveloped("delta", chosen, asked, delta_json(chosen, epsilon, bound)))
     else:
         print_answer(delta_answer(chosen, epsilon, bound))
 
@@ -165,6 +169,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         comparison_json,
         comparison_lines,
         delta_entry,
+        enveloped,
         epsilon_entry,
         exact,
         print_comparison,
@@ -186,7 +191,8 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
             say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
             entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
     if as_json:
-        _print_json(comparison_json(chosen, quantity, {given: at}, entries))
+        found = comparison_json(chosen, quantity, {given: at}, entries)
+        _print_json(enveloped("comparison", chosen, {given: at}, found))
     else:
         lines = comparison_lines(chosen, {given: at}, entries)
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
@@ -218,7 +224,7 @@ def calibrate(
     """
     from hockeystick.questions.calibration import TOLERANCE
     from hockeystick.questions.calibration import calibrate as calibrated
-    from hockeystick.report import calibration_answer, calibration_json, print_answer
+    from hockeystick.report import calibration_answer, calibration_json, enveloped, print_answer
 
     free = free_parameter(parameter)
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
@@ -226,12 +232,13 @@ def calibrate(
         chosen = free_plan(free, plan, flags)
         target = chosen_target(wanted, chosen)
         _check_gap(gap)
+        tolerance = TOLERANCE if tolerance is None else tolerance
         with progress("calibrating"):
-            found = calibrated(
-                chosen, free.name, target, tolerance=TOLERANCE if tolerance is None else tolerance, gap=gap
-            )
+            found = calibrated(chosen, free.name, target, tolerance=tolerance, gap=gap)
     if as_json:
-        _print_json(calibration_json(found))
+        question = {"parameter": free.name, "target": target.described(), "tolerance": tolerance, "gap": gap}
+        asked = {**question, "plan": chosen.to_dict()}
+        _print_json(enveloped("calibration", found.plan, asked, calibration_json(found)))
     else:
         print_answer(calibration_answer(found))
 
@@ -250,6 +257,7 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
     from hockeystick.plan.sampling import SAMPLINGS
     from hockeystick.questions.samplings import sampled
     from hockeystick.report import (
+        enveloped,
         print_samplings,
         sampling_cells,
         sampling_headline,
@@ -269,7 +277,8 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
             say(f"comparing samplings: {row.scheme.name} ({number} of {len(SAMPLINGS)})")
             rows.append(row)
     if as_json:
-        _print_json(sampling_json(chosen, at, epsilon, rows))
+        found = sampling_json(chosen, at, epsilon, rows)
+        _print_json(enveloped("samplings", chosen, {"delta": at, "epsilon": epsilon}, found))
         return
     blocks = [
         ("What each asks of the loader, and which loaders do that", sampling_notes(rows)),
