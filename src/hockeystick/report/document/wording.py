@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.plan.file import plan_from_dict, plan_text
@@ -75,6 +76,50 @@ OUTSIDE = (
 """What an accountant cannot see and the person who signs has to ask."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What the best test asks, in words.
+
+    Attributes:
+        question: what the attacker wants to know of a person.
+        heads: of the columns of the table of its success.
+        others: people about whom an alarm is wrong.
+        targets: people about whom it is right.
+    """
+
+    question: str
+    heads: tuple[str, ...]
+    others: str
+    targets: str
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "add-or-remove": Attack(
+        "whether one record is in the data",
+        (
+            "outsiders wrongly accused",
+            "members recognised, at most",
+            f"accused, of {CROWD:,} outsiders",
+            f"recognised, of {CROWD:,} members",
+        ),
+        "records that are not in the data",
+        "records that are in it",
+    ),
+    "replace-one": Attack(
+        "which of two given records is in the data",
+        (
+            "wrong alarms",
+            "right alarms, at most",
+            f"wrong, of {CROWD:,} with the second record",
+            f"right, of {CROWD:,} with the first",
+        ),
+        "people whose record is the second",
+        "people whose record is the first",
+    ),
+}
+"""The words for the error rates, by the neighbouring relation."""
+
+
 def report_blocks(record: Mapping[str, Any]) -> list[Block]:
     """A report as blocks.
 
@@ -144,7 +189,7 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     rows = []
     for item in record["plan"]["round"][:MOST_ROUNDS]:
         keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
-        often = f"{item['epochs']} epochs" if "epochs" in item else f"{item['count']:,} times"
+        often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
         settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
         rows.append((item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often))
     yield Table("The steps of the computation", ("mechanism", "sampling", "parameters", "how often"), rows, words=4)
@@ -163,9 +208,13 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     yield Paragraph(RELATIONS[record["adjacency"]])
 
 
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def _said(value: Any) -> str:
     if isinstance(value, list):
-        return cut(str(value), CELL)
+        return cut(str(value).replace("'", ""), CELL)
     return one_line(str(value)) if isinstance(value, str) else exact(value)
 
 
@@ -191,8 +240,8 @@ def _assumed(record: Mapping[str, Any]) -> Iterator[Block]:
             yield Paragraph(f"Loaders that do this ({name}): {'; '.join(loaders)}.")
     if record["samplings"]:
         yield Paragraph(
-            "The same training with batches made in another way has another epsilon. \u201cnone\u201d claims "
-            "nothing of the sampling: every record counts as being in every batch. \u201cshuffled\u201d is what most loaders do."
+            "One training with batches made in another way has another epsilon. \u201cnone\u201d claims nothing of "
+            "the sampling: every record counts as being in every batch. \u201cshuffled\u201d is what most loaders do."
         )
         rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
         heads = ("batches", "epsilon at most", "interval")
@@ -231,35 +280,29 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
     else:
         yield Paragraph(
             "Take the strongest attacker: one who knows every other record, knows the method, and sees all results. "
-            f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with a "
-            f"record as without it, up to an additional probability of {delta}."
+            f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with one of "
+            f"two neighbouring datasets as with the other, up to an additional probability of {delta}."
         )
     attack = record["attack"]
     if "refused" in attack:
         yield Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
         return
+    words = ATTACKS.get(record["adjacency"], ATTACKS["add-or-remove"])
     yield Paragraph(
-        "Asked whether one person is in the data, with both answers equally likely beforehand, this attacker is right "
-        f"with a probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. "
-        "The advantage (true-positive rate less false-positive rate) is at most "
-        f"{percent_up(attack['advantage']['upper'])}."
+        f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a probability "
+        f"of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage (true-positive "
+        f"rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
     )
     rows = [
         (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
         for row in attack["tpr"]
     ]
-    heads = (
-        "outsiders wrongly accused",
-        "members recognised, at most",
-        f"accused, of {CROWD:,} outsiders",
-        f"recognised, of {CROWD:,} members",
-    )
-    yield Table("Success of the best attack, on average over its targets", heads, rows)
+    yield Table("Success of the best attack, on average over its targets", words.heads, rows)
     middle = attack["tpr"][1]
+    chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
     yield Paragraph(
-        f"In words: of {CROWD:,} records in the data, an attacker who wrongly accuses "
-        f"{crowd_given(middle['fpr'])} of {CROWD:,} people who are not in it recognises at most {of_crowd(middle['upper'])}, on average. Without the results, "
-        f"{crowd_given(middle['fpr'])} would be recognised by chance."
+        f"In words: an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
+        f"{CROWD:,} {words.targets}, on average. Without the results, {chance} would be recognised by chance."
     )
 
 
