@@ -124,3 +124,33 @@ def test_every_answer_in_json_can_be_verified(question: list[str]) -> None:
 
 def test_an_answer_without_its_question_is_refused() -> None:
     assert "does not say what was asked" in refused("verify", "-", stdin='{"epsilon": 1}')
+
+
+def test_a_statement_as_text_as_latex_and_for_machines() -> None:
+    text, latex, numbers = (run("statement", "-", *more, stdin=PLAN).stdout for more in ([], ["--latex"], ["--json"]))
+    assert " ".join(text.split()) == json.loads(numbers)["text"]
+    assert latex == json.loads(numbers)["latex"] + "\n"
+    assert max(map(len, text.splitlines())) <= 80
+    assert run("verify", "-", stdin=numbers).exit_code == 0
+    assert run("verify", "-", stdin=numbers.replace("(1.50", "(1.40")).exit_code == 3
+    assert "received both" in refused("statement", "-", "--latex", "--json", stdin=PLAN)
+    assert "no delta" in refused("statement", *FLAGS)
+
+
+def test_profile_and_remaining_on_the_command_line(plan: Path, tmp_path: Path) -> None:
+    shown = run("profile", plan, "--epsilon", "0.4", "--group", "2").stdout
+    assert shown.startswith("epsilon <= 1.50 at delta = 0.001\n")
+    assert "\ndelta at epsilon 0.4 " in shown
+    answer = run("profile", plan, "--group", "2", "--json").stdout
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    assert "group must be a whole number" in refused("profile", plan, "--group", "2.5")
+    assert run("remaining", plan, "--epsilon", "3").stdout.startswith(
+        "3 more rounds keep epsilon <= 3 at delta = 0.001\n"
+    )
+    other = tmp_path / "other.toml"
+    other.write_text('[[round]]\nmechanism = "randomized-response"\nepsilon = 0.25\ncount = 9\n')
+    answer = run("remaining", plan, "--epsilon", "2", "--more", other, "--json").stdout
+    assert json.loads(answer)["remaining"] >= 2
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    assert "received 2 kinds" in refused("remaining", plan, "--epsilon", "2", "--more", "-", stdin=PLAN + "[[round]]\n"
+                                         'mechanism = "laplace"\nscale = 3\n')  # fmt: skip

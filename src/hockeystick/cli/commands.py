@@ -13,7 +13,10 @@ from hockeystick.cli.documents import add_documents
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
+from hockeystick.cli.printed import as_json as with_json
+from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
+from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.start import PROGRAM
 from hockeystick.values.errors import InvalidInputError
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """Settings of click for all commands; the width is in characters."""
-
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
 
 
 @click.group(cls=OneLineGroup, context_settings=_SETTINGS, invoke_without_command=True)
@@ -59,7 +60,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
 
 def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
-    command = _as_json(command)
+    command = with_json(command)
     command = click.option(
         "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
     )(command)
@@ -85,6 +86,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 
 main.add_command(plot)
 add_documents(main)
+add_questions(main)
 main.add_command(reproduce)
 
 
@@ -116,7 +118,7 @@ def epsilon(
         bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
         asked = {"delta": target, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
-        _print_json(enveloped("epsilon", chosen, asked, epsilon_json(chosen, target, bound)))
+        print_json(enveloped("epsilon", chosen, asked, epsilon_json(chosen, target, bound)))
     else:
         print_answer(epsilon_answer(chosen, target, bound))
 
@@ -148,14 +150,14 @@ def delta(
         bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
         asked = {"epsilon": epsilon, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
-        _print_json(enveloped("delta", chosen, asked, delta_json(chosen, epsilon, bound)))
+        print_json(enveloped("delta", chosen, asked, delta_json(chosen, epsilon, bound)))
     else:
         print_answer(delta_answer(chosen, epsilon, bound))
 
 
 @main.command()
 @plan_source
-@_as_json
+@with_json
 @click.option("--delta", type=float, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
 @click.option("--epsilon", type=float, metavar="NUMBER", help="Compare deltas at this epsilon.")
 def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
@@ -192,7 +194,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
             entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
     if as_json:
         found = comparison_json(chosen, quantity, {given: at}, entries)
-        _print_json(enveloped("comparison", chosen, {given: at}, found))
+        print_json(enveloped("comparison", chosen, {given: at}, found))
     else:
         lines = comparison_lines(chosen, {given: at}, entries)
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
@@ -208,7 +210,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 @target_options
 @click.option("--tolerance", type=float, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
 @click.option("--gap", type=float, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
-@_as_json
+@with_json
 def calibrate(
     parameter: str,
     plan: str | None,
@@ -238,14 +240,14 @@ def calibrate(
     if as_json:
         question = {"parameter": free.name, "target": target.described(), "tolerance": tolerance, "gap": gap}
         asked = {**question, "plan": chosen.to_dict()}
-        _print_json(enveloped("calibration", found.plan, asked, calibration_json(found)))
+        print_json(enveloped("calibration", found.plan, asked, calibration_json(found)))
     else:
         print_answer(calibration_answer(found))
 
 
 @main.command()
 @plan_source
-@_as_json
+@with_json
 @click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--epsilon", type=float, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
@@ -278,7 +280,7 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
             rows.append(row)
     if as_json:
         found = sampling_json(chosen, at, epsilon, rows)
-        _print_json(enveloped("samplings", chosen, {"delta": at, "epsilon": epsilon}, found))
+        print_json(enveloped("samplings", chosen, {"delta": at, "epsilon": epsilon}, found))
         return
     blocks = [
         ("What each asks of the loader, and which loaders do that", sampling_notes(rows)),
@@ -300,13 +302,13 @@ def accountants() -> None:
 
 
 @main.command()
-@_as_json
+@with_json
 def supported(as_json: bool) -> None:
     """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem."""
     from hockeystick.report import print_supported, supported_json
 
     if as_json:
-        _print_json(supported_json())
+        print_json(supported_json())
     else:
         print_supported()
 
@@ -333,9 +335,3 @@ def _check_gap(gap: float | None) -> None:
 
     if gap is not None:
         domains.rate(gap, "gap", "widest relative width wanted of the interval")
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, allow_nan=False))

@@ -1,16 +1,20 @@
-"""The commands ``hockeystick report`` and ``verify``: a document to file, and the check of what it states."""
+"""The commands ``hockeystick report``, ``statement`` and ``verify``: what is filed, what is quoted, what is checked."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
 
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
+from hockeystick.cli.printed import as_json as with_json
+from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
+from hockeystick.report.plain import line_width
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import one_line, place
 
@@ -22,7 +26,7 @@ MOST_BYTES = 50_000_000
 
 def add_documents(group: OneLineGroup) -> None:
     """Give a group of commands those of this file."""
-    for command in (report, verify):
+    for command in (report, verify, statement):
         group.add_command(command)
 
 
@@ -86,6 +90,38 @@ def _form(output: str | None, flagged: str | None) -> str:
     if named is not None and flagged is not None and named != flagged:
         raise InvalidInputError(f"--output {place(output)}: its ending says {named}, the flag {flagged}")
     return flagged or named or HTML
+
+
+@click.command()
+@plan_source
+@click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
+@with_json
+@click.option("--delta", type=float, metavar="NUMBER", help="Delta of the statement; beats the one in the plan.")
+@click.option("--records-per-person", "records", type=float, metavar="NUMBER", help="Say what holds for people, too.")
+def statement(
+    plan: str | None, as_latex: bool, as_json: bool, delta: float | None, records: float | None, **flags: Any
+) -> None:
+    """The paragraph to paste into a paper or a model card.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick statement plan.toml --latex --records-per-person 3
+    """
+    from hockeystick.report import enveloped
+    from hockeystick.report.document.statement import statement_json
+
+    if as_latex and as_json:
+        raise InvalidInputError("give --latex or --json, which holds both forms; received both")
+    chosen = chosen_plan(plan, flags)
+    with flag_names(), progress("computing the statement"):
+        found = statement_json(chosen, delta, records)
+    if as_json:
+        size = None if found["people"] is None else found["people"]["records"]
+        print_json(enveloped("statement", chosen, {"delta": found["delta"], "records": size}, found))
+    elif as_latex:
+        click.echo(found["latex"])
+    else:
+        click.echo(fill(found["text"], line_width(), break_on_hyphens=False, break_long_words=False))
 
 
 @click.command()

@@ -131,6 +131,25 @@ def _samplings(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) 
     return enveloped("samplings", plan, asked, sampling_json(plan, values["delta"], values["epsilon"], rows))
 
 
+def _profile(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    from hockeystick.report.profile import profile_json
+
+    values = _of(asked, "deltas", "epsilons", "rates", "groups")
+    if not all(isinstance(value, list) for value in values.values()):
+        raise InvalidInputError("asked: deltas, epsilons, rates and groups must be lists")
+    return enveloped("profile", plan, asked, profile_json(plan, **values))
+
+
+def _remaining(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    from hockeystick.questions.remaining import remaining
+    from hockeystick.report.remaining import remaining_json
+
+    values = _of(asked, "epsilon", "delta", "more")
+    more = None if values["more"] is None else plan_from_dict(values["more"]).rounds[0]
+    found = remaining(plan, values["epsilon"], values["delta"], more)
+    return enveloped("remaining", plan, asked, remaining_json(plan, found))
+
+
 def _report(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
     from hockeystick.report.document.record import report_record
 
@@ -138,6 +157,13 @@ def _report(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> 
     if not isinstance(made, dict) or not all(isinstance(value, str) for value in made.values()):
         raise InvalidInputError("made must be a table of texts, the versions by which the report was made", "made")
     return report_record(plan, values["delta"], values["title"], made)
+
+
+def _statement(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    from hockeystick.report.document.statement import statement_json
+
+    values = _of(asked, "delta", "records")
+    return enveloped("statement", plan, asked, statement_json(plan, values["delta"], values["records"]))
 
 
 Again = Callable[[Plan, Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
@@ -149,6 +175,9 @@ KINDS: Mapping[str, Again] = {
     "comparison": _comparison,
     "calibration": _calibration,
     "samplings": _samplings,
+    "profile": _profile,
+    "remaining": _remaining,
     "report": _report,
+    "statement": _statement,
 }
 """The kinds of answers by the value of their key ``answer``."""

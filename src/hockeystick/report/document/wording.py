@@ -289,9 +289,9 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
         return
     words = ATTACKS.get(record["adjacency"], ATTACKS["add-or-remove"])
     yield Paragraph(
-        f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a probability "
-        f"of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage (true-positive "
-        f"rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
+        f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a "
+        f"probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage "
+        f"(true-positive rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
     )
     rows = [
         (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
