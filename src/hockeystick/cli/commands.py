@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +20,8 @@ from hockeystick.cli.progress import progress
 from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.start import PROGRAM
-from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import cut, shown
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -92,9 +93,11 @@ main.add_command(reproduce)
 
 @main.command()
 @_question
+@click.argument("others", nargs=-1, metavar="[PLAN]...")
 @click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
     plan: str | None,
+    others: tuple[str, ...],
     delta: float | None,
     accountant: str,
     options: dict[str, float],
@@ -105,22 +108,53 @@ def epsilon(
 ) -> None:
     """Certified bounds on epsilon at a delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Several plans
+    have a line each.
     """
     from hockeystick.accountants import accountant_named
     from hockeystick.report import enveloped, epsilon_answer, epsilon_json, print_answer
 
-    chosen = chosen_plan(plan, flags)
-    target = _target(chosen, delta)
+    chosen = [(plan, chosen_plan(plan, flags)), *((other, chosen_plan(other, {})) for other in others)]
+    rows = []
     with flag_names(), progress("computing epsilon"):
         _check_gap(gap)
         accountant_named(accountant, proof, options)  # names an option that it does not have
-        bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof, **options)
+        for name, each in chosen:
+            target = _target(each, delta)
+            with _named(name if others else None):
+                bound = each.epsilon(target, accountant=accountant, gap=gap, proof=proof, **options)
+            rows.append((name or "", each, target, bound))
     if as_json:
-        asked = {"delta": target, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
-        print_json(enveloped("epsilon", chosen, asked, epsilon_json(chosen, target, bound)))
+        method = {"accountant": accountant, "options": options, "gap": gap, "proof": proof}
+        answers = [
+            enveloped("epsilon", each, {"delta": target, **method}, epsilon_json(each, target, bound))
+            for _, each, target, bound in rows
+        ]
+        print_json(_together(answers) if others else answers[0])
+    elif others:
+        from hockeystick.report.several import several_answer
+
+        print_answer(several_answer(rows))
     else:
-        print_answer(epsilon_answer(chosen, target, bound))
+        _, each, target, bound = rows[0]
+        print_answer(epsilon_answer(each, target, bound))
+
+
+def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    from hockeystick.report.several import several_json
+
+    return several_json(answers)
+
+
+@contextmanager
+def _named(source: str | None) -> Iterator[None]:
+    """Say which of several plans is refused, where there are several."""
+    try:
+        yield
+    except UnsupportedError as error:
+        if source is None:
+            raise
+        raise UnsupportedError(f"{place(source)}: {error}") from None
 
 
 @main.command()

@@ -13,6 +13,7 @@ from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.schema import within
 from hockeystick.report.document.envelope import enveloped
+from hockeystick.report.several import SEVERAL, several_json
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
 
@@ -25,6 +26,13 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         UnsupportedError: nothing is proven of the plan in it.
     """
     kind = stated.get("answer")
+    if kind == SEVERAL:
+        answers = stated.get("answers")
+        if not isinstance(answers, list) or not all(isinstance(answer, dict) for answer in answers):
+            raise InvalidInputError("answers must be a list of answers", "answers")
+        if any(answer.get("answer") == SEVERAL for answer in answers):
+            raise InvalidInputError("several answers within one of several", "answers")
+        return several_json([computed_again(answer) for answer in answers])
     if kind is None:
         raise InvalidInputError("it does not say what was asked (key 'answer'); ask again with this version")
     if not isinstance(kind, str) or kind not in KINDS:

@@ -98,6 +98,8 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
         yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ')}.")
+    for text in found["warnings"]:
+        yield voice.words(f"Mind: {text}.")
     if found["unsampled"] is not None:
         unsampled = voice.at_most(voice.epsilon, quoted(found["unsampled"]))
         text = f"Without amplification by sampling, every record being counted in every batch, {unsampled}"

@@ -85,7 +85,12 @@ def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in answer.items() if key not in NOT_COMPARED}
+    """What is computed again of an answer, and of each answer within it."""
+    kept = {key: value for key, value in answer.items() if key not in NOT_COMPARED}
+    inner = kept.get("answers")
+    if isinstance(inner, list):
+        kept["answers"] = [_compared(each) if isinstance(each, dict) else each for each in inner]
+    return kept
 
 
 def _count(value: Any) -> int:
