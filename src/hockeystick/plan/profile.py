@@ -90,6 +90,15 @@ class Profile:
         self._kinds = len(plan.kinds)
         self._curve = SidedCurve(plan.directions, self._gap)
 
+    def __repr__(self) -> str:
+        return f"Profile({self.plan!r})" if self._gap is None else f"Profile({self.plan!r}, gap={self._gap!r})"
+
+    def _repr_html_(self) -> str:
+        """The profile as notebooks show it: the plan, and what its best attack reaches."""
+        from hockeystick.plan.notebook import profile_html
+
+        return profile_html(self)
+
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
