@@ -12,6 +12,7 @@ from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.group import FAILURE, OneLineGroup
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.printed import as_json as with_json
@@ -94,7 +95,7 @@ main.add_command(reproduce)
 @main.command()
 @_question
 @click.argument("others", nargs=-1, metavar="[PLAN]...")
-@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
     plan: str | None,
     others: tuple[str, ...],
@@ -159,7 +160,7 @@ def _named(source: str | None) -> Iterator[None]:
 
 @main.command()
 @_question
-@click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
+@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
 def delta(
     plan: str | None,
     epsilon: float,
@@ -192,8 +193,8 @@ def delta(
 @main.command()
 @plan_source
 @with_json
-@click.option("--delta", type=float, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
-@click.option("--epsilon", type=float, metavar="NUMBER", help="Compare deltas at this epsilon.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
+@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Compare deltas at this epsilon.")
 def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """All accountants on one plan, side by side.
 
@@ -282,8 +283,8 @@ def calibrate(
 @main.command()
 @plan_source
 @with_json
-@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
-@click.option("--epsilon", type=float, metavar="NUMBER", help="Look for the noise that reaches this one.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
 

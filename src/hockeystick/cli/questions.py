@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.numbers import FALLING, RISING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.printed import as_json, print_json
 from hockeystick.cli.progress import progress
@@ -22,10 +23,10 @@ def add_questions(group: OneLineGroup) -> None:
 @click.command()
 @plan_source
 @click.option(
-    "--delta", "deltas", type=float, multiple=True, metavar="NUMBER", help="State epsilon at this delta, too."
+    "--delta", "deltas", type=FALLING, multiple=True, metavar="NUMBER", help="State epsilon at this delta, too."
 )
-@click.option("--epsilon", "epsilons", type=float, multiple=True, metavar="NUMBER", help="State delta at this epsilon.")
-@click.option("--fpr", "rates", type=float, multiple=True, metavar="NUMBER", help="False-positive rate of an attack.")
+@click.option("--epsilon", "epsilons", type=FALLING, multiple=True, metavar="NUMBER", help="State delta there.")
+@click.option("--fpr", "rates", type=RISING, multiple=True, metavar="NUMBER", help="False-positive rate.")
 @click.option(
     "--group", "groups", type=float, multiple=True, metavar="NUMBER", help="State epsilon of so many records."
 )
@@ -69,8 +70,8 @@ def profile(
 
 @click.command()
 @plan_source
-@click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon that is to be kept.")
-@click.option("--delta", type=float, metavar="NUMBER", help="Delta that is to be kept; beats the one in the plan.")
+@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon that is to be kept.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta that is to be kept; beats the one in the plan.")
 @click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
 @as_json
 def remaining(
