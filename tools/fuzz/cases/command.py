@@ -211,11 +211,11 @@ def about_a_plan(draw: Draw, held: Held) -> None:
                  "remaining": ["--epsilon", repr(draw.epsilon())],
                  "statement": draw.of([], ["--records-per-person", "2"])}[command]  # fmt: skip
         draw.note("arguments", [command, *at, *extra])
-        done = _run(held, [command, *source, *at, *extra, *draw.of([], ["--json"])], stdin, SECONDS * 4)
+        done = _run(held, [command, *source, *at, *extra, *draw.of([], ["--json"])], stdin, SECONDS * 8)
         if done is not None and not done[0] and done[1].startswith("{"):
             path = Path(folder) / "answer.json"
             path.write_text(done[1], encoding="utf-8")
-            held.same("what was printed is sound", _status(held, path, SECONDS * 4), 0)
+            held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
 
 
 def _status(held: Held, path: Path, seconds: float) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hockeystick.numerics.work import one_call, part, short
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import finite_ends
 from hockeystick.values.bounds import Answer
@@ -54,13 +55,22 @@ def trade_off_points(plan: Plan) -> Points:
 
 
 def steps_points(plan: Plan, delta: float) -> Points:
-    """Epsilon after equal shares of every kind of round, rounded up, until all are run; none of a plan of one round."""
+    """Epsilon after equal shares of every kind of round, rounded up, until all are run.
+
+    None of a plan of one round, and none where the work of one call is too little for all of them: a line whose points
+    are not of one kind would show bends that are not there.
+    """
     shares = [number / FEWER for number in range(1, FEWER + 1)]
     parts = [
         Plan([item.changed(count=math.ceil(share * item.count)) for item in plan.rounds], plan.adjacency)
         for share in shares
     ]
-    by_steps = {part.steps: part for part in parts}
+    by_steps = {each.steps: each for each in parts}
     if len(by_steps) < 2:
         return []
-    return [{"rounds": steps, **finite_ends(part.epsilon(delta))} for steps, part in by_steps.items()]
+    found: Points = []
+    with one_call(len(plan.kinds)):
+        for number, (steps, each) in enumerate(by_steps.items()):
+            with part(1 / (len(by_steps) - number)):
+                found.append({"rounds": steps, **finite_ends(each.epsilon(delta))})
+        return [] if short() else found

@@ -6,11 +6,12 @@ of the two datasets is asked about, or where nothing but a Renyi curve is known)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from hockeystick import __version__
+from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
 from hockeystick.questions.samplings import resampled
@@ -67,7 +68,7 @@ def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapp
         "adjacency": plan.adjacency.value,
         **caveats_json(plan, at),
         "epsilon": [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)],
-        "samplings": list(_samplings(plan, at)),
+        "samplings": _samplings(plan, at),
         "attack": _attack(plan),
         "curves": {
             "delta": delta_points(plan, at, headline),
@@ -102,27 +103,31 @@ def _row(delta: float, bound: Answer) -> dict[str, Any]:
     }
 
 
-def _samplings(plan: Plan, delta: float) -> Iterator[dict[str, Any]]:
+def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
     """One training under every other way of making batches of which something is proven."""
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name}:
-        return
-    for kind in SAMPLINGS:
-        if own - {NoSampling.name} == {kind.name}:
-            continue
-        try:
-            bound = resampled(plan, kind).epsilon(delta)
-        except (InvalidInputError, UnsupportedError):  # its keys do not follow from the plan, or nothing is proven
-            continue
-        yield {"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee}
+        return []
+    found = []
+    kinds = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
+    with one_call(len(plan.kinds)):
+        for number, kind in enumerate(kinds):
+            try:
+                with part(1 / (len(kinds) - number)):
+                    bound = resampled(plan, kind).epsilon(delta)
+            except (InvalidInputError, UnsupportedError):  # its keys do not follow from the plan, or nothing is proven
+                continue
+            found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
+    return found
 
 
 def _attack(plan: Plan) -> dict[str, Any]:
     """What an attacker gains at most, or why nothing is said of it."""
     try:
-        profile = plan.profile()
-        advantage, fit = profile.advantage(), profile.gdp()
-        rates = profile.tpr(list(FALSE_POSITIVE_RATES))
+        with one_call(len(plan.kinds)):
+            profile = plan.profile()
+            advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
+            fit = profile.gdp()
     except HockeystickError as error:
         return {"refused": str(error)}
     return {
