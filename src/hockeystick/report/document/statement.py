@@ -138,7 +138,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
         said.append(f"{item['mechanism']}{sampling} ({cut(settings, LONGEST)}; {often})")
     more = len(rounds) - len(said)
     if more > 0:
-        said.append(f"{more} further kinds")
+        said.append(f"{more} further kind{'s' if more > 1 else ''}")
     return f"{steps} step{'s' if steps != 1 else ''}: {'; '.join(said)}"
 
 
