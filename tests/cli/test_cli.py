@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -50,7 +51,10 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
     result = run("epsilon", pure, "--json")
     bound = hs.load_plan(pure).epsilon()
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == {
+    found = json.loads(result.stdout)
+    asked = {"delta": 1e-6, "accountant": "auto", "options": {}, "gap": None, "proof": False}
+    assert re.fullmatch("[0-9a-f]{64}", found.pop("checksum"))
+    assert found == {
         "epsilon": {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper},
         "delta": 1e-6,
         "adjacency": "add-or-remove",
@@ -60,6 +64,11 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
         **({} if bound.reason is None else {"reason": bound.reason}),
         "assumptions": list(bound.assumptions),
         "warnings": [],
+        "answer": "epsilon",
+        "asked": asked,
+        "plan": hs.load_plan(pure).to_dict(),
+        "rounds": 3,
+        "version": hs.__version__,
     }
     assert repr(bound.upper) in result.stdout
 
@@ -161,9 +170,12 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["delta", *FLAGS], "Missing option '--epsilon'."),
         (["delta", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e100"),
         (["delta", *FLAGS, "--epsilon", "inf"], "--epsilon must be a number from 0 to 1e100"),
-        (["delta", *FLAGS, "--epsilon", "x"], "Invalid value for '--epsilon': 'x' is not a valid float."),
+        (
+            ["delta", *FLAGS, "--epsilon", "x"],
+            "Invalid value for '--epsilon': 'x' is not a number, such as 0.01, 1e-5, 1/60000 or 1%.",
+        ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
-        (["epsilon", "a", "b"], "Got unexpected extra argument"),
+        (["delta", "a", "b", "--epsilon", "1"], "Got unexpected extra argument"),
         (["epsilom"], "command must be one of 'accountants', 'calibrate', 'compare', 'delta', 'epsilon', "),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),
@@ -408,13 +420,13 @@ def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:
         (["epsilon", *FLAGS, "--sample-rates", "1"], "did you mean '--sample-rate'?"),
         (["plot", "curve", *FLAGS, "--delta", "1"], None),
         (["delta", *FLAGS, "--delta", "1"], None),
-        (["epsilon", *FLAGS, "--sigma", "1"], None),
+        (["epsilon", *FLAGS, "--xy", "1"], None),
         (["epsilon", *FLAGS, "--bad", "1"], None),
         (["--frobnicate"], None),
     ],
 )
 def test_an_unknown_option_is_not_taken_for_one_that_is_unlike_it(args: list[str], hint: str | None) -> None:
-    """With their dashes all options are alike: `--sigma` is no slip of `--gap`, and nobody who wrote `--delta` asks for
+    """With their dashes all options are alike: `--xy` is no slip of `--gap`, and nobody who wrote `--delta` asks for
     `--help`. Where none is near, all are listed."""
     message = refused(*args)
     name = next(arg for arg in reversed(args) if arg.startswith("--"))

@@ -364,3 +364,25 @@ def test_hardly_any_loss(epsilon: float) -> None:
     profile = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon))]).profile()
     assert profile.epsilon([0.0, 1e-15, 1e-6]).upper == pytest.approx([epsilon, epsilon, 0.0], abs=1e-13)
     assert profile.gdp().mu.upper < 1e-6
+
+
+def test_epsilon_of_a_group_is_where_its_delta_is_small_enough() -> None:
+    """Of one unsampled Gaussian round: not below the true epsilon of a group, whose laws are k times as far apart."""
+    profile = hs.Plan([hs.Round(hs.Gaussian(noise_multiplier=5.0))]).profile()
+    for size in (1, 2, 5):
+        group = profile.group(size)
+        found = group.epsilon([1e-3, 1e-6])
+        truth = hs.Plan([hs.Round(hs.Gaussian(noise_multiplier=5.0 / size))])
+        for delta, high, low in zip((1e-3, 1e-6), found.upper, found.lower, strict=True):
+            assert size == 1 or group.delta(float(high)).upper <= delta
+            assert high >= truth.epsilon(delta).lower
+            assert low <= profile.epsilon(delta).upper
+        below = group.delta(found.upper * (1 - 1e-5)).upper
+        assert size == 1 or (below > [1e-3, 1e-6]).all()  # no smaller epsilon is certified
+
+
+def test_epsilon_of_a_group_of_pure_rounds_is_at_most_so_many_times_theirs() -> None:
+    group = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon=0.5), count=3)]).profile().group(4)
+    assert 1.5 <= float(group.epsilon(0.0).upper) <= 6.0 * (1 + 1e-6)
+    leaky = hs.Plan([hs.Round(hs.ApproximateDP(epsilon=0.1, delta=0.01))]).profile().group(2)
+    assert float(leaky.epsilon(1e-3).upper) == float("inf")

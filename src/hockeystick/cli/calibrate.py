@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hockeystick.cli.numbers import number
 from hockeystick.cli.plans import FLAGS, chosen_plan
 from hockeystick.values.errors import InvalidInputError
 
@@ -38,7 +39,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def target_options(command: Command) -> Command:
     """The options that describe a target."""
     for key, text in reversed(TARGET_FLAGS.items()):
-        command = click.option(f"--{key}", type=float, metavar="NUMBER", help=text)(command)
+        command = click.option(f"--{key}", type=number(key), metavar="NUMBER", help=text)(command)
     return command
 
 

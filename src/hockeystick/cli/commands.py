@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
+from hockeystick.cli.documents import add_documents
 from hockeystick.cli.group import FAILURE, OneLineGroup
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
+from hockeystick.cli.printed import as_json as with_json
+from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
+from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.start import PROGRAM
-from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import cut, shown
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 """Settings of click for all commands; the width is in characters."""
-
-_as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
 
 
 @click.group(cls=OneLineGroup, context_settings=_SETTINGS, invoke_without_command=True)
@@ -58,7 +62,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
 
 def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
-    command = _as_json(command)
+    command = with_json(command)
     command = click.option(
         "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
     )(command)
@@ -83,14 +87,18 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 main.add_command(plot)
+add_documents(main)
+add_questions(main)
 main.add_command(reproduce)
 
 
 @main.command()
 @_question
-@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.argument("others", nargs=-1, metavar="[PLAN]...")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
     plan: str | None,
+    others: tuple[str, ...],
     delta: float | None,
     accountant: str,
     options: dict[str, float],
@@ -101,26 +109,58 @@ def epsilon(
 ) -> None:
     """Certified bounds on epsilon at a delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Several plans
+    have a line each.
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import epsilon_answer, epsilon_json, print_answer
+    from hockeystick.report import enveloped, epsilon_answer, epsilon_json, print_answer
 
-    chosen = chosen_plan(plan, flags)
-    target = _target(chosen, delta)
+    chosen = [(plan, chosen_plan(plan, flags)), *((other, chosen_plan(other, {})) for other in others)]
+    rows = []
     with flag_names(), progress("computing epsilon"):
         _check_gap(gap)
         accountant_named(accountant, proof, options)  # names an option that it does not have
-        bound = chosen.epsilon(delta, accountant=accountant, gap=gap, proof=proof, **options)
+        for name, each in chosen:
+            target = _target(each, delta)
+            with _named(name if others else None):
+                bound = each.epsilon(target, accountant=accountant, gap=gap, proof=proof, **options)
+            rows.append((name or "", each, target, bound))
     if as_json:
-        _print_json(epsilon_json(chosen, target, bound))
+        method = {"accountant": accountant, "options": options, "gap": gap, "proof": proof}
+        answers = [
+            enveloped("epsilon", each, {"delta": target, **method}, epsilon_json(each, target, bound))
+            for _, each, target, bound in rows
+        ]
+        print_json(_together(answers) if others else answers[0])
+    elif others:
+        from hockeystick.report.several import several_answer
+
+        print_answer(several_answer(rows))
     else:
-        print_answer(epsilon_answer(chosen, target, bound))
+        _, each, target, bound = rows[0]
+        print_answer(epsilon_answer(each, target, bound))
+
+
+def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
+    from hockeystick.report.several import several_json
+
+    return several_json(answers)
+
+
+@contextmanager
+def _named(source: str | None) -> Iterator[None]:
+    """Say which of several plans is refused, where there are several."""
+    try:
+        yield
+    except UnsupportedError as error:
+        if source is None:
+            raise
+        raise UnsupportedError(f"{place(source)}: {error}") from None
 
 
 @main.command()
 @_question
-@click.option("--epsilon", type=float, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
+@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon, 0 or greater.")
 def delta(
     plan: str | None,
     epsilon: float,
@@ -136,7 +176,7 @@ def delta(
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
     from hockeystick.accountants import accountant_named
-    from hockeystick.report import delta_answer, delta_json, print_answer
+    from hockeystick.report import delta_answer, delta_json, enveloped, print_answer
 
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
@@ -144,16 +184,17 @@ def delta(
         accountant_named(accountant, proof, options)  # names an option that it does not have
         bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
-        _print_json(delta_json(chosen, epsilon, bound))
+        asked = {"epsilon": epsilon, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
+        print_json(enveloped("delta", chosen, asked, delta_json(chosen, epsilon, bound)))
     else:
         print_answer(delta_answer(chosen, epsilon, bound))
 
 
 @main.command()
 @plan_source
-@_as_json
-@click.option("--delta", type=float, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
-@click.option("--epsilon", type=float, metavar="NUMBER", help="Compare deltas at this epsilon.")
+@with_json
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
+@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Compare deltas at this epsilon.")
 def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """All accountants on one plan, side by side.
 
@@ -165,6 +206,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         comparison_json,
         comparison_lines,
         delta_entry,
+        enveloped,
         epsilon_entry,
         exact,
         print_comparison,
@@ -186,7 +228,8 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
             say(f"comparing: {accountant.name} ({number} of {len(ACCOUNTANTS)})")
             entries.append((epsilon_entry if epsilon is None else delta_entry)(chosen, at, accountant))
     if as_json:
-        _print_json(comparison_json(chosen, quantity, {given: at}, entries))
+        found = comparison_json(chosen, quantity, {given: at}, entries)
+        print_json(enveloped("comparison", chosen, {given: at}, found))
     else:
         lines = comparison_lines(chosen, {given: at}, entries)
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
@@ -202,7 +245,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 @target_options
 @click.option("--tolerance", type=float, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
 @click.option("--gap", type=float, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
-@_as_json
+@with_json
 def calibrate(
     parameter: str,
     plan: str | None,
@@ -218,7 +261,7 @@ def calibrate(
     """
     from hockeystick.questions.calibration import TOLERANCE
     from hockeystick.questions.calibration import calibrate as calibrated
-    from hockeystick.report import calibration_answer, calibration_json, print_answer
+    from hockeystick.report import calibration_answer, calibration_json, enveloped, print_answer
 
     free = free_parameter(parameter)
     wanted = {key: flags.pop(key) for key in TARGET_FLAGS}
@@ -226,21 +269,22 @@ def calibrate(
         chosen = free_plan(free, plan, flags)
         target = chosen_target(wanted, chosen)
         _check_gap(gap)
+        tolerance = TOLERANCE if tolerance is None else tolerance
         with progress("calibrating"):
-            found = calibrated(
-                chosen, free.name, target, tolerance=TOLERANCE if tolerance is None else tolerance, gap=gap
-            )
+            found = calibrated(chosen, free.name, target, tolerance=tolerance, gap=gap)
     if as_json:
-        _print_json(calibration_json(found))
+        question = {"parameter": free.name, "target": target.described(), "tolerance": tolerance, "gap": gap}
+        asked = {**question, "plan": chosen.to_dict()}
+        print_json(enveloped("calibration", found.plan, asked, calibration_json(found)))
     else:
         print_answer(calibration_answer(found))
 
 
 @main.command()
 @plan_source
-@_as_json
-@click.option("--delta", type=float, metavar="NUMBER", help="Target delta; beats the one in the plan.")
-@click.option("--epsilon", type=float, metavar="NUMBER", help="Look for the noise that reaches this one.")
+@with_json
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
 
@@ -250,6 +294,7 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
     from hockeystick.plan.sampling import SAMPLINGS
     from hockeystick.questions.samplings import sampled
     from hockeystick.report import (
+        enveloped,
         print_samplings,
         sampling_cells,
         sampling_headline,
@@ -269,7 +314,8 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
             say(f"comparing samplings: {row.scheme.name} ({number} of {len(SAMPLINGS)})")
             rows.append(row)
     if as_json:
-        _print_json(sampling_json(chosen, at, epsilon, rows))
+        found = sampling_json(chosen, at, epsilon, rows)
+        print_json(enveloped("samplings", chosen, {"delta": at, "epsilon": epsilon}, found))
         return
     blocks = [
         ("What each asks of the loader, and which loaders do that", sampling_notes(rows)),
@@ -291,13 +337,13 @@ def accountants() -> None:
 
 
 @main.command()
-@_as_json
+@with_json
 def supported(as_json: bool) -> None:
     """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem."""
     from hockeystick.report import print_supported, supported_json
 
     if as_json:
-        _print_json(supported_json())
+        print_json(supported_json())
     else:
         print_supported()
 
@@ -324,9 +370,3 @@ def _check_gap(gap: float | None) -> None:
 
     if gap is not None:
         domains.rate(gap, "gap", "widest relative width wanted of the interval")
-
-
-def _print_json(value: Any) -> None:
-    import json
-
-    click.echo(json.dumps(value, allow_nan=False))

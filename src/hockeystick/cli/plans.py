@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hockeystick.cli.numbers import number
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import shown
@@ -27,7 +28,7 @@ FLAGS = {
     "steps_per_epoch": "DP-SGD: steps of an epoch, with the sampling schemes that ask for them.",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
 }
-"""The numbers that can stand in place of a file. All are read as floats, so that 1e4 is a whole number too."""
+"""The numbers that can stand in place of a file. 1e4 is a whole number, too."""
 
 _OTHERS = (
     "sampling", "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr",
@@ -45,7 +46,7 @@ def plan_source(command: Command) -> Command:
     how = "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists."
     command = click.option("--sampling", metavar="NAME", help=how)(command)
     for key, text in reversed(FLAGS.items()):
-        command = click.option(_flag(key), key, type=float, metavar="NUMBER", help=text)(command)
+        command = click.option(*_flags(key), key, type=number(key), metavar="NUMBER", help=text)(command)
     return click.argument("plan", required=False)(command)
 
 
@@ -99,6 +100,15 @@ def _read(plan: str) -> Plan:
             raise InvalidInputError("no plan: standard input is closed; give a PLAN file, or flags")
         return parse_plan(sys.stdin.buffer.read(MAX_BYTES + 1), "<stdin>")
     return load_plan(plan)
+
+
+ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
+"""What people call flags, too: papers write sigma, and scripts say batch."""
+
+
+def _flags(key: str) -> tuple[str, ...]:
+    """The flag of a key, and what people call it, too."""
+    return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
 
 
 def _flag(key: str) -> str:

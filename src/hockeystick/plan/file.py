@@ -144,6 +144,23 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     write_text(path, text)
 
 
+def plan_text(plan: Plan) -> str:
+    """The plan as TOML, as :func:`save_plan` writes it: characters that do not print are written by their numbers.
+
+    Raises:
+        InvalidInputError: a text in ``published`` that TOML cannot hold.
+
+    >>> print(plan_text(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]})), end="")
+    adjacency = "add-or-remove"
+    <BLANKLINE>
+    [[round]]
+    mechanism = "laplace"
+    scale = 10.0
+    count = 1
+    """
+    return _toml(plan_to_dict(plan))
+
+
 def _round(item: dict[str, Any]) -> Round:
     keys = dict(item)
     mechanism = mechanism_named(keys.pop("mechanism"))
@@ -303,6 +320,7 @@ __all__ = [
     "load_plan",
     "parse_plan",
     "plan_from_dict",
+    "plan_text",
     "plan_to_dict",
     "save_plan",
     "write_bytes",

@@ -109,6 +109,12 @@ class Plan:
 
     __rmul__ = __mul__
 
+    def _repr_html_(self) -> str:
+        """The plan as notebooks show it: a row for each kind of round."""
+        from hockeystick.plan.notebook import plan_html
+
+        return plan_html(self)
+
     @property
     def steps(self) -> int:
         """Total number of steps; as many as rounds, unless a sampling scheme says that a round is several steps."""

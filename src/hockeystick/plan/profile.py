@@ -25,6 +25,7 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
 from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.caveats import told
+from hockeystick.plan.group_epsilon import least_epsilon
 from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -88,6 +89,15 @@ class Profile:
         self._gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of delta")
         self._kinds = len(plan.kinds)
         self._curve = SidedCurve(plan.directions, self._gap)
+
+    def __repr__(self) -> str:
+        return f"Profile({self.plan!r})" if self._gap is None else f"Profile({self.plan!r}, gap={self._gap!r})"
+
+    def _repr_html_(self) -> str:
+        """The profile as notebooks show it: the plan, and what its best attack reaches."""
+        from hockeystick.plan.notebook import profile_html
+
+        return profile_html(self)
 
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
@@ -347,6 +357,22 @@ class GroupProfile:
         upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
         upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
+
+    @_one_call
+    def epsilon(self, delta: npt.ArrayLike) -> Band:
+        """The least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` where none below 1e6.
+
+        An epsilon with ``delta_k(eps) <= delta`` is one that was looked at; the lower end is that of a single record.
+        """
+        at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        single = self.profile.epsilon(at)
+        upper = single.upper
+        if self.size > 1:
+            starts = np.where(np.isfinite(upper), self.size * upper, 1.0)
+            pairs = zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
+            found = [least_epsilon(self._deltas, target, start) for target, start in pairs]
+            upper = np.maximum(np.array(found).reshape(at.shape), single.lower)
+        return Band(single.lower, upper, upper, "upper")
 
     def _deltas(self, at: Array) -> Array:
         """Upper ends of delta of the group."""

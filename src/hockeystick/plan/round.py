@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.exact import decimal
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -62,6 +64,7 @@ class Round:
             raise InvalidInputError(reason, "replace_one_distance")
 
     def _count_epochs(self) -> None:
+        self._refuse_broken_epochs()
         epochs = domains.whole(self.epochs, "epochs", "passes over the data")  # type: ignore[arg-type]  # not None
         each, together = steps_of_epoch(self.sampling), self.sampling.steps_per_round
         count, left = divmod(epochs * each, together)
@@ -82,6 +85,17 @@ class Round:
             )
         object.__setattr__(self, "epochs", epochs)
         object.__setattr__(self, "count", count)
+
+    def _refuse_broken_epochs(self) -> None:
+        """Say of epochs that are no whole number how many steps they are: whoever adds plans up must not lose one."""
+        said, each = self.epochs, self.sampling.steps_per_epoch
+        if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
+            steps = math.ceil(decimal(said) * each)
+            raise InvalidInputError(
+                f"epochs must be a whole number; received {said!r}; of {each} steps each that is {steps} steps: give "
+                "steps (count in a plan file)",
+                "epochs",
+            )
 
     def __repr__(self) -> str:
         often = f"count={self.count}" if self.epochs is None else f"epochs={self.epochs}"

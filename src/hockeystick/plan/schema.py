@@ -33,6 +33,7 @@ from hockeystick.values.domains import (
     whole_numbers,
 )
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.exact import LONGEST, QUOTIENT, quotient, towards
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
@@ -55,6 +56,10 @@ MAX_ROUNDS = 100_000
 
 ANOTHER = 0.8
 """How alike a mechanism's name has to be for a slip: randomized-rounding is as near as 0.74 to randomized-response."""
+
+QUOTIENTS = ("sample_rate",)
+"""Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
+record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
 
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
@@ -157,6 +162,9 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
         for name, domain in domains_of(kind).items():
             needed = f"{name} is missing; {owner} needs it ({domain.meaning})"
             given = defaults[name] is MISSING
+            if name in QUOTIENTS and isinstance(domain, Domain):
+                keys[name] = _quotient(domain, True, needed if given else None)
+                continue
             keys[name] = _number(domain, None if given else defaults[name], needed if given else None)
     keys["count"] = _number(COUNT, 1)
     if "epochs" in sampling_keys(sampling):
@@ -167,6 +175,19 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
     """A key whose value is a number, or a list of them."""
     return Key(domain.check, _with_default(domain.schema(), default), missing)
+
+
+def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
+    """A key whose value is a number or a text such as "1/60000" or "1%", which goes to the side that is given."""
+
+    def check(value: Any, key: str) -> float:
+        found = quotient(value) if isinstance(value, str) else None
+        return domain.check(value if found is None else towards(found, up), key)
+
+    number = domain.schema()
+    described = {"description": number.pop("description")} if "description" in number else {}
+    text = {"type": "string", "pattern": QUOTIENT.pattern, "maxLength": LONGEST}
+    return Key(check, {"anyOf": [number, text], **described}, missing)
 
 
 def _tag(name: str, default: str | None) -> Key:
@@ -234,7 +255,7 @@ PLAN_KEYS: Mapping[str, Key] = {
             Adjacency.ADD_OR_REMOVE.value,
         ),
     ),
-    "delta": _number(TARGET_DELTA),
+    "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
 }

@@ -20,6 +20,7 @@ from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
+from hockeystick.values.outward import DOWN, UP, html_table, rounded
 
 TOLERANCE = 1e-6  # relative, of a value that is no whole number
 NEAR = 0.05  # excess from which on the wanted gap is taken
@@ -61,6 +62,18 @@ class Calibration:
 
     def __float__(self) -> float:
         return self.value
+
+    def _repr_html_(self) -> str:
+        """The calibration as notebooks show it: the value on its safe side, what it achieves, what just misses."""
+        parameter = named(self.parameter)
+        value = str(int(self.value)) if parameter.whole else rounded(self.value, ".7g", DOWN if parameter.costs else UP)
+        target = ", ".join(f"{key} = {number:g}" for key, number in self.target.described().items())
+        rows = [("target", target), ("achieved", str(self.achieved))]
+        if self.beside is not None:
+            rows.append(("just beside", f"{self.beside[0]:.8g} does not meet it"))
+        rows += [("assumes", text) for text in self.achieved.assumptions]
+        rows += [("mind", text) for text in self.achieved.warnings]
+        return html_table(f"{self.parameter} = {value}", rows)
 
 
 @counted

@@ -21,6 +21,7 @@ from hockeystick.questions.targets import Epsilon
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError, UnsupportedError
+from hockeystick.values.outward import UP, html_table, rounded
 
 WAYS = (
     ("batch_size", "dataset_size"),
@@ -65,7 +66,22 @@ class Sampled:
         return next((item.sampling for item in rounds if isinstance(item.sampling, self.scheme)), None)
 
 
-def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> tuple[Sampled, ...]:
+class Samplings(tuple[Sampled, ...]):
+    """The rows of a comparison of sampling schemes, which notebooks show as a table."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """The schemes with their interval and the noise that they need, and the reasons of those without a number."""
+        return html_table("epsilon by sampling scheme", map(_cells, self), ("sampling", "epsilon", "noise needed"))
+
+
+def _cells(row: Sampled) -> tuple[str, str, str]:
+    noise = "" if row.noise_multiplier is None else rounded(row.noise_multiplier, ".4g", UP)
+    return row.scheme.name, row.reason or "" if row.epsilon is None else str(row.epsilon), noise
+
+
+def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Samplings:
     """One training under each sampling scheme: what it costs, and the noise that it takes to reach an epsilon.
 
     Args:
@@ -86,7 +102,7 @@ def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = No
     >>> {row.scheme.name: round(row.epsilon.upper, 1) for row in samplings(plan, 1e-5) if row.epsilon is not None}
     {'none': 24225.6, 'poisson': 4.2, 'without-replacement': 18.5, 'shuffled': 158.4, 'with-replacement': 26.2}
     """
-    return tuple(sampled(plan, delta, epsilon))
+    return Samplings(sampled(plan, delta, epsilon))
 
 
 def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None) -> Iterator[Sampled]:

@@ -21,6 +21,7 @@ LATE = {
     "epsilon_entry": "comparison",
     "failure_of": "comparison",
     "sorted_entries": "comparison",
+    "enveloped": "document.envelope",
     "exact": "rounding",
     "exp_down": "rounding",
     "exp_up": "rounding",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         failure_of,
         sorted_entries,
     )
+    from hockeystick.report.document.envelope import enveloped
     from hockeystick.report.rounding import exact, exp_down, exp_up, round_down, round_up
     from hockeystick.report.samplings import (
         sampling_cells,
@@ -96,6 +98,7 @@ __all__ = [
     "delta_answer",
     "delta_entry",
     "delta_json",
+    "enveloped",
     "epsilon_answer",
     "epsilon_entry",
     "epsilon_json",

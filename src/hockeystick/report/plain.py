@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-LEAST_WIDTH = 80  # characters that are filled, however narrow the terminal is
+USUAL_WIDTH = 80  # characters of a line where nobody says how many
+LEAST_WIDTH = 40  # characters that are filled, however narrow the terminal is: a label and the digits of a count
 LEAST_COLUMN = 20  # characters below which the second of two columns is left to rich
 FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE", "JPY_PARENT_PID")
 """Variables of the environment by which rich takes for a terminal what is none, or looks further."""
@@ -36,7 +37,7 @@ def line_width() -> int:
         break
     if columns.isdigit():
         width = int(columns)
-    return max(width or LEAST_WIDTH, LEAST_WIDTH)
+    return max(width or USUAL_WIDTH, LEAST_WIDTH)
 
 
 def written(stream: object, headline: str | None, lines: Iterable[Sequence[str]]) -> bool:

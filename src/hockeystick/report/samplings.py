@@ -7,7 +7,7 @@ from typing import Any
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.samplings import Sampled
-from hockeystick.report.answer import finite_ends, warning_lines
+from hockeystick.report.answer import caveats_json, finite_ends, warning_lines
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
@@ -63,6 +63,7 @@ def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence
         "delta": delta,
         "epsilon": target,
         "samplings": [_row_json(row, delta) for row in rows],
+        **caveats_json(plan, delta),
     }
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hockeystick.report.plain import LEAST_WIDTH, written
+from hockeystick.report.plain import LEAST_WIDTH, USUAL_WIDTH, written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,7 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
 
     from hockeystick.report.comparison import sorted_entries
 
-    console = _console()
+    console = _console(least=USUAL_WIDTH)  # numbers are not broken
     console.print(Text(headline, style="bold"))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -79,7 +79,7 @@ def print_samplings(
     from rich.table import Table
     from rich.text import Text
 
-    console = _console()
+    console = _console(least=USUAL_WIDTH)  # numbers are not broken
     console.print(Text(headline, style="bold"))
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -115,7 +115,7 @@ def print_supported() -> None:
         sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
         cells = (row.mechanism, sampling, row.where, row.claim.status.value, row.claim.source)
         table.add_row(*map(Text, cells))
-    _print_table(_console(), table)
+    _print_table(_console(least=USUAL_WIDTH), table)
 
 
 def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
@@ -141,11 +141,11 @@ def _print_table(console: Console, table: Table) -> None:
     console.file.write("".join(line.rstrip() + "\n" for line in shown.get().splitlines()))
 
 
-def _console(error: bool = False) -> Console:
+def _console(error: bool = False, least: int = LEAST_WIDTH) -> Console:
     from rich.console import Console
 
     file = None if error else sys.stdout
     console = Console(file=file, stderr=error, highlight=False, emoji=False, markup=False)
-    if console.width < LEAST_WIDTH:
-        console.width = LEAST_WIDTH
+    if console.width < least:
+        console.width = least
     return console

@@ -9,15 +9,17 @@ from typing import Literal, overload
 
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import Shows
 
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Shows):
     """A certified interval: ``lower <= truth <= upper``.
 
-    ``float(bound)`` is the upper end, the one that is safe to quote.
+    ``float(bound)`` is the upper end, the one that is safe to quote, and so is ``bound.quoted``; in a format such as
+    ``f"{bound:.2f}"`` it is rounded up.
 
     Attributes:
         lower: certified lower end.
@@ -35,8 +37,8 @@ class Bound:
         InvalidInputError: ends that are not in order, or not numbers.
 
     >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
-    >>> float(b), b.gap
-    (1.5, 0.5)
+    >>> float(b), b.gap, f"{b:.0f}"
+    (1.5, 0.5, '2')
     """
 
     lower: float
@@ -101,7 +103,7 @@ ONLY_CURVE = "of some rounds nothing but a Renyi curve is known: nothing is know
 
 
 @dataclass(frozen=True, slots=True)
-class UpperBound:
+class UpperBound(Shows):
     """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
 
     Attributes:
@@ -148,7 +150,7 @@ class DeltaUpperBound(UpperBound):
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Shows):
     """A number near the truth, on either side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
 
     Attributes:

@@ -208,7 +208,7 @@ def list_of(item: AnyDomain, least: int = 1, most: int = MAX_ITEMS) -> ListDomai
 
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """The integers from ``least`` to ``most``."""
-    words = f"a whole number from {least} to {most:.0e}".replace("e+", "e")
+    words = f"a whole number from {least} to {most if most < 10**6 else f'{most:.0e}'.replace('e+', 'e')}"
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 

@@ -49,6 +49,39 @@ def fraction(value: object) -> Fraction | None:
     return decimal(number) if math.isfinite(number) else None
 
 
+QUOTIENT = re.compile(r"^([0-9][0-9_]*(?:\.[0-9]+)?)(?:/([0-9][0-9_]*(?:\.[0-9]+)?)|(%))$")
+"""Text such as ``1/60000``, ``256/60_000`` or ``0.5%``, as people have rates and deltas."""
+
+LONGEST = 60  # characters of such a text: more digits than any count has
+
+
+def quotient(text: str) -> Fraction | None:
+    """A quotient or a number of per cent as a fraction; ``None`` where the text is neither.
+
+    >>> quotient("256/60_000"), quotient("0.5%"), quotient("1/0"), quotient("0.5")
+    (Fraction(8, 1875), Fraction(1, 200), None, None)
+    """
+    found = QUOTIENT.match(text.strip()) if len(text) <= LONGEST else None
+    if found is None:
+        return None
+    above, below = Fraction(found[1].replace("_", "")), Fraction((found[2] or "100").replace("_", ""))
+    return above / below if below else None
+
+
+def towards(value: Fraction, up: bool) -> float:
+    """The double next to a fraction that stands for at least as much (``up``), or for at most as much.
+
+    What a double stands for is the decimal that it prints as, see :func:`decimal`.
+
+    >>> towards(Fraction(1, 60000), True), towards(Fraction(1, 60000), False), towards(Fraction(1, 4), True)
+    (1.6666666666666667e-05, 1.6666666666666664e-05, 0.25)
+    """
+    found = float(value)
+    while decimal(found) < value if up else decimal(found) > value:
+        found = math.nextafter(found, math.inf if up else -math.inf)
+    return found
+
+
 def written(value: Fraction) -> float | str:
     """A fraction as a plan file has it: a number where that stands for it exactly, else a quotient of whole numbers.
 

@@ -22,7 +22,20 @@ ALL = SECONDS * len(hs.ACCOUNTANTS)
 NUMBERS = ("0", "-1", "1e400", "nan", "inf", "", "x", "1e-400", "5e-324", "1e12", "0.5", "1", "2.5", "-0", "1_0", "0x1")
 
 FREE = ("noise-multiplier", "scale", "noise", "epsilon", "sample-rate", "batch-size", "steps", "epochs")
-COMMANDS = ("epsilon", "delta", "compare", "calibrate", "sampling", "plot", "reproduce")
+COMMANDS = (
+    "epsilon",
+    "delta",
+    "compare",
+    "calibrate",
+    "sampling",
+    "plot",
+    "reproduce",
+    "report",
+    "verify",
+    "profile",
+    "remaining",
+    "statement",
+)
 WORDS = (
     "curve", "steps", "noise-multiplier", "--delta", "--epsilon", "--noise-multiplier", "--sample-rate", "--steps",
     "--json", "--gap", "--accountant", "rdp", "--adjacency", "add", "--batch-size", "--dataset-size", "--epochs",
@@ -169,6 +182,45 @@ def plot(draw: Draw, held: Held) -> None:
                     SECONDS * 2 * points)  # fmt: skip
         if done is not None:
             held.same("a figure and the status", output.exists(), done[0] == 0)
+
+
+@case("command", "cli.report", "cli.verify")
+def document(draw: Draw, held: Held) -> None:
+    """A report or one line; what was written is sound, and no longer when a number is another one."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        output = Path(folder) / draw.note("form", draw.of("a.html", "a.md", "a.json"))
+        at = repr(draw.note("at", draw.delta()))
+        seconds = SECONDS * 20  # an epsilon for each delta, each sampling and each point of a figure, and a profile
+        done = _run(held, ["report", *source, "--delta", at, "-o", str(output)], stdin, seconds)
+        if done is None:
+            return
+        held.same("a report and the status", output.exists(), done[0] == 0)
+        if done[0] == 0:
+            held.same("what was written is sound", _status(held, output, seconds), 0)
+
+
+@case("command", "cli.profile", "cli.remaining", "cli.statement")
+def about_a_plan(draw: Draw, held: Held) -> None:
+    """An answer for people, and one for machines that is found again."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        at = ["--delta", repr(draw.delta())]
+        command = draw.of("profile", "remaining", "statement")
+        extra = {"profile": ["--group", str(draw.random.randint(1, 4)), "--fpr", repr(draw.probability())],
+                 "remaining": ["--epsilon", repr(draw.epsilon())],
+                 "statement": draw.of([], ["--records-per-person", "2"])}[command]  # fmt: skip
+        draw.note("arguments", [command, *at, *extra])
+        done = _run(held, [command, *source, *at, *extra, *draw.of([], ["--json"])], stdin, SECONDS * 8)
+        if done is not None and not done[0] and done[1].startswith("{"):
+            path = Path(folder) / "answer.json"
+            path.write_text(done[1], encoding="utf-8")
+            held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
+
+
+def _status(held: Held, path: Path, seconds: float) -> int | None:
+    done = _run(held, ["verify", str(path)], seconds=seconds)
+    return None if done is None else done[0]
 
 
 @case("command", "cli.accountants", "cli.supported", "cli.schema", "cli.reproduce")

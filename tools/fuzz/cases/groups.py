@@ -32,6 +32,22 @@ def delta(draw: Draw, held: Held) -> None:
             held.at_most("the group's true delta", true.lower, float(found.upper[0]))
 
 
+@case("group", "GroupProfile.epsilon")
+def epsilon(draw: Draw, held: Held) -> None:
+    """At least that of one record; the group's delta at it is within the target."""
+    plan = draw.plan()
+    size, at = draw.note("size", draw.size()), draw.note("delta", draw.delta())
+    group = held.ask(f"group({size})", lambda: plan.profile().group(size))
+    found = None if group is None else held.ask(f"group({size}).epsilon({at})", lambda: group.epsilon(at))
+    if group is None or found is None:
+        return
+    high = float(found.upper)
+    held.law(float(found.lower) <= high, f"ends of {found}")
+    if np.isfinite(high) and size > 1 and high <= 1e100:
+        back = held.ask("delta there", lambda: group.delta(high))
+        held.law(back is not None and float(back.upper) <= at * (1 + 1e-9), f"delta {back} at {high}, wanted {at}")
+
+
 @case("group", "GroupProfile.tpr")
 def tpr(draw: Draw, held: Held) -> None:
     """At least that of one record and the baseline; never less for a larger group."""

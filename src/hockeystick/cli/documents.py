@@ -1,0 +1,178 @@
+"""The commands ``hockeystick report``, ``statement`` and ``verify``: what is filed, what is quoted, what is checked."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+
+import click
+
+from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.numbers import FALLING
+from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
+from hockeystick.cli.printed import as_json as with_json
+from hockeystick.cli.printed import print_json
+from hockeystick.cli.progress import progress
+from hockeystick.report.plain import line_width
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import one_line, place
+
+UNSOUND = 3  # exit status where a file states what is not found again
+MOST_LINES = 100  # differences that are told one by one
+MOST_BYTES = 50_000_000
+"""Longest file that is verified, in bytes: a report of the largest plan holds that plan twice and its numbers."""
+
+
+def add_documents(group: OneLineGroup) -> None:
+    """Give a group of commands those of this file."""
+    for command in (report, verify, statement):
+        group.add_command(command)
+
+
+@click.command()
+@plan_source
+@click.option(
+    "-o", "--output", metavar="FILE", help="Where to write it: .html, .md or .json; standard output if absent."
+)
+@click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
+@click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
+@click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the headline; beats the one in the plan.")
+def report(
+    plan: str | None,
+    output: str | None,
+    as_markdown: bool,
+    as_json: bool,
+    title: str | None,
+    delta: float | None,
+    **flags: Any,
+) -> None:
+    """A page to file: what was run, what it guarantees, what that means, and what it rests on.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The page holds
+    its figures, the plan, and its numbers for machines; `hockeystick verify` computes all of them again.
+
+    Example: hockeystick report plan.toml -o report.html
+    """
+    from hockeystick.report.document.files import JSON, MARKDOWN, report_text
+    from hockeystick.report.document.made import made
+    from hockeystick.report.document.record import report_record
+    from hockeystick.report.document.wording import headline
+    from hockeystick.values.files import write_text
+
+    if as_markdown and as_json:
+        raise InvalidInputError("give --markdown or --json; received both")
+    form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
+    chosen = chosen_plan(plan, flags)
+    with flag_names(), progress("computing the report"):
+        record = report_record(chosen, delta, title, made())
+        text = report_text(record, form)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    write_text(output, text)
+    click.echo(f"{headline(record)}, written to {place(output)}")
+
+
+def _form(output: str | None, flagged: str | None) -> str:
+    """The form that the flags or the ending of the file's name say."""
+    from hockeystick.report.document.files import ENDINGS, HTML
+
+    if output is None:
+        return flagged or HTML
+    ending = Path(output).suffix.lower()
+    named = ENDINGS.get(ending)
+    if named is None and flagged is None:
+        raise InvalidInputError(
+            f"--output {place(output)}: the name of a report ends in .html, .md or .json, or give --markdown or --json"
+        )
+    if named is not None and flagged is not None and named != flagged:
+        raise InvalidInputError(f"--output {place(output)}: its ending says {named}, the flag {flagged}")
+    return flagged or named or HTML
+
+
+@click.command()
+@plan_source
+@click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
+@with_json
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the statement; beats the one in the plan.")
+@click.option("--records-per-person", "records", type=float, metavar="NUMBER", help="Say what holds for people, too.")
+def statement(
+    plan: str | None, as_latex: bool, as_json: bool, delta: float | None, records: float | None, **flags: Any
+) -> None:
+    """The paragraph to paste into a paper or a model card.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick statement plan.toml --latex --records-per-person 3
+    """
+    from hockeystick.report import enveloped
+    from hockeystick.report.document.statement import statement_json
+
+    if as_latex and as_json:
+        raise InvalidInputError("give --latex or --json, which holds both forms; received both")
+    chosen = chosen_plan(plan, flags)
+    with flag_names(), progress("computing the statement"):
+        found = statement_json(chosen, delta, records)
+    if as_json:
+        size = None if found["people"] is None else found["people"]["records"]
+        print_json(enveloped("statement", chosen, {"delta": found["delta"], "records": size}, found))
+    elif as_latex:
+        click.echo(found["latex"])
+    else:
+        click.echo(fill(found["text"], line_width(), break_on_hyphens=False, break_long_words=False))
+
+
+@click.command()
+@click.argument("file")
+def verify(file: str) -> None:
+    """Compute again every number that FILE states.
+
+    FILE is a report (HTML, Markdown or JSON), or any other answer that was printed with --json; - is standard input.
+    Status 0: each number is sound. Status 3: some are not, with a line for each.
+
+    Example: hockeystick verify report.html
+    """
+    from hockeystick.report.document.verify import verified
+
+    named = "<stdin>" if file == STANDARD_INPUT else place(file)
+    try:
+        text = _read(file)
+        with progress("computing again"):
+            found = verified(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{named}: {error}", error.field) from None
+    of = f"{found.kind} as {found.form}, made by hockeystick {found.version}"
+    if found.sound:
+        click.echo(f"{named}: sound: {found.numbers} numbers computed again ({of})")
+        return
+    for line in found.differences[:MOST_LINES]:
+        click.echo(f"{named}: {one_line(line)}")
+    left = len(found.differences) - MOST_LINES
+    if left > 0:
+        click.echo(f"{named}: and {left} more differences")
+    click.echo(f"{named}: NOT sound: {len(found.differences)} differences ({of})")
+    click.get_current_context().exit(UNSOUND)
+
+
+def _read(file: str) -> str:
+    from hockeystick.values.files import cause
+
+    try:
+        if file == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise InvalidInputError("standard input is closed; give the name of a file")
+            content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(file).open("rb") as opened:
+                content = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise InvalidInputError(f"cannot be read: {cause(error)}") from None
+    if len(content) > MOST_BYTES:
+        raise InvalidInputError(f"longer than {MOST_BYTES // 10**6} MB: no report of ours")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInputError("not UTF-8 text: no report of ours") from None

@@ -1,0 +1,56 @@
+"""Numbers as people have them on the command line: ``1e-5``, ``60_000``, ``1/60000``, ``256/60000``, ``1%``.
+
+A quotient that no double prints as goes to the safe side of itself: a sample rate up, a delta and a noise down, so that
+the answer holds for the number that was meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+UP, DOWN = True, False  # where a quotient goes that is no double
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
+    """The type of a flag whose value is a number.
+
+    Args:
+        up: whether quotients are rounded up.
+    """
+
+    name = "number"
+
+    def __init__(self, up: bool) -> None:
+        self._up = up
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that a text stands for.
+
+        Raises:
+            click.BadParameter: it stands for none.
+        """
+        try:
+            return float(value)
+        except ValueError:
+            from hockeystick.values.exact import quotient, towards
+
+            found = quotient(str(value))
+        if found is None:
+            from hockeystick.values.words import shown
+
+            self.fail(f"{shown(value)} is not a number, such as 0.01, 1e-5, 1/60000 or 1%.", param, ctx)
+        return towards(found, self._up)
+
+
+RISING, FALLING = Number(UP), Number(DOWN)
+"""Types of flags: of numbers more of which costs more privacy or asks for less, and of those less of which does."""
+
+SAFE = {"sample_rate": RISING, "fpr": RISING, "risk": RISING, "baseline": RISING}
+"""The type of a flag by its key; of all others it is :data:`FALLING`: noise, deltas, epsilons, and what is a target."""
+
+
+def number(key: str) -> Number:
+    """The type of the flag of that key."""
+    return SAFE.get(key, FALLING)

@@ -1,0 +1,20 @@
+"""The flag ``--json`` and what it prints: one object on one line, with full precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with full precision.")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON on standard output.
+
+    Raises:
+        ValueError: an infinite number or none, which JSON does not have: whoever made the answer has to say it.
+    """
+    import json  # late: most answers are for people
+
+    click.echo(json.dumps(value, allow_nan=False))

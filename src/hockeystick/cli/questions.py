@@ -1,0 +1,110 @@
+"""The commands ``hockeystick profile`` and ``remaining``: all that a plan's privacy means, what may still be run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.numbers import FALLING, RISING
+from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.printed import as_json, print_json
+from hockeystick.cli.progress import progress
+from hockeystick.values.errors import InvalidInputError
+
+
+def add_questions(group: OneLineGroup) -> None:
+    """Give a group of commands those of this file."""
+    for command in (profile, remaining):
+        group.add_command(command)
+
+
+@click.command()
+@plan_source
+@click.option(
+    "--delta", "deltas", type=FALLING, multiple=True, metavar="NUMBER", help="State epsilon at this delta, too."
+)
+@click.option("--epsilon", "epsilons", type=FALLING, multiple=True, metavar="NUMBER", help="State delta there.")
+@click.option("--fpr", "rates", type=RISING, multiple=True, metavar="NUMBER", help="False-positive rate.")
+@click.option(
+    "--group", "groups", type=float, multiple=True, metavar="NUMBER", help="State epsilon of so many records."
+)
+@as_json
+def profile(
+    plan: str | None,
+    deltas: tuple[float, ...],
+    epsilons: tuple[float, ...],
+    rates: tuple[float, ...],
+    groups: tuple[float, ...],
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """All that a plan's privacy means: mu, advantage, error rates, reconstruction, groups, points of the curve.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Each option may
+    be given as often as wanted.
+
+    Example: hockeystick profile plan.toml --delta 1e-5 --fpr 0.001 --group 3
+    """
+    from hockeystick.report import enveloped, print_answer
+    from hockeystick.report.profile import GROUPS, RATES, profile_answer, profile_json
+    from hockeystick.values.domains import RECORDS
+
+    chosen = chosen_plan(plan, flags)
+    own = () if chosen.delta_target is None else (chosen.delta_target,)
+    with flag_names(), progress("computing the profile"):
+        sizes = [int(RECORDS.of("records of a group").check(size, "group")) for size in groups] or list(GROUPS)
+        asked: dict[str, Any] = {
+            "deltas": list(deltas or own),
+            "epsilons": list(epsilons),
+            "rates": list(rates or RATES),
+            "groups": sizes,
+        }
+        found = profile_json(chosen, **asked)
+    if as_json:
+        print_json(enveloped("profile", chosen, asked, found))
+    else:
+        print_answer(profile_answer(chosen, found))
+
+
+@click.command()
+@plan_source
+@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon that is to be kept.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta that is to be kept; beats the one in the plan.")
+@click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
+@as_json
+def remaining(
+    plan: str | None, epsilon: float, delta: float | None, more: str | None, as_json: bool, **flags: Any
+) -> None:
+    """How many more epochs or steps a plan allows before epsilon is passed.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick remaining plan.toml --epsilon 3 --delta 1e-5
+    """
+    from hockeystick.questions.remaining import remaining as found_remaining
+    from hockeystick.report import enveloped, print_answer
+    from hockeystick.report.remaining import remaining_answer, remaining_json
+
+    chosen = chosen_plan(plan, flags)
+    target = chosen.delta_target if delta is None else delta
+    if target is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    unit = None if more is None else _one_round(more)
+    with flag_names(), progress("computing what remains"):
+        found = found_remaining(chosen, epsilon, target, unit)
+    if as_json:
+        again = None if unit is None else chosen_plan(more, {}).to_dict()
+        asked = {"epsilon": epsilon, "delta": target, "more": again}
+        print_json(enveloped("remaining", chosen, asked, remaining_json(chosen, found)))
+    else:
+        print_answer(remaining_answer(chosen, found))
+
+
+def _one_round(more: str) -> Any:
+    """The one round of the plan that says what is repeated."""
+    rounds = chosen_plan(more, {}).rounds
+    if len(rounds) != 1:
+        raise InvalidInputError(f"--more: a plan of one kind of round; received {len(rounds)} kinds", "more")
+    return rounds[0]

@@ -1,0 +1,54 @@
+"""How plans and profiles show themselves in notebooks: small tables whose strings are all text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hockeystick.values.domains import cut
+from hockeystick.values.errors import UnsupportedError
+from hockeystick.values.outward import UP, html_table, rounded
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+    from hockeystick.plan.profile import Profile
+
+MOST_ROUNDS = 20  # rows of a plan; a cell of a notebook holds no more at a glance
+RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are shown
+PARAMETERS = 120  # characters of the parameters of a round
+
+
+def plan_html(plan: Plan) -> str:
+    """A row for each kind of round, with the relation and the target in the caption.
+
+    >>> from hockeystick import dp_sgd
+    >>> "<td>poisson</td><td>noise_multiplier = 1.0, sample_rate = 0.01</td>" in plan_html(dp_sgd(1.0, 0.01, 10))
+    True
+    """
+    target = "" if plan.delta_target is None else f", delta = {plan.delta_target!r}"
+    steps = f"{plan.steps} step{'s' if plan.steps != 1 else ''}"
+    rows = []
+    for item in plan.to_dict()["round"][:MOST_ROUNDS]:
+        keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
+        often = f"{item['epochs']} epochs" if "epochs" in item else str(item["count"])
+        settings = cut(", ".join(f"{key} = {value}" for key, value in keys.items()), PARAMETERS)
+        rows.append((item["mechanism"], item.get("sampling", "none"), settings, often))
+    left = len(plan.rounds) - len(rows)
+    if left > 0:
+        rows.append((f"and {left} more", "", "", ""))
+    heads = ("mechanism", "sampling", "parameters", "how often")
+    return html_table(f"Plan of {steps}, {plan.adjacency.value}{target}", rows, heads)
+
+
+def profile_html(profile: Profile) -> str:
+    """The plan, and the advantage and the true-positive rates of the best attack, or why there are none."""
+    try:
+        rates = profile.tpr(list(RATES))
+    except UnsupportedError as error:
+        rows = [("error rates", str(error))]
+    else:
+        rows = [("advantage", str(profile.advantage()))]
+        rows += [
+            (f"true-positive rate at {rate!r}", f"at most {rounded(float(upper), '.4g', UP)}")
+            for rate, upper in zip(RATES, rates.upper, strict=True)
+        ]
+    return plan_html(profile.plan) + html_table("Profile", rows)

@@ -1,0 +1,93 @@
+"""How many more of the same: what may still be run after a plan before a target epsilon is passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling import NoSampling
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.parameters import Parameter
+from hockeystick.questions.targets import Epsilon
+from hockeystick.values.bounds import Answer
+from hockeystick.values.domains import MAX_COUNT
+from hockeystick.values.errors import InvalidInputError, UnreachableError
+
+EPOCHS, STEPS, ROUNDS = "epochs", "steps", "rounds"
+"""What is counted: passes over the data where the plan says epochs, steps of sampled rounds, else rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What may still be run.
+
+    Attributes:
+        count: the largest number of further units with which the whole is within the target.
+        unit: ``"epochs"``, ``"steps"`` or ``"rounds"``.
+        more: one unit, as a round.
+        spent: what the plan costs as it is.
+        achieved: what the whole costs with ``count`` more.
+        beside: what it would cost with one more still.
+        target: the epsilon and the delta that are to be kept.
+    """
+
+    count: int
+    unit: str
+    more: Round
+    spent: Answer
+    achieved: Answer
+    beside: Answer
+    target: Epsilon
+
+
+def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = None) -> Remaining:
+    """The largest number of further epochs (or steps) that keeps a plan within (epsilon, delta).
+
+    Args:
+        plan: what was run.
+        epsilon: the target epsilon.
+        delta: the target delta.
+        more: what is repeated; the plan's own round by default, where it has one kind.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or several kinds of rounds and no word which is repeated.
+        UnsupportedError: a round for which no dominating pair is proven.
+
+    >>> from hockeystick import dp_sgd
+    >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
+    >>> found = remaining(plan, 3.0, 1e-5)
+    >>> found.count, found.unit, found.achieved.quoted <= 3.0 < found.beside.quoted
+    (30, 'epochs', True)
+    """
+    target = Epsilon(epsilon, delta)
+    one = _unit(plan, more)
+    unit = EPOCHS if one.epochs is not None else STEPS if one.steps == 1 and one.sampling != NoSampling() else ROUNDS
+
+    def extended(count: float) -> Plan:
+        return Plan([*plan.rounds, one * int(count)], plan.adjacency) if count else Plan(plan.rounds, plan.adjacency)
+
+    most = (MAX_COUNT - plan.steps) // max(one.steps, 1)
+    own = next((item for item in plan.rounds if item.mechanism == one.mechanism), one)
+    start = min(max(own.count // max(one.count, 1), 1), most)
+    free = Parameter(unit, costs=True, least=0, most=most, whole=True, start=start)
+    spent = plan.epsilon(delta)
+    try:
+        count = int(calibrate(extended, free, target).value)
+    except UnreachableError:
+        count = 0
+    achieved = extended(count).epsilon(delta) if count else spent
+    return Remaining(count, unit, one, spent, achieved, extended(count + 1).epsilon(delta), target)
+
+
+def _unit(plan: Plan, more: Round | None) -> Round:
+    """One epoch of a round that says epochs, else one round."""
+    if more is None:
+        if len(plan.kinds) != 1:
+            raise InvalidInputError(
+                f"the plan has {len(plan.kinds)} kinds of rounds: say which one is repeated, by a plan of that one "
+                "round (--more FILE)",
+                "more",
+            )
+        more = plan.rounds[0]
+    return more.changed(count=1) if more.epochs is None else more.changed(epochs=1)

@@ -1,0 +1,100 @@
+"""The charts of a report, from its record: the privacy curve, attacks, and epsilon over the steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hockeystick.report.document.blocks import Figure
+from hockeystick.report.document.chart import Axis, Chart, Point
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_up
+
+DEEPEST = 1e-300  # least delta of the axis, so that its logarithm is that of a normal double
+ROOM = 1.08  # of an axis beyond its largest value
+
+
+def figures(record: Mapping[str, Any]) -> list[Figure]:
+    """The figures for which the record has points."""
+    made = [_delta(record), _trade_off(record), _steps(record)]
+    return [figure for figure in made if figure is not None]
+
+
+def _ends(points: Sequence[Mapping[str, Any]], x: str, end: str) -> list[Point]:
+    """The finite places of one end; none where the record has no such end."""
+    return [(at[x], at[end]) for at in points if at.get(end) is not None]
+
+
+def _delta(record: Mapping[str, Any]) -> Figure | None:
+    points, first = record["curves"]["delta"], record["epsilon"][0]
+    upper = [at for at in _ends(points, "epsilon", "upper") if at[1] > 0]
+    if len(upper) < 2:
+        return None
+    lower = [at for at in _ends(points, "epsilon", "lower") if at[1] > 0]
+    least = max(min(at[1] for at in upper), DEEPEST)
+    floor = 10.0 ** math.floor(math.log10(least))
+    top = 10.0 ** math.ceil(math.log10(max(at[1] for at in upper)))
+    mark = None
+    if first["upper"] is not None and first["upper"] <= upper[-1][0]:
+        quoted = round_up(first["upper"], QUOTED_DIGITS)
+        mark = ((first["upper"], first["delta"]), f"\u03b5 \u2264 {quoted} at \u03b4 = {exact(first['delta'])}")
+    chart = Chart(
+        "privacy-curve",
+        "Delta against epsilon",
+        f"A falling curve from delta {round_up(upper[0][1], 3)} at epsilon {exact(upper[0][0])} to delta "
+        f"{round_up(upper[-1][1], 3)} at epsilon {round_up(upper[-1][0], 3)}, on a logarithmic vertical axis.",
+        Axis("\u03b5", 0.0, points[-1]["epsilon"]),
+        Axis("\u03b4", floor, max(top, 10 * floor), logarithmic=True),
+        upper,
+        lower,
+        mark=mark,
+    )
+    return Figure(
+        chart,
+        "All pairs of epsilon and delta that hold at once. A larger epsilon goes with a smaller delta; the pair of the "
+        "headline is one point of the curve.",
+    )
+
+
+def _trade_off(record: Mapping[str, Any]) -> Figure | None:
+    points = record["curves"]["trade_off"]
+    if not points:
+        return None
+    least = points[0]["fpr"]
+    upper, lower = _ends(points, "fpr", "upper"), _ends(points, "fpr", "lower")
+    middle = upper[len(upper) // 2]
+    chart = Chart(
+        "attack-curve",
+        "True-positive rate of the best attack against its false-positive rate",
+        f"A rising curve above the dashed line of guessing: {round_up(upper[0][1], 3)} at a false-positive rate of "
+        f"{exact(least)}, {round_up(middle[1], 3)} at {round_up(middle[0], 3)}, 1 at 1; both axes are logarithmic.",
+        Axis("false-positive rate", least, 1.0, logarithmic=True),
+        Axis("true-positive rate, at most", least, 1.0, logarithmic=True),
+        upper,
+        lower,
+        guide=[(at["fpr"], at["fpr"]) for at in points],
+        guide_label="guessing",
+    )
+    return Figure(
+        chart,
+        "What the best possible attack can reach: the share of members it recognises, against the share of outsiders "
+        "it wrongly accuses. The nearer to the dashed line, the less anybody learns.",
+    )
+
+
+def _steps(record: Mapping[str, Any]) -> Figure | None:
+    points, delta = record["curves"]["steps"], record["asked"]["delta"]
+    upper, lower = _ends(points, "rounds", "upper"), _ends(points, "rounds", "lower")
+    if len(upper) < 2 or upper[-1][1] <= 0:
+        return None
+    chart = Chart(
+        "steps-curve",
+        "Epsilon against the number of steps",
+        f"A rising curve: epsilon {round_up(upper[0][1], 3)} after {upper[0][0]:,} steps, "
+        f"{round_up(upper[-1][1], 3)} after {upper[-1][0]:,}, at delta {exact(delta)}.",
+        Axis("steps", 0.0, float(upper[-1][0])),
+        Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, ROOM * upper[-1][1]),
+        upper,
+        lower,
+    )
+    return Figure(chart, "What had been spent on the way, had the computation ended earlier, with the same delta.")

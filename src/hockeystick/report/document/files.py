@@ -1,0 +1,77 @@
+"""The three forms of a report as text, and how its numbers are found again in each of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from hockeystick.report.document.markdown import FENCE, markdown
+from hockeystick.report.document.page import ISLAND, page
+from hockeystick.report.document.wording import report_blocks
+from hockeystick.values.domains import one_line
+from hockeystick.values.errors import InvalidInputError
+
+HTML, MARKDOWN, JSON = "HTML", "Markdown", "JSON"  # the forms of a report
+ENDINGS: Mapping[str, str] = {".html": HTML, ".htm": HTML, ".md": MARKDOWN, ".markdown": MARKDOWN, ".json": JSON}
+"""The form of a report by the ending of its file's name."""
+
+
+def report_text(record: Mapping[str, Any], form: str) -> str:
+    """A report in one of the forms, ending in a line break.
+
+    Args:
+        record: what :func:`hockeystick.report.document.record.report_record` made.
+        form: ``"HTML"``, ``"Markdown"`` or ``"JSON"``.
+
+    Raises:
+        InvalidInputError: the plan in the record is none.
+    """
+    if form == JSON:
+        return json.dumps(record, indent=2, allow_nan=False) + "\n"
+    blocks = report_blocks(record)
+    if form == MARKDOWN:
+        return markdown(blocks, record)
+    about = one_line(record["asked"]["title"] or "")
+    return page(f"Differential privacy report{': ' + about if about else ''}", blocks, record)
+
+
+def record_in(text: str) -> tuple[str, dict[str, Any]]:
+    """The form of a file, and the object in it.
+
+    Raises:
+        InvalidInputError: it holds no such object, several of them, or what is no JSON.
+    """
+    if text.lstrip().startswith("{"):
+        return JSON, _parsed(text)
+    fence = f"\n{FENCE[0]}\n", f"\n{FENCE[1]}"
+    for form, (begin, end) in ((HTML, ISLAND), (MARKDOWN, fence)):
+        _, found, rest = text.partition(begin)
+        if found:
+            return form, _parsed(rest.partition(end)[0])
+    raise InvalidInputError("it holds no answer of hockeystick: no JSON object, no report as HTML or Markdown")
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except RecursionError:
+        raise InvalidInputError("not an answer of hockeystick: nested too deeply") from None
+    except InvalidInputError:
+        raise
+    except ValueError as error:
+        raise InvalidInputError(f"its numbers are not valid JSON: {one_line(str(error))}") from None
+    if not isinstance(found, dict):
+        raise InvalidInputError("its numbers are no JSON object")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InvalidInputError("its numbers have a key twice, so that two readers may find two values")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise InvalidInputError(f"its numbers are not valid JSON: {name} is no JSON number")

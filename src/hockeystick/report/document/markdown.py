@@ -1,0 +1,91 @@
+"""A document as Markdown, for a repository or a ticket: the words of the page, and at the end its numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hockeystick.report.document.blocks import (
+    Block,
+    Bullets,
+    Caution,
+    Code,
+    Facts,
+    Figure,
+    Heading,
+    Lead,
+    Paragraph,
+    Signature,
+    Table,
+    Title,
+)
+
+FENCE = ("```json hockeystick-record", "```")
+"""What stands around the numbers for machines: a block of code, which readers show as it is."""
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$@]|:(?=//)|(?<=www)\.)")
+"""Characters that Markdown, or the HTML in it, may take for markup; the last ones make links of bare addresses."""
+
+_FIRST = re.compile(r"^(\d+)([.)])(?=\s)|^([-=+#])")
+"""What makes a list or a heading of a line that begins with it."""
+
+
+def markdown(blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
+    """The text, ending in a line break.
+
+    >>> print(markdown([Paragraph("1 < *2*")], {"a": 1}), end="")
+    1 \\< \\*2\\*
+    <BLANKLINE>
+    ```json hockeystick-record
+    {"a": 1}
+    ```
+    """
+    parts = ["\n".join(_written(block)) for block in blocks]
+    island = json.dumps(record, ensure_ascii=True, allow_nan=False).replace("`", "\\u0060")  # which would end the block
+    return "\n\n".join([*parts, "\n".join([FENCE[0], island, FENCE[1]])]) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it stands.
+
+    >>> escaped("1. a_b <script>")
+    '1\\\\. a\\\\_b \\\\<script\\\\>'
+    """
+    inside = _SPECIAL.sub(r"\\\1", text)
+    return _FIRST.sub(lambda found: f"{found[1]}\\{found[2]}" if found[1] else f"\\{found[3]}", inside)
+
+
+def _written(block: Block) -> list[str]:
+    match block:
+        case Title(text, about):
+            return [f"# {escaped(text)}", *(["", escaped(about)] if about else [])]
+        case Heading(text):
+            return [f"## {escaped(text)}"]
+        case Lead(text, below):
+            return [f"**{escaped(text)}**", "", escaped(below)]
+        case Paragraph(text):
+            return [escaped(text)]
+        case Caution(texts):
+            return [f"> **Mind:** {escaped(text)}\n>" for text in texts]
+        case Facts(rows):
+            return [f"- {escaped(name)}: {escaped(value)}" for name, value in rows]
+        case Table():
+            rules = ["---" if at < block.words else "---:" for at in range(len(block.heads))]
+            lines = [_row(map(escaped, block.heads)), _row(rules), *(_row(map(escaped, row)) for row in block.rows)]
+            return [f"{escaped(block.caption)}:", "", *lines]
+        case Bullets(items):
+            return [f"- {escaped(item)}" for item in items]
+        case Figure(chart, caption):
+            return [f"{escaped(chart.title)}. {escaped(chart.description)} {escaped(caption)}"]
+        case Code(text, language):
+            longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            return [f"{fence}{language}", text.rstrip(), fence]
+        case Signature(fields):
+            return [f"{escaped(name)}: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n" for name in fields]
+
+
+def _row(cells: Any) -> str:
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,173 @@
+"""A document as one self-contained page of HTML: no script, nothing from outside, good on paper and on a telephone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from hockeystick.report.document.blocks import (
+    Block,
+    Bullets,
+    Caution,
+    Code,
+    Facts,
+    Figure,
+    Heading,
+    Lead,
+    Paragraph,
+    Signature,
+    Table,
+    Title,
+)
+
+ISLAND = ('<script type="application/json" id="hockeystick-record">', "</script>")
+"""What stands around the numbers for machines; a browser does not run a script of that type."""
+
+STYLE = """
+:root { color-scheme: light; --ink: #1a1a1a; --soft: #555; --rule: #c9c9c9; --blue: #0059a3; --pale: #eef4fa; }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 46rem; color: var(--ink); background: #fff;
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "DejaVu Sans", sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0; }
+h2 { font-size: 1.2rem; line-height: 1.3; margin: 2.2rem 0 .6rem; padding-bottom: .25rem;
+  border-bottom: 1px solid var(--rule); }
+p { margin: .7rem 0; }
+p, li, .lead { overflow-wrap: anywhere; }
+.about { margin: .3rem 0 0; font-size: 1.1rem; color: var(--soft); overflow-wrap: anywhere; }
+.lead { margin: 1.4rem 0; padding: 1rem 1.2rem; background: var(--pale); border-left: 5px solid var(--blue); }
+.lead strong { display: block; font-size: 1.8rem; line-height: 1.25; }
+.lead span { color: var(--soft); }
+.caution { margin: 1rem 0; padding: .6rem 1.2rem; background: #fdf3e7; border-left: 5px solid #b3400a; }
+.caution p { margin: .4rem 0; }
+.wide { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; width: 100%; font-size: .95rem; }
+caption { text-align: left; color: var(--soft); padding-bottom: .35rem; }
+th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--rule); }
+thead th { border-bottom: 2px solid var(--soft); vertical-align: bottom; }
+tbody th { font-weight: 600; }
+td.number, th.number { font-variant-numeric: tabular-nums; }
+td, th { overflow-wrap: break-word; }
+td.number { white-space: nowrap; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; margin: 1rem 0; }
+dt { color: var(--soft); }
+dd { margin: 0; overflow-wrap: anywhere; }
+li { margin: .35rem 0; }
+figure { margin: 1.6rem 0; max-width: 36rem; break-inside: avoid; }
+figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
+figcaption { color: var(--soft); font-size: .95rem; margin-top: .3rem; }
+pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px solid var(--rule); font-size: .85rem;
+  line-height: 1.45; white-space: pre-wrap; overflow-wrap: anywhere;
+  font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+.signature { display: grid; grid-template-columns: repeat(3, 1fr); gap: 1.5rem; margin-top: 4.5rem;
+  break-inside: avoid; }
+.signature span { border-top: 1px solid var(--ink); padding-top: .3rem; color: var(--soft); font-size: .9rem; }
+@media (max-width: 34rem) {
+  body { padding: 1.2rem 1rem 3rem; }
+  .lead strong { font-size: 1.45rem; }
+  dl { grid-template-columns: 1fr; gap: 0; }
+  dd { margin-bottom: .6rem; }
+  table { font-size: .88rem; }
+  th, td { padding-right: .6rem; }
+  .signature { grid-template-columns: 1fr; gap: 3.5rem; }
+}
+@media print {
+  @page { size: A4; margin: 18mm 16mm; }
+  html { font-size: 10pt; }
+  body { padding: 0; max-width: none; }
+  h2 { break-after: avoid; }
+  tr, .lead, .caution, .wide, pre { break-inside: avoid; }
+  figure { max-width: 100mm; margin: 1rem 0; }
+  .lead, .caution, pre { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+  .wide { overflow: visible; }
+}
+"""
+"""How the page looks: one column of at most 46 times the height of its letters, narrower margins on a phone."""
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""What a browser may load for the page: its own style and nothing else, should text ever be taken for markup."""
+
+
+def page(title: str, blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
+    """The page, ending in a line break.
+
+    Args:
+        title: of the window.
+        blocks: what is read.
+        record: the numbers for machines, kept in the page as JSON.
+
+    >>> text = page("Report", [Paragraph("a <b> & c")], {"note": "</script>"})
+    >>> "a &lt;b&gt; &amp; c" in text, text.count("</script>")
+    (True, 1)
+    """
+    lines = [
+        "<!DOCTYPE html>",
+        '<html lang="en" dir="ltr">',
+        "<head>",
+        '<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="generator" content="hockeystick">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{STYLE}</style>",
+        "</head>",
+        "<body>",
+        "<main>",
+        *(line for block in blocks for line in _written(block)),
+        "</main>",
+        ISLAND[0],
+        island(record),
+        ISLAND[1],
+        "</body>",
+        "</html>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def island(record: Mapping[str, Any]) -> str:
+    """JSON on one line that no reader of HTML takes for markup, whatever is in its strings."""
+    text = json.dumps(record, ensure_ascii=True, allow_nan=False)
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _written(block: Block) -> list[str]:
+    match block:
+        case Title(text, about):
+            return [f"<h1>{escape(text)}</h1>", *([f'<p class="about">{escape(about)}</p>'] if about else [])]
+        case Heading(text):
+            return [f"<h2>{escape(text)}</h2>"]
+        case Lead(text, below):
+            return ['<div class="lead">', f"<strong>{escape(text)}</strong>", f"<span>{escape(below)}</span>", "</div>"]
+        case Paragraph(text):
+            return [f"<p>{escape(text)}</p>"]
+        case Caution(texts):
+            marked = (f"<p><strong>Mind:</strong> {escape(text)}</p>" for text in texts)
+            return ['<div class="caution" role="note">', *marked, "</div>"]
+        case Facts(rows):
+            pairs = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in rows)
+            return ["<dl>", *pairs, "</dl>"]
+        case Table():
+            return _table(block)
+        case Bullets(items):
+            return ["<ul>", *(f"<li>{escape(item)}</li>" for item in items), "</ul>"]
+        case Figure(chart, caption):
+            return ["<figure>", *chart.svg().split("\n"), f"<figcaption>{escape(caption)}</figcaption>", "</figure>"]
+        case Code(text, _):
+            return f"<pre><code>{escape(text.rstrip())}</code></pre>".split("\n")
+        case Signature(fields):
+            return ['<div class="signature">', *(f"<span>{escape(name)}</span>" for name in fields), "</div>"]
+
+
+def _table(block: Table) -> list[str]:
+    def kind(column: int) -> str:
+        return "" if column < block.words else ' class="number"'
+
+    heads = "".join(f'<th scope="col"{kind(at)}>{escape(text)}</th>' for at, text in enumerate(block.heads))
+    lines = [f'<div class="wide" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]
+    lines += [f"<caption>{escape(block.caption)}</caption>", f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
+    for first, *others in block.rows:
+        cells = "".join(f"<td{kind(at)}>{escape(text)}</td>" for at, text in enumerate(others, start=1))
+        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+    return [*lines, "</tbody>", "</table>", "</div>"]

@@ -1,0 +1,142 @@
+"""All numbers of a report, computed once, as one JSON object: the page, the Markdown and the check are made from it.
+
+Every number has the ends that are certified of it. What a plan has no answer for (error rates where only one ordering
+of the two datasets is asked about, or where nothing but a Renyi curve is known) has the reason in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from hockeystick import __version__
+from hockeystick.numerics.work import one_call, part
+from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.sampling import SAMPLINGS, NoSampling
+from hockeystick.questions.samplings import resampled
+from hockeystick.report.answer import caveats_json, finite_ends
+from hockeystick.report.document.curves import delta_points, steps_points, trade_off_points
+from hockeystick.report.document.envelope import digest, sealed
+from hockeystick.values.bounds import Answer
+from hockeystick.values.domains import cut, shown
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+
+KIND = "report"  # the name of this kind of answer
+
+SMALLER = (1, 10, 100, 10_000)
+"""The deltas at which epsilon is stated: that of the question, divided by each of these."""
+
+FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
+"""Shares of outsiders that an attacker may wrongly accuse: attacks are judged where these are small."""
+
+TITLE_LENGTH = 200
+"""Longest title, in characters, that is kept: two lines of a page."""
+
+
+def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapping[str, str]) -> dict[str, Any]:
+    """The numbers of a report of a plan.
+
+    Args:
+        plan: what was run.
+        delta: the delta of the headline; the plan's own by default.
+        title: what was run, in the words of whoever files the report; made one line.
+        made: by what and when, see :func:`hockeystick.report.document.made.made`.
+
+    Raises:
+        InvalidInputError: no delta, a value outside its domain, or a title that is no text.
+        UnsupportedError: a plan of which nothing is proven.
+
+    >>> from hockeystick import dp_sgd
+    >>> record = report_record(dp_sgd(1.0, 0.01, 100), 1e-5, None, {"date": "2026-01-31"})
+    >>> [row["delta"] for row in record["epsilon"]]
+    [1e-05, 1e-06, 1e-07, 1e-09]
+    """
+    at = _delta(plan, delta)
+    if title is not None and not isinstance(title, str):
+        raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
+    headline = plan.epsilon(at)
+    keys = plan.to_dict()
+    content = {
+        "answer": KIND,
+        "version": __version__,
+        "made": dict(made),
+        "asked": {"delta": at, "title": None if title is None else cut(title, TITLE_LENGTH)},
+        "plan": keys,
+        "plan_sha256": digest(keys),
+        "rounds": plan.steps,
+        "adjacency": plan.adjacency.value,
+        **caveats_json(plan, at),
+        "epsilon": [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)],
+        "samplings": _samplings(plan, at),
+        "attack": _attack(plan),
+        "curves": {
+            "delta": delta_points(plan, at, headline),
+            "trade_off": trade_off_points(plan),
+            "steps": steps_points(plan, at),
+        },
+    }
+    return sealed(content)
+
+
+def _delta(plan: Plan, delta: float | None) -> float:
+    at = plan.delta_target if delta is None else target_delta(delta)
+    if at is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    return at
+
+
+def _deltas(at: float) -> list[float]:
+    """The deltas of the table: quotients in decimals, so that 1e-6 and not a double beside it follows 1e-5."""
+    found = [float(Decimal(repr(at)) / by) for by in SMALLER]
+    return [delta for delta in dict.fromkeys(found) if delta > 0]
+
+
+def _row(delta: float, bound: Answer) -> dict[str, Any]:
+    return {
+        "delta": delta,
+        **finite_ends(bound),
+        "guarantee": bound.guarantee,
+        "accountant": bound.accountant,
+        "direction": bound.direction,
+        "reason": bound.reason,
+    }
+
+
+def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
+    """One training under every other way of making batches of which something is proven."""
+    own = {item.sampling.name for item in plan.rounds}
+    if own == {NoSampling.name}:
+        return []
+    found = []
+    kinds = [kind for kind in SAMPLINGS if own - {NoSampling.name} != {kind.name}]
+    with one_call(len(plan.kinds)):
+        for number, kind in enumerate(kinds):
+            try:
+                with part(1 / (len(kinds) - number)):
+                    bound = resampled(plan, kind).epsilon(delta)
+            except (InvalidInputError, UnsupportedError):  # its keys do not follow from the plan, or nothing is proven
+                continue
+            found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
+    return found
+
+
+def _attack(plan: Plan) -> dict[str, Any]:
+    """What an attacker gains at most, or why nothing is said of it."""
+    try:
+        with one_call(len(plan.kinds)):
+            profile = plan.profile()
+            advantage, rates = profile.advantage(), profile.tpr(list(FALSE_POSITIVE_RATES))
+            fit = profile.gdp()
+    except HockeystickError as error:
+        return {"refused": str(error)}
+    return {
+        "advantage": finite_ends(advantage),
+        "mu": finite_ends(fit.mu),
+        "regret": finite_ends(fit.regret),
+        "least_rate": fit.least_rate,
+        "tpr": [
+            {"fpr": fpr, "lower": float(low), "upper": float(high)}
+            for fpr, low, high in zip(FALSE_POSITIVE_RATES, rates.lower, rates.upper, strict=True)
+        ],
+    }

@@ -1,0 +1,146 @@
+"""The paragraph that is pasted into a paper or a model card: what holds for single records, without amplification by
+sampling, and for people with several records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hockeystick import __version__
+from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
+from hockeystick.questions.samplings import resampled
+from hockeystick.report.answer import caveats_json, finite_ends
+from hockeystick.report.document.envelope import digest
+from hockeystick.report.document.voice import Latex, Text
+from hockeystick.report.document.wording import quoted
+from hockeystick.report.rounding import exact
+from hockeystick.values import domains
+from hockeystick.values.domains import cut
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+MOST_ROUNDS = 4  # kinds of rounds that a sentence names
+LONGEST = 200  # characters of the parameters of one of them
+
+UNITS: Mapping[str, str] = {
+    "add-or-remove": "one record is added or removed",
+    "add": "one record is added",
+    "remove": "one record is removed",
+    "replace-one": "one record is replaced by another",
+}
+"""What neighbouring datasets are, in a sentence."""
+
+
+def statement_json(plan: Plan, delta: float | None, records: float | None = None) -> dict[str, Any]:
+    """The numbers of a statement, and the statement as text and as LaTeX.
+
+    Args:
+        plan: what was run.
+        delta: the delta of the statement; the plan's own by default.
+        records: most records of one person, for a sentence about people; none where it is not given.
+
+    Raises:
+        InvalidInputError: no delta, or a value outside its domain.
+        UnsupportedError: a round for which nothing is proven.
+
+    >>> from hockeystick import dp_sgd
+    >>> found = statement_json(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60), 1e-5)
+    >>> found["text"][:95]
+    'The computation satisfies (2.39, 1e-5)-differential privacy for single records, where neighbour'
+    """
+    at = plan.delta_target if delta is None else target_delta(delta)
+    if at is None:
+        raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    bound = plan.epsilon(at)
+    keys = plan.to_dict()
+    found = {
+        "epsilon": finite_ends(bound),
+        "delta": at,
+        "adjacency": plan.adjacency.value,
+        "guarantee": bound.guarantee,
+        "unsampled": _otherwise(plan, NoSampling, at),
+        "shuffled": _otherwise(plan, Shuffled, at),
+        "people": None if records is None else _people(plan, at, records),
+        "plan_sha256": digest(keys),
+        **caveats_json(plan, at),
+    }
+    for name, voice in (("text", Text()), ("latex", Latex())):
+        found[name] = " ".join(_sentences(found, keys, plan.steps, voice))
+    return found
+
+
+def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any] | None:
+    """Epsilon with batches made in another way; none where the plan is sampled so, or nothing is proven."""
+    own = {item.sampling.name for item in plan.rounds}
+    if own == {NoSampling.name} or kind.name in own - {NoSampling.name}:
+        return None
+    try:
+        return dict(finite_ends(resampled(plan, kind).epsilon(delta)))
+    except (InvalidInputError, UnsupportedError):
+        return None
+
+
+def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
+    size = domains.whole(records, "records_per_person", "most records of one person", least=1)
+    band = plan.profile().group(size).epsilon(delta)
+    upper = float(band.upper)
+    return {"records": size, "upper": upper if upper < float("inf") else None}
+
+
+def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, voice: Text) -> Iterator[str]:
+    upper, delta = quoted(found["epsilon"]), exact(found["delta"])
+    about = f"for single records, where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
+    if upper == "infinite":
+        yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."
+    else:
+        yield f"The computation satisfies {voice.pair(upper, delta)} {about}."
+    yield f"It has {voice.words(_run(keys, steps))}."
+    sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
+    for text in sampled:
+        yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ')}.")
+    for text in found["warnings"]:
+        yield voice.words(f"Mind: {text}.")
+    if found["unsampled"] is not None:
+        unsampled = voice.at_most(voice.epsilon, quoted(found["unsampled"]))
+        text = f"Without amplification by sampling, every record being counted in every batch, {unsampled}"
+        if found["shuffled"] is not None:
+            shuffled = voice.at_most(voice.epsilon, quoted(found["shuffled"]))
+            text += f"; with every record in one batch of each epoch, in a random order, {shuffled}"
+        yield f"{text}, at the same {voice.delta}."
+    if found["people"] is not None:
+        size, most = found["people"]["records"], quoted(found["people"])
+        said = voice.at_most(voice.epsilon, most)
+        yield f"For people with up to {voice.number(f'{size}')} records each, {said} at the same {voice.delta}."
+    else:
+        yield "The guarantee is for records: people who contributed several are protected less."
+    kind = {"upper bound": "proven upper bounds"}.get(found["guarantee"], f"{found['guarantee']} upper bounds")
+    yield (
+        f"The numbers are {kind} by numerical composition, rounded up (hockeystick {voice.words(__version__)}, plan "
+        f"with SHA-256 {found['plan_sha256'][:16]}...), and hold if all intermediate results are published."
+    )
+
+
+def _run(keys: Mapping[str, Any], steps: int) -> str:
+    """What was run, in a few words."""
+    rounds = keys["round"]
+    said = []
+    for item in rounds[:MOST_ROUNDS]:
+        names = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
+        settings = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in names.items())
+        often = (
+            f"{item['epochs']} epochs"
+            if "epochs" in item
+            else "once"
+            if item["count"] == 1
+            else f"{item['count']} times"
+        )
+        sampling = "" if "sampling" not in item else f" with {item['sampling']} sampling"
+        said.append(f"{item['mechanism']}{sampling} ({cut(settings, LONGEST)}; {often})")
+    more = len(rounds) - len(said)
+    if more > 0:
+        said.append(f"{more} further kind{'s' if more > 1 else ''}")
+    return f"{steps} step{'s' if steps != 1 else ''}: {'; '.join(said)}"
+
+
+def _value(value: Any) -> str:
+    return exact(value) if isinstance(value, int | float) else str(value).replace("'", "")

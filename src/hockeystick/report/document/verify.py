@@ -1,0 +1,102 @@
+"""Whether a file states what is true: every number computed again, every word of a report written again.
+
+Three things are compared. The numbers for machines in the file with those that the same question gives now, to one part
+in a million (``differences.py``). The checksum with those numbers, which notices whatever lies below that. And, of a
+report, each line of the file with the line that follows from its numbers: a figure that was edited in the text, in a
+table or in the path of a picture differs there, and so does a sentence that was put in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hockeystick import __version__
+from hockeystick.report.document.again import computed_again
+from hockeystick.report.document.differences import changed_lines, differences
+from hockeystick.report.document.envelope import CHECKSUM, digest
+from hockeystick.report.document.files import JSON, record_in, report_text
+from hockeystick.values.domains import one_line
+from hockeystick.values.errors import InvalidInputError
+
+NOT_COMPARED = (CHECKSUM, "version", "made")
+"""Keys of an answer that are not computed again: the checksum is compared by itself, the others stand as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a file.
+
+    Attributes:
+        kind: what it answers: ``"report"``, ``"epsilon"``, ...
+        form: ``"HTML"``, ``"Markdown"`` or ``"JSON"``.
+        version: the version that it says made it.
+        differences: a line for each; empty where every number is sound.
+        numbers: how many numbers were computed again.
+    """
+
+    kind: str
+    form: str
+    version: str
+    differences: tuple[str, ...]
+    numbers: int
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything that was stated was found again."""
+        return not self.differences
+
+
+def verified(text: str) -> Verdict:
+    """Compute again what a file states.
+
+    Args:
+        text: the content of a report, or of an answer in JSON.
+
+    Raises:
+        InvalidInputError: it is neither, or its question is none.
+        UnsupportedError: nothing is proven of the plan in it.
+
+    >>> verified("{}")
+    Traceback (most recent call last):
+    hockeystick.values.errors.InvalidInputError: it does not say what was asked (key 'answer'); ask again ...
+    """
+    text = text.replace("\r\n", "\n")
+    form, stated = record_in(text)
+    again = computed_again(stated)
+    found = list(differences(_compared(stated), _compared(again)))
+    content = {key: value for key, value in stated.items() if key != CHECKSUM}
+    if stated.get(CHECKSUM) != digest(content):
+        found.append("checksum: it is not that of the numbers in the file: some were changed after it was made")
+    if form != JSON:  # which has no words but those that were compared; its blanks and line breaks are free
+        found += _words(text, form, again if found else stated)
+    version = one_line(str(stated.get("version", "an unknown version")))
+    if found and version != __version__:
+        found.append(f"version: made by hockeystick {version}, computed again by {__version__}, which may differ")
+    return Verdict(stated["answer"], form, version, tuple(found), _count(_compared(again)))
+
+
+def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
+    """Lines of a report that do not follow from its numbers: from those of the file where these were confirmed, so that
+    digits within the tolerance round as they did, else from those that were computed again."""
+    if record["answer"] != "report":
+        raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
+    return list(changed_lines(text, report_text(record, form)))
+
+
+def _compared(answer: dict[str, Any]) -> dict[str, Any]:
+    """What is computed again of an answer, and of each answer within it."""
+    kept = {key: value for key, value in answer.items() if key not in NOT_COMPARED}
+    inner = kept.get("answers")
+    if isinstance(inner, list):
+        kept["answers"] = [_compared(each) if isinstance(each, dict) else each for each in inner]
+    return kept
+
+
+def _count(value: Any) -> int:
+    """How many numbers an answer holds."""
+    if isinstance(value, dict):
+        return sum(map(_count, value.values()))
+    if isinstance(value, list):
+        return sum(map(_count, value))
+    return int(isinstance(value, int | float) and not isinstance(value, bool))

@@ -1,0 +1,342 @@
+"""The words of a report, from its record: section after section, as blocks of plain text."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hockeystick.plan.file import plan_from_dict, plan_text
+from hockeystick.plan.plan import Plan
+from hockeystick.report.answer import rounds_said
+from hockeystick.report.document.blocks import (
+    Block,
+    Bullets,
+    Caution,
+    Code,
+    Facts,
+    Heading,
+    Lead,
+    Paragraph,
+    Signature,
+    Table,
+    Title,
+)
+from hockeystick.report.document.figures import figures
+from hockeystick.report.document.shares import (
+    CROWD,
+    crowd_given,
+    factor_up,
+    half_up,
+    of_crowd,
+    percent_given,
+    percent_up,
+)
+from hockeystick.report.loaders import loaders_of
+from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.values.domains import cut, one_line
+
+MOST_ROUNDS = 40
+"""Kinds of rounds that the table shows; the plan itself, further down, has them all."""
+
+CELL = 120  # characters of a parameter in a table: a list of thousands stands in the plan, further down
+
+RELATIONS: Mapping[str, str] = {
+    "add-or-remove": "Two datasets are neighbours when one has one record more than the other: nobody can tell whether "
+    "a record was in the data. The number covers both the record's being added and its being removed.",
+    "add": "Two datasets are neighbours when the second has one record more. The number covers this one ordering "
+    "alone.",
+    "remove": "Two datasets are neighbours when the second has one record less. The number covers this one ordering "
+    "alone.",
+    "replace-one": "Two datasets are neighbours when one record of the first is another record in the second: nobody "
+    "can tell what a record said.",
+}
+"""What each neighbouring relation means, for somebody who reads of it for the first time."""
+
+GUARANTEES: Mapping[str, str] = {
+    "certified": "Every error on the way to the numbers (discretisation, truncation, quadrature, rounding) is bounded "
+    "and charged to the safe side. The true value is not above the upper end and not below the lower end, given the "
+    "stated accuracy of the elementary functions of the machine.",
+    "proved": "The interval was proved by ball arithmetic throughout.",
+    "upper bound": "The true value is not above the number. Nothing is known from below: it may be much smaller.",
+}
+"""What the guarantee of a number means, by its name."""
+
+OUTSIDE = (
+    "The sampler: batches have to be made as the plan says.",
+    "Clipping: the contribution of every record has to be at most what the noise was set for, in the arithmetic used.",
+    "The noise: it has to be drawn from the law that the plan names, by an unpredictable generator whose seed nobody "
+    "sees.",
+    "Choices made by looking at the data: clipping bounds, learning rates, the best of several runs, early stopping. "
+    "Each costs privacy that is not in this number unless it is a round of the plan.",
+    "People with several records: the unit is one record. Whoever contributed more is protected less.",
+    "The size of the dataset, where the plan uses it, is treated as public.",
+)
+"""What an accountant cannot see and the person who signs has to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """What the best test asks, in words.
+
+    Attributes:
+        question: what the attacker wants to know of a person.
+        heads: of the columns of the table of its success.
+        others: people about whom an alarm is wrong.
+        targets: people about whom it is right.
+    """
+
+    question: str
+    heads: tuple[str, ...]
+    others: str
+    targets: str
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "add-or-remove": Attack(
+        "whether one record is in the data",
+        (
+            "outsiders wrongly accused",
+            "members recognised, at most",
+            f"accused, of {CROWD:,} outsiders",
+            f"recognised, of {CROWD:,} members",
+        ),
+        "records that are not in the data",
+        "records that are in it",
+    ),
+    "replace-one": Attack(
+        "which of two given records is in the data",
+        (
+            "wrong alarms",
+            "right alarms, at most",
+            f"wrong, of {CROWD:,} with the second record",
+            f"right, of {CROWD:,} with the first",
+        ),
+        "people whose record is the second",
+        "people whose record is the first",
+    ),
+}
+"""The words for the error rates, by the neighbouring relation."""
+
+
+def report_blocks(record: Mapping[str, Any]) -> list[Block]:
+    """A report as blocks.
+
+    Args:
+        record: what :func:`hockeystick.report.document.record.report_record` made, or a file that says the same.
+
+    Raises:
+        InvalidInputError: the plan in it is none.
+    """
+    plan = plan_from_dict(record["plan"])
+    return [
+        Title("Differential privacy report", one_line(record["asked"]["title"] or "")),
+        *_headline(record),
+        *_run(record, plan),
+        *_assumed(record),
+        *_guarantee(record),
+        *_meaning(record),
+        *_pictures(record),
+        Heading("What this number does not cover"),
+        Paragraph(
+            "The computation above is about the plan. Whether the plan describes what was run is for people to say. "
+            "Ask, before you sign:"
+        ),
+        Bullets(OUTSIDE),
+        *_made(record, plan),
+        Signature(("Name and role", "Date", "Signature")),
+    ]
+
+
+def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
+    """The interval of a row, its ends rounded outward; ``infinite`` where the upper end is."""
+    upper = "infinite" if row["upper"] is None else round_up(row["upper"], digits)
+    if row.get("lower") is None:
+        return upper
+    lower = round_down(row["lower"], digits)
+    return upper if lower == upper else f"{lower} to {upper}"
+
+
+def quoted(row: Mapping[str, Any]) -> str:
+    """The number to quote, rounded up; ``infinite`` where it is."""
+    return "infinite" if row["upper"] is None else round_up(row["upper"], QUOTED_DIGITS)
+
+
+def headline(record: Mapping[str, Any]) -> str:
+    """The sentence to quote, in letters that every terminal has."""
+    first = record["epsilon"][0]
+    relation = "is" if first["upper"] is None else "<="
+    return f"epsilon {relation} {quoted(first)} at delta = {exact(first['delta'])}"
+
+
+def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
+    first = record["epsilon"][0]
+    relation = "is" if first["upper"] is None else "\u2264"
+    yield Lead(
+        f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
+        f"epsilon at delta, for one record, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
+    )
+    cautions = list(record["warnings"])
+    if first["reason"]:
+        cautions.append(first["reason"])
+    if cautions:
+        yield Caution(cautions)
+
+
+def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
+    yield Heading("What was run")
+    rows = []
+    for item in record["plan"]["round"][:MOST_ROUNDS]:
+        keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
+        often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
+        settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
+        rows.append((item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often))
+    yield Table("The steps of the computation", ("mechanism", "sampling", "parameters", "how often"), rows, words=4)
+    left = len(record["plan"]["round"]) - len(rows)
+    if left > 0:
+        yield Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
+    facts = [("steps in all", rounds_said(plan))]
+    if plan.dataset_size is not None:
+        facts.append(("records", f"{plan.dataset_size:,}"))
+    facts += [("who is protected", "one record"), ("neighbouring relation", record["adjacency"])]
+    published = record["plan"].get("published", {})
+    facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
+    if published.get("epsilon") is not None:
+        facts.append(("claimed elsewhere", _claimed(published, record["epsilon"][0])))
+    yield Facts(facts)
+    yield Paragraph(RELATIONS[record["adjacency"]])
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return cut(str(value).replace("'", ""), CELL)
+    return one_line(str(value)) if isinstance(value, str) else exact(value)
+
+
+def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
+    """What a source claims, and where that lies, if it is about the same delta."""
+    claim = f"epsilon {exact(published['epsilon'])}"
+    if published.get("delta") is None or published["delta"] != first["delta"]:
+        return claim + (f" at delta {exact(published['delta'])}" if published.get("delta") is not None else "")
+    claim += f" at delta {exact(published['delta'])}"
+    if first.get("lower") is not None and published["epsilon"] < first["lower"]:
+        return f"{claim}: too low for this plan"
+    if first["upper"] is not None and published["epsilon"] > first["upper"]:
+        return f"{claim}: valid for this plan, not tight"
+    return f"{claim}: agrees with the interval"
+
+
+def _assumed(record: Mapping[str, Any]) -> Iterator[Block]:
+    yield Heading("What the number assumes of the data loader")
+    yield Bullets(record["assumptions"])
+    for name in dict.fromkeys(item.get("sampling", "none") for item in record["plan"]["round"]):
+        loaders = loaders_of(name)
+        if loaders:
+            yield Paragraph(f"Loaders that do this ({name}): {'; '.join(loaders)}.")
+    if record["samplings"]:
+        yield Paragraph(
+            "One training with batches made in another way has another epsilon. \u201cnone\u201d claims nothing of "
+            "the sampling: every record counts as being in every batch. \u201cshuffled\u201d is what most loaders do."
+        )
+        rows = [(row["scheme"], quoted(row), ends(row)) for row in record["samplings"]]
+        heads = ("batches", "epsilon at most", "interval")
+        yield Table(f"Epsilon at delta = {exact(record['asked']['delta'])} if the loader did otherwise", heads, rows)
+
+
+def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
+    yield Heading("The guarantee")
+    rows = [(exact(row["delta"]), quoted(row), ends(row), _method(row)) for row in record["epsilon"]]
+    heads = ("delta", "epsilon at most", "interval", "method")
+    yield Table("Epsilon at several deltas; all lines hold at once", heads, rows)
+    attack = record["attack"]
+    if "mu" in attack and attack["mu"]["upper"] is not None:
+        text = (
+            f"As one number: Gaussian differential privacy with mu \u2264 {quoted(attack['mu'])} "
+            f"({ends(attack['mu'])}), for attacks whose error rates are both at least {exact(attack['least_rate'])}."
+        )
+        if attack["regret"]["upper"] is not None:
+            text += (
+                f" Its regret is at most {quoted(attack['regret'])}: by no more than this, in both error rates, is the "
+                "plan more private than mu says."
+            )
+        yield Paragraph(text)
+
+
+def _method(row: Mapping[str, Any]) -> str:
+    worse = f", {row['direction']}" if row["direction"] else ""
+    return f"{row['accountant']} ({row['guarantee']}){worse}"
+
+
+def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
+    yield Heading("What it means for an attacker")
+    first, delta = record["epsilon"][0], exact(record["asked"]["delta"])
+    if first["upper"] is None:
+        yield Paragraph("Nothing is promised at this delta: epsilon is infinite.")
+    else:
+        yield Paragraph(
+            "Take the strongest attacker: one who knows every other record, knows the method, and sees all results. "
+            f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with one of "
+            f"two neighbouring datasets as with the other, up to an additional probability of {delta}."
+        )
+    attack = record["attack"]
+    if "refused" in attack:
+        yield Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
+        return
+    words = ATTACKS.get(record["adjacency"], ATTACKS["add-or-remove"])
+    yield Paragraph(
+        f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a "
+        f"probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage "
+        f"(true-positive rate less false-positive rate) is at most {percent_up(attack['advantage']['upper'])}."
+    )
+    rows = [
+        (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
+        for row in attack["tpr"]
+    ]
+    yield Table("Success of the best attack, on average over its targets", words.heads, rows)
+    middle = attack["tpr"][1]
+    chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
+    yield Paragraph(
+        f"In words: an attacker who is wrong about {chance} of {CROWD:,} {words.others} recognises at most {most} of "
+        f"{CROWD:,} {words.targets}, on average. Without the results, {chance} would be recognised by chance."
+    )
+
+
+def _pictures(record: Mapping[str, Any]) -> list[Block]:
+    """The figures under a heading of their own; nothing where the record has no points."""
+    found = figures(record)
+    return [Heading("In pictures"), *found] if found else []
+
+
+def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
+    yield Heading("How it was computed")
+    made, delta = record["made"], exact(record["asked"]["delta"])
+    guarantees = dict.fromkeys(row["guarantee"] for row in record["epsilon"])
+    for name in guarantees:
+        yield Paragraph(f"{name.capitalize()}. {GUARANTEES[name]}" if name in GUARANTEES else one_line(name))
+    yield Paragraph(
+        "Numbers in this document are rounded outward: upper ends up, lower ends down, so that no printed digit says "
+        "more than was computed."
+    )
+    versions = ", ".join(f"{key} {one_line(str(made[key]))}" for key in ("python", "numpy", "scipy") if key in made)
+    yield Facts(
+        [
+            ("date", one_line(str(made.get("date", "")))),
+            ("program", f"hockeystick {one_line(str(made.get('hockeystick', '')))}"),
+            ("beside it", versions),
+            ("machine", one_line(str(made.get("machine", "")))),
+            ("SHA-256 of the plan", record["plan_sha256"]),
+        ]
+    )
+    yield Paragraph("To make this report again, save the plan as plan.toml:")
+    title = record["asked"]["title"]
+    named = "" if title is None else f" --title {shlex.quote(one_line(title))}"
+    yield Code(f"hockeystick report plan.toml --delta {delta}{named} --output report.html", "console")
+    yield Paragraph("To have every number of this file computed again and compared:")
+    yield Code("hockeystick verify report.html", "console")
+    yield Heading("The plan")
+    yield Code(plan_text(plan), "toml")

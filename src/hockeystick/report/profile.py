@@ -1,0 +1,135 @@
+"""What is said of a plan's profile: mu, attackers, other deltas, groups, and points of the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.profile import Profile
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, finite_ends, rounds_said, warning_lines
+from hockeystick.report.document.shares import half_up
+from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.values.band import Band
+from hockeystick.values.bounds import Bound
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are judged, if none is given
+GROUPS = (2, 3)  # sizes of groups, if none is given
+MOST_VALUES = 10_000  # of one kind, as many as places of a figure
+
+
+def profile_json(
+    plan: Plan,
+    deltas: Sequence[float],
+    epsilons: Sequence[float] = (),
+    rates: Sequence[float] = RATES,
+    groups: Sequence[int] = GROUPS,
+) -> dict[str, Any]:
+    """The object that ``hockeystick profile --json`` prints.
+
+    Args:
+        plan: what was run.
+        deltas: at which epsilon is stated, of one record and of groups.
+        epsilons: at which delta is stated.
+        rates: false-positive rates, which are baselines of reconstruction, too.
+        groups: numbers of records.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or too many of them.
+        UnsupportedError: a round for which no dominating pair is proven.
+
+    >>> from hockeystick import dp_sgd
+    >>> found = profile_json(dp_sgd(1.0, 0.01, 1000), [1e-6], [1.0], [0.01], [2])
+    >>> round(found["mu"]["upper"], 3), found["groups"][0]["records"]
+    (0.508, 2)
+    """
+    for values in (deltas, epsilons, rates, groups):
+        if len(values) > MOST_VALUES:
+            raise InvalidInputError(f"at most {MOST_VALUES} values of a kind; received {len(values)}")
+    profile = plan.profile()
+    return {
+        "epsilon": _rows("delta", deltas, profile.epsilon),
+        "delta": _rows("epsilon", epsilons, profile.delta),
+        **_attacks(profile, rates),
+        "groups": [
+            {"records": size, "epsilon": _rows("delta", deltas, profile.group(size).epsilon)} for size in groups
+        ],
+        "adjacency": plan.adjacency.value,
+        "guarantee": "certified",
+        **caveats_json(plan, max(deltas, default=None)),
+    }
+
+
+def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
+    """The object of :func:`profile_json` as lines for people, rounded outward."""
+    lines = []
+    for key, label in (("mu", "mu (Gaussian DP)"), ("regret", "regret of mu"), ("advantage", "advantage")):
+        if key in found:
+            lines.append((label, _ends(found[key])))
+    if "advantage" in found:
+        lines.append(("right guesses", f"at most {half_up(found['advantage']['upper'])} of two equally likely answers"))
+    for row in found.get("tpr", []):
+        lines.append((f"tpr at fpr {exact(row['fpr'])}", _ends(row)))
+    if found.get("tpr"):
+        lines.append(("reconstruction", "success is at most the tpr whose fpr is the success of guessing"))
+    if "refused" in found:
+        lines.append(("error rates", found["refused"]))
+    lines += [(f"epsilon at delta {exact(row['delta'])}", _ends(row)) for row in found["epsilon"]]
+    lines += [(f"delta at epsilon {exact(row['epsilon'])}", _ends(row)) for row in found["delta"]]
+    for group in found["groups"]:
+        lines += [
+            (f"group of {group['records']}, {exact(row['delta'])}", f"epsilon at most {_upper(row, SHOWN_DIGITS)}")
+            for row in group["epsilon"]
+        ]
+    lines += [("adjacency", plan.adjacency.value), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
+    lines += warning_lines(plan, max((row["delta"] for row in found["epsilon"]), default=None))
+    return Answer(_headline(found), tuple(lines))
+
+
+def _headline(found: Mapping[str, Any]) -> str:
+    if "mu" in found:
+        return f"mu {_relation(found['mu'])} {_upper(found['mu'], QUOTED_DIGITS)} (Gaussian differential privacy)"
+    if found["epsilon"]:
+        row = found["epsilon"][0]
+        return f"epsilon {_relation(row)} {_upper(row, QUOTED_DIGITS)} at delta = {exact(row['delta'])}"
+    return "no mu, as there are no error rates; give --delta for epsilon"
+
+
+def _relation(row: Mapping[str, Any]) -> str:
+    return "is" if row["upper"] is None else "<="
+
+
+def _upper(row: Mapping[str, Any], digits: int) -> str:
+    return "infinite" if row["upper"] is None else round_up(row["upper"], digits)
+
+
+def _ends(row: Mapping[str, Any]) -> str:
+    upper = _upper(row, SHOWN_DIGITS)
+    lower = "infinite" if row["lower"] is None else round_down(row["lower"], SHOWN_DIGITS)
+    return upper if lower == upper else f"{lower} to {upper}"
+
+
+def _rows(key: str, places: Sequence[float], ask: Callable[[Any], Band]) -> list[dict[str, Any]]:
+    if not places:
+        return []
+    band = ask(np.array(places, dtype=np.float64))
+    ends = zip(places, band.lower.tolist(), band.estimate.tolist(), band.upper.tolist(), strict=True)
+    return [{key: float(place), **finite_ends(Bound(low, guess, high))} for place, low, guess, high in ends]
+
+
+def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
+    """What an attacker gains, or why there are no error rates."""
+    try:
+        fit = profile.gdp()
+    except UnsupportedError as error:
+        return {"refused": str(error)}
+    return {
+        "mu": finite_ends(fit.mu),
+        "regret": finite_ends(fit.regret),
+        "least_rate": fit.least_rate,
+        "advantage": finite_ends(profile.advantage()),
+        "tpr": _rows("fpr", rates, profile.tpr),
+    }

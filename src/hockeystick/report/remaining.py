@@ -1,0 +1,76 @@
+"""What is said of the rounds that may still be run: how many, and what the whole then costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.remaining import Remaining
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, finite_ends, rounds_said, warning_lines
+from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.values.bounds import Answer as Said
+from hockeystick.values.domains import cut
+
+MOST_SAID = 200  # characters of the parameters of what is repeated
+
+MOST_SAID = 200  # characters of the parameters of what is repeated
+
+
+def remaining_answer(plan: Plan, found: Remaining) -> Answer:
+    """How many more, and what they cost.
+
+    >>> from hockeystick import dp_sgd
+    >>> from hockeystick.questions.remaining import remaining
+    >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
+    >>> remaining_answer(plan, remaining(plan, 3.0, 1e-5)).headline
+    '30 more epochs keep epsilon <= 3 at delta = 1e-5'
+    """
+    target = found.target
+    limit = f"epsilon <= {exact(target.epsilon)} at delta = {exact(target.delta)}"
+    unit = found.unit if found.count != 1 else found.unit.removesuffix("s")
+    headline = f"{found.count} more {unit} keep{'s' if found.count == 1 else ''} {limit}"
+    if not found.count:
+        headline = f"no more {found.unit} within {limit}"
+    lines = [
+        ("spent so far", f"epsilon {_ends(found.spent)}"),
+        (f"with {found.count} more", f"epsilon {_ends(found.achieved)}"),
+        (f"with {found.count + 1} more", f"epsilon {_ends(found.beside)}, which is not within it"),
+        ("adjacency", plan.adjacency.value),
+        ("rounds so far", rounds_said(plan)),
+        ("repeated", _repeated(found)),
+    ]
+    if not found.count:
+        lines.pop(1)
+    samplings = Plan([*plan.rounds, found.more], plan.adjacency)
+    return Answer(headline, (*lines, *assumption_lines(samplings), *warning_lines(samplings, target.delta)))
+
+
+def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
+    """The object that ``hockeystick remaining --json`` prints."""
+    whole = Plan([*plan.rounds, found.more], plan.adjacency)
+    return {
+        "remaining": found.count,
+        "unit": found.unit,
+        "target": found.target.described(),
+        "spent": finite_ends(found.spent),
+        "achieved": finite_ends(found.achieved),
+        "beside": finite_ends(found.beside),
+        "adjacency": plan.adjacency.value,
+        "guarantee": found.achieved.guarantee,
+        **caveats_json(whole, found.target.delta),
+    }
+
+
+def _ends(bound: Said) -> str:
+    """The interval rounded outward, the number to quote alone where nothing is known from below."""
+    lower = bound.ends.get("lower")
+    upper = round_up(bound.quoted, SHOWN_DIGITS)
+    return f"at most {upper}" if lower is None else f"{round_down(lower, SHOWN_DIGITS)} to {upper}"
+
+
+def _repeated(found: Remaining) -> str:
+    item = Plan([found.more]).to_dict()["round"][0]
+    names = {key: value for key, value in item.items() if key not in ("count", "epochs")}
+    values = {key: exact(value) if isinstance(value, int | float) else value for key, value in names.items()}
+    said = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
+    return f"one {found.unit.removesuffix('s')} of {cut(said, MOST_SAID)}"

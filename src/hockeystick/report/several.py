@@ -1,0 +1,56 @@
+"""Epsilon of several plans side by side: a line each, and once what all of them assume."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hockeystick import __version__
+from hockeystick.plan.plan import Plan
+from hockeystick.report.answer import Answer, assumption_lines, epsilon_answer, warning_lines
+from hockeystick.report.document.envelope import sealed
+from hockeystick.values.bounds import Answer as Said
+from hockeystick.values.domains import cut
+
+SEVERAL = "several"  # the kind of an answer that holds others
+
+LONGEST = 40  # characters of a label: half of a line
+
+Row = tuple[str, Plan, float, Said]
+"""The name of a plan, the plan, the delta of the question, the bound."""
+
+
+def several_answer(rows: Sequence[Row]) -> Answer:
+    """The sentence to quote of each plan with its interval, then what they assume and what is to be minded.
+
+    >>> from hockeystick import dp_sgd
+    >>> plan = dp_sgd(1.0, 0.01, 1000)
+    >>> several_answer([("a.toml", plan, 1e-6, plan.epsilon(1e-6))] * 2).lines[0]
+    ('a.toml', 'epsilon <= 2.13 at delta = 1e-6; 2.12451 to 2.12452 (contour, certified)')
+    """
+    lines: list[tuple[str, str]] = []
+    named = _labels([name for name, _, _, _ in rows])
+    for name, (_, plan, delta, bound) in zip(named, rows, strict=True):
+        answer = epsilon_answer(plan, delta, bound)
+        ends = answer.lines[0][1]
+        said = f"{answer.headline}; {ends} ({bound.accountant}, {bound.guarantee})"
+        lines.append((name, said if bound.reason is None else f"{said}: {bound.reason}"))
+    relations = list(dict.fromkeys(plan.adjacency.value for _, plan, _, _ in rows))
+    lines.append(("adjacency", ", ".join(relations)))
+    lines += dict.fromkeys(line for _, plan, _, _ in rows for line in assumption_lines(plan))
+    for name, (_, plan, delta, _) in zip(named, rows, strict=True):
+        lines += [(label, f"{name}: {text}") for label, text in warning_lines(plan, delta)]
+    return Answer(f"epsilon of {len(rows)} plans", tuple(lines))
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    """The names of the files without their folders, where these tell them apart, cut where they are long."""
+    short = [Path(name).name for name in names]
+    told_apart = len(set(short)) == len(set(names))
+    return [cut(name, LONGEST) for name in (short if told_apart else names)]
+
+
+def several_json(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One object that holds the answers of several plans, each as it is printed of one."""
+    return sealed({"answer": SEVERAL, "answers": [dict(answer) for answer in answers], "version": __version__})

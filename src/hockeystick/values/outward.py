@@ -1,0 +1,133 @@
+"""How bounds show themselves: rounded outward in format strings and in print, as a small table in notebooks.
+
+``f"{bound:.2f}"`` is the number to quote rounded up, never to the nearest: a bound that is rounded down is none. Of an
+estimate, which is on no known side of the truth, it is the nearest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import one_line
+
+DIGITS = ".6g"  # how ends are shown where no format is given: as many digits as the command line shows
+
+UP, DOWN, NEAREST = "ROUND_CEILING", "ROUND_FLOOR", "ROUND_HALF_EVEN"  # the ways of rounding, as decimals name them
+
+USUAL = ".6"  # precision of a format that says a type and none, as Python has it
+
+
+def rounded(value: float, spec: str, rounding: str) -> str:
+    """A number in a format such as ``.2f``, rounded in exact decimal arithmetic.
+
+    Args:
+        value: any double.
+        spec: a format of floats; without precision and type it shows the digits that Python shows of one.
+        rounding: :data:`UP`, :data:`DOWN` or :data:`NEAREST`.
+
+    Raises:
+        InvalidInputError: it is no format of a float.
+
+    >>> rounded(2.3851, ".2f", UP), rounded(2.3851, ".2f", DOWN), rounded(1.21e-7, ".1e", UP)
+    ('2.39', '2.38', '1.3e-7')
+    """
+    from decimal import Decimal, localcontext  # late, as the next: whoever computes shows nothing
+
+    try:
+        if spec.endswith(tuple("eEfFgG%")) and "." not in spec:
+            spec = f"{spec[:-1]}{USUAL}{spec[-1]}"
+        if not math.isfinite(value) or "." not in spec:
+            return format(value, spec)
+        with localcontext() as context:
+            context.rounding = rounding
+            return format(Decimal(value), spec)
+    except ValueError:
+        raise InvalidInputError(
+            f"a bound is formatted like a float, as in '.2f'; received {spec!r}", "format"
+        ) from None
+
+
+class Shows:
+    """What bounds and estimates have in common in front of people: format strings, print, notebooks.
+
+    Whoever inherits it has ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``,
+    ``assumptions`` and ``warnings``.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # what the dataclasses that inherit it have
+
+        @property
+        def quoted(self) -> float: ...  # noqa: D102
+        @property
+        def ends(self) -> Mapping[str, float]: ...  # noqa: D102
+        @property
+        def guarantee(self) -> str: ...  # noqa: D102
+        @property
+        def accountant(self) -> str: ...  # noqa: D102
+        @property
+        def direction(self) -> str | None: ...  # noqa: D102
+        @property
+        def reason(self) -> str | None: ...  # noqa: D102
+        @property
+        def assumptions(self) -> Sequence[str]: ...  # noqa: D102
+        @property
+        def warnings(self) -> Sequence[str]: ...  # noqa: D102
+
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        return rounded(self.quoted, spec, NEAREST if self.guarantee == "estimate" else UP)
+
+    def __str__(self) -> str:
+        return f"{self._interval()} ({self.guarantee})"
+
+    def _interval(self) -> str:
+        ends = self.ends
+        if self.guarantee == "estimate":
+            return f"about {rounded(self.quoted, DIGITS, NEAREST)}"
+        upper = rounded(self.quoted, DIGITS, UP)
+        if "lower" not in ends:
+            return f"at most {upper}"
+        lower = rounded(ends["lower"], DIGITS, DOWN)
+        return upper if lower == upper else f"{lower} to {upper}"
+
+    def _repr_html_(self) -> str:
+        """The bound as notebooks show it: the number to quote first, then what is to be known of it."""
+        sign = "about" if self.guarantee == "estimate" else "at most"
+        headline = f"{sign} {rounded(self.quoted, '.3g', NEAREST if self.guarantee == 'estimate' else UP)}"
+        rows = [("interval", self._interval()), ("guarantee", f"{self.guarantee}, by {self.accountant}")]
+        if self.direction is not None:
+            rows.append(("direction", f"{self.direction} (the worse one)"))
+        if self.reason is not None:
+            rows.append(("reason", self.reason))
+        rows += [("assumes", text) for text in self.assumptions] + [("mind", text) for text in self.warnings]
+        return html_table(headline, rows)
+
+
+def html_table(caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = ()) -> str:
+    """A table for a notebook, all of whose strings are text: the first cell of each row is its head.
+
+    >>> html_table("<b>", [("a", "1 < 2")])
+    '<table><caption>&lt;b&gt;</caption><tbody><tr><th scope="row">a</th><td>1 &lt; 2</td></tr></tbody></table>'
+    """
+    head = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in heads)
+    body = "".join(_row(row) for row in rows)
+    top = f"<thead><tr>{head}</tr></thead>" if head else ""
+    return f"<table><caption>{_text(caption)}</caption>{top}<tbody>{body}</tbody></table>"
+
+
+def _row(row: Sequence[str]) -> str:
+    first, *others = row
+    cells = "".join(f"<td>{_text(cell)}</td>" for cell in others)
+    return f'<tr><th scope="row">{_text(first)}</th>{cells}</tr>'
+
+
+def _text(text: str) -> str:
+    from html import escape
+
+    return escape(one_line(text))

@@ -1,0 +1,180 @@
+"""``hockeystick report`` and ``hockeystick verify``: files whole or not at all, forms by ending and flag, statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from command import runner
+from hockeystick.cli import main
+
+PLAN = 'adjacency = "add"\ndelta = 1e-3\n[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
+"""A plan whose report takes milliseconds: one ordering, so that no error rates are looked for."""
+
+FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.1", "--steps", "10", "--adjacency", "add"]
+
+
+def run(*args: str | Path, stdin: str | None = None) -> Result:
+    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
+
+
+def refused(*args: str | Path, stdin: str | None = None) -> str:
+    result = run(*args, stdin=stdin)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr.removeprefix("error: ").removesuffix("\n")
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "begin"), [("a.html", "<!DOCTYPE html>"), ("a.md", "# Differential privacy report"), ("a.json", "{")]
+)
+def test_a_report_is_written_and_verified(plan: Path, tmp_path: Path, name: str, begin: str) -> None:
+    path = tmp_path / name
+    result = run("report", plan, "-o", path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == f"epsilon <= 1.50 at delta = 0.001, written to {path}\n"
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(begin)
+    checked = run("verify", path)
+    assert checked.exit_code == 0
+    assert checked.stdout.startswith(f"{path}: sound: ")
+    path.write_text(text.replace("1.50", "1.40"), encoding="utf-8")
+    if name != "a.json":  # where the quoted number is not rounded
+        checked = run("verify", path)
+        assert checked.exit_code == 3
+        assert checked.stdout.splitlines()[-1].startswith(f"{path}: NOT sound: ")
+        assert all(line.startswith(f"{path}: ") for line in checked.stdout.splitlines())
+
+
+def test_without_a_file_it_goes_to_standard_output(plan: Path) -> None:
+    page, text, numbers = (run("report", plan, *more).stdout for more in ([], ["--markdown"], ["--json"]))
+    assert page.startswith("<!DOCTYPE html>")
+    assert text.startswith("# ")
+    assert json.loads(numbers)["answer"] == "report"
+    for answer in (page, text, numbers):
+        assert run("verify", "-", stdin=answer).exit_code == 0
+
+
+def test_flags_describe_a_plan_too_and_the_title_is_in_the_command() -> None:
+    text = run("report", *FLAGS, "--delta", "1e-5", "--title", "it's \x1b[31m ours", "--markdown").stdout
+    assert "--title 'it'\"'\"'s [31m ours'" in text
+    assert "\x1b" not in text
+
+
+def test_an_old_file_stays_where_a_report_cannot_be_made(tmp_path: Path) -> None:
+    """Whole or not at all: also where the plan is refused only when its numbers are computed."""
+    path = tmp_path / "report.html"
+    path.write_text("the old one")
+    bad = json.dumps({"delta": 1e-5, "adjacency": "replace-one", "round": [
+        {"mechanism": "laplace", "scale": 10, "sampling": "poisson", "sample_rate": 0.1}]})  # fmt: skip
+    assert "no dominating pair is proven" in refused("report", "-", "-o", path, stdin=bad)
+    assert path.read_text() == "the old one"
+    assert [item.name for item in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_what_is_wrong_with_a_question_is_said_in_one_line(plan: Path, tmp_path: Path) -> None:
+    assert "received both" in refused("report", plan, "--markdown", "--json")
+    assert "ends in .html, .md or .json" in refused("report", plan, "-o", tmp_path / "report.txt")
+    assert "its ending says HTML, the flag Markdown" in refused("report", plan, "-o", tmp_path / "a.html", "--markdown")
+    assert "cannot be written" in refused("report", plan, "-o", tmp_path / "nowhere" / "a.html")
+    assert refused("report", *FLAGS).startswith("no delta: give --delta")
+    assert refused("verify", tmp_path / "none.html").endswith("cannot be read: no such file or directory")
+    assert refused("verify", plan).endswith("no JSON object, no report as HTML or Markdown")
+    assert "not UTF-8" in refused("verify", _bytes(tmp_path, b"\xff\xfe"))
+
+
+def _bytes(folder: Path, content: bytes) -> Path:
+    path = folder / "bytes"
+    path.write_bytes(content)
+    return path
+
+
+QUESTIONS = (
+    ["epsilon", "-"], ["delta", "-", "--epsilon", "0.4"], ["epsilon", "-", "--accountant", "rdp"],
+    ["calibrate", "epsilon", "-", "--epsilon", "2"],
+    ["epsilon", "-", "--accountant", "prv", "--option", "eps_error=0.1"],
+    ["sampling", *FLAGS[:-2], "--delta", "1e-5"],
+)  # fmt: skip
+"""A question of every kind whose answer is quick."""
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
+def test_every_answer_in_json_can_be_verified(question: list[str]) -> None:
+    answer = run(*question, "--json", stdin=PLAN).stdout
+    keys = json.loads(answer)
+    assert {"answer", "asked", "plan", "rounds", "version", "assumptions", "warnings", "checksum"} <= set(keys)
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    row = keys["samplings"][1] if "samplings" in keys else keys
+    number = keys.get("value") or row["delta" if question[0] == "delta" else "epsilon"]["upper"]
+    changed = run("verify", "-", stdin=answer.replace(repr(number), repr(1.001 * number)))
+    assert changed.exit_code == 3
+    assert "computed again" in changed.stdout
+
+
+def test_an_answer_without_its_question_is_refused() -> None:
+    assert "does not say what was asked" in refused("verify", "-", stdin='{"epsilon": 1}')
+
+
+def test_a_statement_as_text_as_latex_and_for_machines() -> None:
+    text, latex, numbers = (run("statement", "-", *more, stdin=PLAN).stdout for more in ([], ["--latex"], ["--json"]))
+    assert " ".join(text.split()) == json.loads(numbers)["text"]
+    assert latex == json.loads(numbers)["latex"] + "\n"
+    assert max(map(len, text.splitlines())) <= 80
+    assert run("verify", "-", stdin=numbers).exit_code == 0
+    assert run("verify", "-", stdin=numbers.replace("(1.50", "(1.40")).exit_code == 3
+    assert "received both" in refused("statement", "-", "--latex", "--json", stdin=PLAN)
+    assert "no delta" in refused("statement", *FLAGS)
+
+
+def test_profile_and_remaining_on_the_command_line(plan: Path, tmp_path: Path) -> None:
+    shown = run("profile", plan, "--epsilon", "0.4", "--group", "2").stdout
+    assert shown.startswith("epsilon <= 1.50 at delta = 0.001\n")
+    assert "\ndelta at epsilon 0.4 " in shown
+    answer = run("profile", plan, "--group", "2", "--json").stdout
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    assert "group must be a whole number" in refused("profile", plan, "--group", "2.5")
+    assert run("remaining", plan, "--epsilon", "3").stdout.startswith(
+        "3 more rounds keep epsilon <= 3 at delta = 0.001\n"
+    )
+    other = tmp_path / "other.toml"
+    other.write_text('[[round]]\nmechanism = "randomized-response"\nepsilon = 0.25\ncount = 9\n')
+    answer = run("remaining", plan, "--epsilon", "2", "--more", other, "--json").stdout
+    assert json.loads(answer)["remaining"] >= 2
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    assert "received 2 kinds" in refused("remaining", plan, "--epsilon", "2", "--more", "-", stdin=PLAN + "[[round]]\n"
+                                         'mechanism = "laplace"\nscale = 3\n')  # fmt: skip
+
+
+def test_several_plans_have_a_line_each(plan: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(PLAN.replace("count = 3", "count = 1"))
+    shown = run("epsilon", plan, other, plan, "--delta", "0").stdout
+    lines = shown.splitlines()
+    assert lines[0] == "epsilon of 3 plans"
+    words = " ".join(shown.split())
+    assert words.count("epsilon <= 1.5 at delta = 0") == 2
+    assert words.count("epsilon <= 0.5 at delta = 0") == 1
+    assert shown.count("sampling none") == 1
+    answer = run("epsilon", plan, other, "--json").stdout
+    assert [len(each["plan"]["round"]) for each in json.loads(answer)["answers"]] == [1, 1]
+    assert run("verify", "-", stdin=answer).exit_code == 0
+    assert run("verify", "-", stdin=answer.replace('"count": 1', '"count": 2')).exit_code == 3
+
+
+def test_of_several_plans_the_one_that_is_refused_is_named(plan: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.toml"
+    bad.write_text('adjacency = "replace-one"\n[[round]]\nmechanism = "laplace"\nscale = 10\nsampling = "poisson"\n'
+                   "sample_rate = 0.1\n")  # fmt: skip
+    assert refused("epsilon", plan, bad, "--delta", "1e-5").startswith(f"{bad}: mechanism 'laplace' with sampling")
+    assert "give a PLAN or the flags" in refused("epsilon", plan, plan, *FLAGS)

@@ -1,0 +1,78 @@
+"""Statements: the numbers are those of the library, and neither form takes a text for anything but text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.report import round_up
+from hockeystick.report.document.statement import statement_json
+from hockeystick.report.document.voice import Latex, Text
+from hockeystick.values.errors import InvalidInputError
+
+SGD = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, delta=1e-5)
+
+
+def test_each_number_is_that_of_the_library() -> None:
+    """With sampling, without it as so many unsampled releases, shuffled, and for people with three records."""
+    found = statement_json(SGD, None, 3)
+    unsampled = hs.Plan([hs.Round(hs.Gaussian(1.1), count=14_100)]).epsilon(1e-5)
+    shuffled = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, sampling="shuffled").epsilon(1e-5)
+    people = SGD.profile().group(3).epsilon(1e-5)
+    for bound, sentence in (
+        (SGD.epsilon(), "satisfies ({}, 1e-5)-differential privacy for single records"),
+        (unsampled, "every record being counted in every batch, epsilon <= {}"),
+        (shuffled, "one batch of each epoch, in a random order, epsilon <= {}"),
+        (people, "For people with up to 3 records each, epsilon <= {} at the same delta."),
+    ):
+        assert sentence.format(round_up(float(bound.upper))) in found["text"]
+    assert "not valid for shuffled or fixed-size batches" in found["text"]
+    assert found["people"]["upper"] == float(people.upper)
+
+
+def test_latex_says_the_same_with_mathematics() -> None:
+    found = statement_json(SGD, None)
+    assert found["latex"].startswith(r"The computation satisfies $(2.39, 10^{-5})$-differential privacy")
+    assert r"$\varepsilon \le 6290$" in found["latex"]
+    bare = found["latex"].replace("$", "").replace(r"\varepsilon \le", "epsilon <=").replace(r"\delta", "delta")
+    assert bare.replace("10^{-5}", "1e-5") == found["text"]
+
+
+def test_a_sentence_is_left_out_where_there_is_nothing_to_say() -> None:
+    text = statement_json(hs.Plan([hs.Round(hs.Laplace(10.0), count=5)]), 1e-6)["text"]
+    assert "amplification" not in text
+    assert "The guarantee assumes" not in text
+    assert "laplace (scale 10; 5 times)" in text
+    many = hs.Plan([hs.Round(hs.Laplace(float(scale))) for scale in range(10, 15)])
+    assert "5 steps: laplace (scale 10; once);" in statement_json(many, 1e-6)["text"]
+    assert "; 1 further kind." in statement_json(many, 1e-6)["text"]
+
+
+def test_what_is_infinite_is_no_guarantee() -> None:
+    leaky = hs.Plan([hs.Round(hs.ApproximateDP(epsilon=1.0, delta=0.1))])
+    found = statement_json(leaky, 1e-5, 2)
+    assert found["text"].startswith("The computation satisfies no differential privacy at delta = 1e-5")
+    assert "epsilon is infinite" in found["text"]
+    assert "is infinite" in found["latex"]
+
+
+def test_an_upper_bound_is_called_one() -> None:
+    assert "proven upper bounds by numerical" in statement_json(hs.Plan([hs.Round(hs.ZCDP(rho=0.1))]), 1e-5)["text"]
+
+
+def test_no_character_commands_latex() -> None:
+    """Every special character leaves as a command that shows it; control characters do not leave at all."""
+    written = Latex().words('\\input{x} 100% $ & # _ ^ ~ < > | " \x1b[31m \u202e\nnext')
+    left = re.sub(r"\\(text\w+\{\}|[{}$&#%_])", "", written)
+    assert not set(left) & set('\\{}$&#%_^~<>|"\x1b\u202e\n')
+    assert Text().words("a\x1b[31m\u202e\nb") == "a [31m b"
+    assert Latex().number("1.25e-10") == r"$1.25 \cdot 10^{-10}$"
+
+
+def test_a_delta_and_whole_records_are_asked_for() -> None:
+    with pytest.raises(InvalidInputError, match="no delta"):
+        statement_json(hs.dp_sgd(1.0, 0.1, 10), None)
+    with pytest.raises(InvalidInputError, match="records_per_person must be a whole number"):
+        statement_json(SGD, None, 2.5)

@@ -1,0 +1,196 @@
+"""Verification: what is stated is found again, and no number of a report can be edited without a line that says so."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.report import delta_json, enveloped, epsilon_json
+from hockeystick.report.document.differences import TOLERANCE, changed_lines, differences
+from hockeystick.report.document.envelope import sealed
+from hockeystick.report.document.files import HTML, JSON, MARKDOWN, report_text
+from hockeystick.report.document.made import made
+from hockeystick.report.document.record import report_record
+from hockeystick.report.document.verify import verified
+from hockeystick.values.errors import InvalidInputError
+
+PLAN = hs.Plan([hs.Round(hs.RandomizedResponse(epsilon=0.5), count=3)], adjacency="add", delta=1e-3)
+"""A plan whose report takes milliseconds: a few outcomes, and one ordering, so that no error rates are looked for."""
+
+METHOD: dict[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
+"""What the command line asks where nothing is said of the method."""
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    return report_record(PLAN, None, "three answers", made("2026-01-31"))
+
+
+@pytest.mark.parametrize("form", [HTML, MARKDOWN, JSON])
+def test_a_report_is_sound_as_it_was_made(record: dict[str, Any], form: str) -> None:
+    found = verified(report_text(record, form))
+    assert found.differences == ()
+    assert (found.kind, found.form, found.version) == ("report", form, hs.__version__)
+    assert found.numbers > 60
+
+
+def test_line_breaks_of_another_system_are_no_difference(record: dict[str, Any]) -> None:
+    assert verified(report_text(record, HTML).replace("\n", "\r\n")).sound
+
+
+def visible(text: str) -> list[int]:
+    """Places of the digits that somebody sees on a page, or in a picture: those outside of style and data."""
+    begin, end = text.index("<main>"), text.index("</main>")
+    return [found.start() for found in re.finditer(r"[0-9]", text) if begin < found.start() < end]
+
+
+def test_every_visible_digit_is_held(record: dict[str, Any]) -> None:
+    """Each digit of the words, the tables, the plan and the paths of the pictures, changed by one, is another text."""
+    text = report_text(record, HTML)
+    places = visible(text)
+    assert len(places) > 500
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    for place in places[:: len(places) // 25]:
+        digit = str((int(text[place]) + 1) % 10)
+        edited = text[:place] + digit + text[place + 1 :]
+        found = verified(edited)
+        number = sum(start <= place for start in starts)
+        assert found.differences
+        assert found.differences[0].startswith(f"line {number}: stated "), found.differences
+
+
+@pytest.mark.parametrize("form", [HTML, MARKDOWN])
+def test_words_put_in_or_taken_out_are_found(record: dict[str, Any], form: str) -> None:
+    text = report_text(record, form)
+    more = text.replace("Ask, before you sign", "Nothing needs to be asked", 1)
+    less = "\n".join(line for line in text.split("\n") if "Clipping" not in line)
+    after = text + "epsilon <= 0.1\n"
+    for edited in (more, less, after):
+        assert not verified(edited).sound
+
+
+def each_number(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to all numbers of an object."""
+    if isinstance(value, dict):
+        return [found for key, item in value.items() for found in each_number(item, (*path, key))]
+    if isinstance(value, list):
+        return [found for key, item in enumerate(value) for found in each_number(item, (*path, key))]
+    return [path] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def edited(record: dict[str, Any], path: tuple[Any, ...], factor: float) -> dict[str, Any]:
+    copy = json.loads(json.dumps(record))
+    inner = copy
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = inner[path[-1]] * factor if inner[path[-1]] else factor - 1
+    return dict(copy)
+
+
+def test_every_number_for_machines_is_held_even_if_it_is_sealed_anew(record: dict[str, Any]) -> None:
+    """Whoever computes the checksum anew is met by the recomputation."""
+    results = [path for path in each_number(record) if path[0] in ("epsilon", "curves", "rounds")]
+    assert len(results) > 50
+    for path in results[::7]:
+        forged = sealed(edited(record, path, 1 - 1e-3))
+        found = verified(json.dumps(forged))
+        assert not found.sound, path
+        assert not any(line.startswith("checksum") for line in found.differences)
+
+
+def test_a_digit_below_the_tolerance_is_held_by_the_checksum(record: dict[str, Any]) -> None:
+    found = verified(json.dumps(edited(record, ("epsilon", 0, "upper"), 1 + 1e-9)))
+    assert found.differences == (
+        "checksum: it is not that of the numbers in the file: some were changed after it was made",
+    )
+
+
+def test_an_upper_end_below_the_certified_lower_one_is_found_however_near() -> None:
+    """A sealed forgery within the tolerance is refused where it claims what is proved to be false."""
+    again = {"lower": 1.0, "estimate": 1.0 + 1e-8, "upper": 1.0 + 2e-8}
+    stated = {"lower": 1.0 - 2e-8, "estimate": 1.0 - 1e-8, "upper": 1.0 - 1e-8}
+    assert TOLERANCE > 2e-8
+    assert list(differences(stated, again, "epsilon")) == [
+        "epsilon.upper: stated 0.99999999, on the wrong side of the certified lower end 1.0"
+    ]
+    assert list(differences({**again, "upper": 1.0 + 1e-7}, again)) == []
+
+
+def test_a_question_that_was_changed_has_another_answer(record: dict[str, Any]) -> None:
+    """The plan and what was asked are not numbers that follow: whoever edits them is met by all that follows."""
+    for path in (("plan", "round", 0, "epsilon"), ("plan", "round", 0, "count"), ("asked", "delta")):
+        forged = sealed(edited(record, path, 2))
+        assert not verified(json.dumps(forged)).sound, path
+
+
+def test_what_was_left_out_or_added_is_told(record: dict[str, Any]) -> None:
+    less = sealed({key: value for key, value in record.items() if key != "warnings"})
+    more = sealed({**record, "approved": True})
+    assert verified(json.dumps(less)).differences == ("warnings: missing, computed again []",)
+    assert verified(json.dumps(more)).differences == ("approved: stated True, which no answer to this question has",)
+
+
+def test_a_report_by_another_version_says_so_where_it_differs(record: dict[str, Any]) -> None:
+    forged = sealed({**edited(record, ("epsilon", 0, "upper"), 0.5), "version": "0.0.1"})
+    assert verified(json.dumps(forged)).differences[-1].startswith("version: made by hockeystick 0.0.1, computed")
+
+
+def test_texts_are_compared_line_by_line() -> None:
+    assert list(changed_lines("a\nb\n", "a\nb\n")) == []
+    assert list(changed_lines("a\nx\nb\n", "a\nb\n")) == ["line 2: stated 'x', written again nothing"]
+    assert list(changed_lines("a\n", "a\nb\n")) == ["line 2: stated nothing, written again 'b'"]
+    (line,) = changed_lines("<td>\x1b[31m9</td>", "<td>8</td>")
+    assert "\x1b" not in line
+
+
+def test_truth_values_are_no_numbers() -> None:
+    assert list(differences({"a": True}, {"a": 1})) == ["a: stated True, computed again 1"]
+    assert list(differences({"a": None}, {"a": 0.0})) == ["a: stated None, computed again 0.0"]
+
+
+def test_answers_to_questions_are_verified_too() -> None:
+    asked = {"delta": 1e-3, **METHOD}
+    answer = enveloped("epsilon", PLAN, asked, epsilon_json(PLAN, 1e-3, PLAN.epsilon(1e-3)))
+    assert verified(json.dumps(answer)).sound
+    assert not verified(json.dumps(sealed(edited(answer, ("epsilon", "lower"), 1.01)))).sound
+    asked = {"epsilon": 0.25, **METHOD}
+    answer = enveloped("delta", PLAN, asked, delta_json(PLAN, 0.25, PLAN.delta(0.25)))
+    assert verified(json.dumps(answer)).sound
+    assert not verified(json.dumps(sealed(edited(answer, ("delta", "upper"), 0.99)))).sound
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answer": None}, "does not say what was asked"),
+        ({"answer": "horoscope"}, "answer must be one of"),
+        ({"answer": ["epsilon"]}, "answer must be one of"),
+        ({"asked": None}, "keys 'asked' and 'plan'"),
+        ({"plan": {"round": []}}, "its plan: the plan has no rounds"),
+        ({"asked": {"delta": 1e-5}}, "asked must have the keys"),
+        ({"asked": {"delta": "small", **METHOD}}, "delta must be a number"),
+        ({"asked": {"delta": 1e-5, **METHOD, "accountant": "nobody"}}, "nobody"),
+        ({"asked": {"delta": 1e-5, **METHOD, "options": 3}}, "options a table"),
+        ({"asked": {"delta": 1e-5, **METHOD, "options": {"directions": 3}}}, "has no option 'directions'"),
+    ],
+)
+def test_a_file_that_asks_nothing_is_refused(changes: dict[str, Any], message: str) -> None:
+    asked = {"delta": 1e-3, **METHOD}
+    answer = enveloped("epsilon", PLAN, asked, epsilon_json(PLAN, 1e-3, PLAN.epsilon(1e-3)))
+    with pytest.raises(InvalidInputError, match=message):
+        verified(json.dumps({**answer, **changes}))
+
+
+def test_an_answer_dressed_as_a_page_is_refused() -> None:
+    asked = {"delta": 1e-3, **METHOD}
+    answer = enveloped("epsilon", PLAN, asked, epsilon_json(PLAN, 1e-3, PLAN.epsilon(1e-3)))
+    text = f'<script type="application/json" id="hockeystick-record">{json.dumps(answer)}</script>'
+    with pytest.raises(InvalidInputError, match="is JSON; received HTML"):
+        verified(text)
