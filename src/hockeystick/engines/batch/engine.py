@@ -1,0 +1,225 @@
+"""Certified epsilons and log deltas of many rows, in chunks that fit the cache.
+
+Three stages, each over rows of one shape: where to lay the contour (``guess.py``), by rows of as many nodes of a first
+look; nodes, the bound on the right alias and the cut (``nodes.py``, ``envelope.py``), by rows of as many nodes; the line
+and the sums (``line.py``, ``sums.py``), by rows of as many points. Rows whose nodes or points are too many, whose bounds
+do not fall, or whose interval stays wider than was asked are told, and the caller asks the engines for one plan.
+
+**The milder direction.** At an epsilon, adding a record has at most ``log delta = k K_add(y) - y eps + log peak(y)`` for
+every y > 0 (``pairs/renyi.py``), with ``m_add(y) = int phi g^-y``, had from the same nodes: relative to ``m_add >= 1`` the
+step misses at most ``2 e^(a^2/2) cos(mu a / 2)^-y / (e^(2 pi a / dx) - 1)``, and what lies beyond is at most
+``(1-q)^-y Phi(low) + Phi(-high)`` (``pairs/sampled/gaussian_law.py``). Where that is below what has been found, the
+maximum over both directions is what removing a record has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from hockeystick.engines.batch import guess, nodes as fine
+from hockeystick.engines.batch.envelope import Envelope
+from hockeystick.engines.batch.guess import Asked, Look, Place, log_peak
+from hockeystick.engines.batch.line import line
+from hockeystick.engines.batch.nodes import LARGEST, SPARE, Layout, Nodes, log_tail
+from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows, padded, up
+from hockeystick.engines.batch.sums import Known, Sums
+from hockeystick.engines.contour.engine import DEFAULT_GAP
+from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
+
+NUMBERS = 1 << 15  # doubles of one array of a chunk
+MOST_ROWS = 512  # of a chunk
+POINTS = (
+    (2, 2), (2, 3), (2, 4), (3, 4), (4, 4), (4, 6), (4, 8), (6, 8), (8, 8), (8, 12), (8, 16), (12, 16), (16, 16), (16, 24),
+    (16, 32), (24, 32), (32, 32), (32, 48), (32, 64), (48, 64), (64, 64),
+)  # fmt: skip  # outer and inner numbers of points of a line
+SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
+TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # y tried, of the tilt: the milder direction's best order is the higher one
+ATTEMPTS = 2  # at a contour, the second where the first one's answer lies
+SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Columns):
+    """Certified ends of epsilon or of log delta, and the guess between; not a number where a row is not answered.
+
+    Attributes:
+        lower, estimate, upper: the ends.
+        milder: whether adding a record is shown to have no more; true where it was not asked.
+    """
+
+    lower: Array
+    estimate: Array
+    upper: Array
+    milder: Mask
+
+    @classmethod
+    def nothing(cls, rows: int) -> Found:
+        """No answers."""
+        return cls(np.full(rows, np.nan), np.full(rows, np.nan), np.full(rows, np.nan), np.zeros(rows, dtype=bool))
+
+    def put(self, rows: Places, found: Found) -> None:
+        """Answers of some rows."""
+        for field in fields(self):
+            getattr(self, field.name)[rows] = getattr(found, field.name)[: len(rows)]
+
+
+class BatchEngine:
+    """Many Poisson-sampled Gaussian rounds, a record being removed.
+
+    Args:
+        rows: the rounds.
+        both: whether adding a record is to be shown to have no more, row by row.
+        numbers: doubles of one array of a chunk; it makes no difference to an answer.
+    """
+
+    def __init__(self, rows: Rows, both: Mask, numbers: int = NUMBERS) -> None:
+        self._rows, self._both, self._numbers = rows, both, numbers
+
+    def epsilons(self, log_delta: tuple[Array, Array], gap: float | None = None) -> Found:
+        """Intervals of ``inf {eps: log delta(eps) <= log_delta}``; the targets of the upper and of the lower end."""
+        asked = Asked(log_delta[0], np.full(len(log_delta[0]), np.nan))
+        gap = gap or DEFAULT_GAP
+        found = self._asked(np.arange(len(self._rows)), asked, log_delta, gap)
+        again = np.flatnonzero(~(found.upper - found.lower <= gap * found.upper) & (found.estimate > 0))
+        if len(again):
+            near = Asked(np.full(len(again), np.nan), found.estimate[again])
+            targets = log_delta[0][again], log_delta[1][again]
+            second = self._asked(again, near, targets, gap)
+            narrower = ~(found.upper[again] - found.lower[again] <= second.upper - second.lower)
+            found.put(again[narrower], second.at(narrower))
+        return found
+
+    def log_deltas(self, epsilon: Array, gap: float | None = None) -> Found:
+        """Intervals of log delta at epsilons greater than 0."""
+        asked = Asked(np.full(len(epsilon), np.nan), epsilon)
+        return self._asked(np.arange(len(self._rows)), asked, None, gap or DEFAULT_GAP)
+
+    def _asked(self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float) -> Found:
+        found = Found.nothing(len(which))
+        with np.errstate(all="ignore"):
+            rows = self._rows.at(which)
+            place = self._placed(rows, asked, gap)
+            layout = fine.laid(rows, place)
+            points = place.period * np.sqrt(2 * (place.top - place.depth + 20) / place.variance)
+            for part, nodes in self._chunks(layout.needed, fine.CLASSES, points):
+                padding = padded(part)
+                goal = None if targets is None else (targets[0][padding], targets[1][padding])
+                stage = Stage(
+                    Nodes(rows.at(padding), place.at(padding), layout.at(padding), nodes), self._both[which][padding], goal
+                )
+                found.put(part, stage.found(self._numbers))
+        return found
+
+    def _placed(self, rows: Rows, asked: Asked, gap: float) -> Place:
+        first = guess.first(rows, asked)
+        place = Place(*(np.full(len(rows), np.nan) for _ in fields(Place)))
+        for part, nodes in self._chunks(first.nodes, guess.CLASSES, first.start):
+            padding = padded(part)
+            got = Look(rows.at(padding), first.at(padding), nodes).place(asked.at(padding), gap)
+            for field in fields(Place):
+                getattr(place, field.name)[part] = getattr(got, field.name)[: len(part)]
+        return place
+
+    def _chunks(self, needed: Array, classes: Array, order: Array) -> Iterator[tuple[Places, int]]:
+        """Row numbers of chunks, and the number of their nodes; rows that need more than the last class are left out."""
+        place = np.searchsorted(classes, needed)
+        place[~(needed <= classes[-1])] = len(classes)
+        sorted_rows = np.lexsort((order, place))
+        ends = np.searchsorted(place[sorted_rows], np.arange(len(classes) + 1))
+        for number, nodes in enumerate(classes.tolist()):
+            size = max(16, min(MOST_ROWS, int(self._numbers // nodes)) // 16 * 16)
+            for start in range(ends[number], ends[number + 1], size):
+                yield sorted_rows[start : min(start + size, ends[number + 1])], int(nodes)
+
+
+class Stage:
+    """The second and third stage of a chunk.
+
+    Args:
+        nodes: of one class.
+        both: whether adding a record has to be shown to be milder.
+        targets: log deltas of both ends where epsilons are asked; else the deltas at the place's epsilons are.
+    """
+
+    def __init__(self, nodes: Nodes, both: Mask, targets: tuple[Array, Array] | None) -> None:
+        self._nodes, self._both, self._targets = nodes, both, targets
+
+    def found(self, numbers: int) -> Found:
+        """The answers."""
+        nodes, rows, place = self._nodes, self._nodes.rows, self._nodes.place
+        wanted = place.depth + np.log(place.tolerance) - 2.0
+        right = rows.count * nodes.upper(place.right)
+        right += SPARE * (1 + np.abs(right))
+        theta = place.right - place.t
+        needed = (right - place.right * place.epsilon + log_peak(place.right) - wanted + 1.0) / theta
+        period = np.maximum(needed, (1.0 - wanted) / place.t)
+        edges, tails = Envelope(nodes).cut(period, wanted - place.top)
+        step = 2 * math.pi / period
+        size = np.ceil(edges / step) + 1
+        shape = np.searchsorted(SIZES, size)
+        shape[~(size <= SIZES[-1])] = len(SIZES)
+        k_top = rows.count * nodes.log_total
+        known = Known(place.t, place.right, right, period, k_top, rows.count, tails, place.tolerance)
+        out = Found.nothing(len(rows))
+        for number in np.unique(shape).tolist():
+            if number == len(SIZES):
+                continue
+            outer, inner = POINTS[number]
+            members = np.flatnonzero(shape == number)
+            most = max(1, 4 * numbers // (nodes.count * (outer + inner)))
+            for start in range(0, len(members), max(16, most // 16 * 16)):
+                part = members[start : start + max(16, most // 16 * 16)]
+                which = padded(part)
+                sums = Sums(known.at(which), line(nodes, which, step[which], outer, inner), outer, inner)
+                out.put(part, self._answers(sums, which))
+        return out
+
+    def _answers(self, sums: Sums, which: Places) -> Found:
+        place = self._nodes.place
+        every = np.arange(len(which))
+        if self._targets is None:
+            epsilon = place.epsilon[which]
+            lower, estimate, upper, _ = sums.certificate(epsilon, every)
+            return Found(lower, estimate, upper, self._milder(which, epsilon, lower))
+        above, below = self._targets[0][which], self._targets[1][which]
+        root, slope = sums.root(above, place.epsilon[which])
+        lower, upper = sums.ends(above, below, root, slope)
+        return Found(lower, np.clip(root, lower, upper), upper, self._milder(which, lower, above))
+
+    def _milder(self, which: Places, epsilon: Array, log_delta: Array) -> Mask:
+        """Whether adding a record has at most that log delta."""
+        nodes = self._nodes
+        shown = ~self._both[which]
+        rows, dx = nodes.rows.at(which), nodes.dx[which]
+        low, high = nodes.layout.low[which], nodes.layout.high[which]
+        strip = np.minimum(0.5 * math.pi / rows.mu, 2 * math.pi / dx)
+        arc = 2 * math.pi * strip / dx
+        for factor in TILTS_ABOVE:
+            left = np.flatnonzero(~shown)
+            if not len(left):
+                break
+            some, y = rows.at(left), factor * nodes.place.t[which[left]]
+            at = which[left]
+            weight = up(-y) * nodes.u[at]
+            weight += nodes.log_density[at]
+            top = weight.max(axis=1)
+            weight -= up(top)
+            np.exp(weight, out=weight)
+            total = weight.sum(axis=1)
+            care = (nodes.care(nodes.place.t)[at] * weight).sum(axis=1) * np.maximum(factor, 1.0) / total
+            care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + nodes.count + 16)
+            seen = top + np.log(total)
+            ratio = -y * np.log1p(-some.rate)
+            dip = np.minimum(-y * np.log(np.cos(0.5 * some.mu * strip[left])), ratio)
+            missed = 2 * np.exp(np.minimum(0.5 * np.square(strip[left]) + dip - arc[left], LARGEST)) / -np.expm1(-arc[left])
+            beyond = np.logaddexp(ratio + log_tail(low[left]), log_tail(-high[left])) - seen
+            bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
+            total_k = some.count * bound
+            log_bound = total_k - y * epsilon[left] + log_peak(y)
+            log_bound += (SLACK + 8 * ULPS * UNIT_ROUNDOFF) * (np.abs(total_k) + y * epsilon[left] + 2)
+            shown[left] = (missed < 0.5) & (log_bound <= log_delta[left])
+        return shown

@@ -1,0 +1,216 @@
+"""Nodes on which everything about a row is computed, and what lies beyond them; the theory is in the package's pages.
+
+**Range.** For ``0 < w < 1`` and t >= 0, by convexity, ``(a + b)^(1+t) <= w^-t a^(1+t) + (1-w)^-t b^(1+t)``; so
+
+    g^(1+t) <= w^-t + (1-w)^-t (q e^(mu x - mu^2/2))^(1+t) ,
+
+and what lies above the nodes is at most ``w^-t`` times a normal tail, and ``(1-w)^-t q^(1+t) e^(t (1+t) mu^2 / 2)`` times
+the mass of the hump, a normal density about ``(1+t) mu``: its tail where the nodes reach beyond its middle, else all of
+it. With w = 1/2 that is the bound of ``pairs/sampled/gaussian_law.py``; where the hump is light enough w is as large as
+its lightness allows, and the nodes need not go there. A sum over nodes of step dx of a density with one mode is at most
+its integral and dx times its largest value, a sum beyond the last node of a decreasing one at most its integral.
+
+**Care.** As in that module: bounds on the relative rounding error of ``phi g^(1+t)``, with ``|1 - 1/g| <= C |u|``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hockeystick.engines.batch.guess import Place, lifted
+from hockeystick.engines.batch.rows import Array, Columns, Rows, up
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+
+CLASSES = np.array([64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096], dtype=np.float64)
+WIDEST_STRIP = 0.97 * math.pi  # of 1 / mu, where g may vanish
+SHIFT, LARGEST_SHIFT = 0.48 * math.pi, 2.0  # of the line: of 1 / mu, and at most, as rounding grows by e^(Y^2/2)
+STRIP, WIDEST_ETA = 0.45, 4.0  # eta of the envelope, of 1 / mu, and at most
+LARGEST_LIFT = 2.5  # Y of the envelope
+FAR_LIFT, FAR_STRIP = 2.0, 1.0  # of the constant shift of the envelope, of 1 / mu
+REST = 0.02  # of 1 / count: what the remainders of the envelope may be
+LITTLE = 7.0  # log of how little of the bound on the right alias may lie beyond the nodes
+UNIMODAL = math.log(1.5)  # more than ``1 + dx / sqrt(2 pi)``
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+LARGEST = 700.0  # exponent that a double can hold
+
+
+@dataclass(frozen=True, slots=True)
+class Layout(Columns):
+    """Where the nodes of a row lie.
+
+    Attributes:
+        low, high: the first and the last.
+        needed: how many there have to be.
+        inner: what the remainders of m may be, relative to m(t).
+        shift: Y of the line.
+        eta: half-width of the strip of the envelope.
+        widest: largest Y of its curved shift.
+        tallest: largest shift of both of its kinds.
+    """
+
+    low: Array
+    high: Array
+    needed: Array
+    inner: Array
+    shift: Array
+    eta: Array
+    widest: Array
+    tallest: Array
+
+
+def log_tail(x: Array) -> Array:
+    """An upper bound on ``log Phi(x)`` by Mills' ratio, 0 from -1/2 on."""
+    below = np.minimum(x, -0.5)
+    bound = (-0.5 * below * below - HALF_LOG_TWO_PI - np.log(-below)) * (1 - 1e-14)
+    return np.where(x < -0.5, bound, 0.0)
+
+
+def _share(rows: Rows, t: Array, depth: Array) -> Array:
+    """``log(1 - w)`` for which the whole hump is at most ``e^-depth``; no more than ``-log 2``."""
+    return np.minimum((lifted(rows, t) + depth) / t, -math.log(2.0))
+
+
+def _far(depth: Array) -> Array:
+    return np.sqrt(2 * np.maximum(depth, 1.0))
+
+
+def _highest(rows: Rows, t: Array, depth: Array) -> Array:
+    """Where the nodes have to end for the bound of :func:`log_beyond` to be about ``e^-depth``."""
+    share = _share(rows, t, depth)
+    alone = _far(depth - t * np.log1p(-np.exp(share)))
+    halves = depth + t * math.log(2.0)
+    whole = np.maximum(_far(halves), (1 + t) * rows.mu + _far(halves + lifted(rows, t)))
+    return np.where(lifted(rows, t) + depth <= -t * math.log(2.0), np.minimum(alone, whole), whole)
+
+
+def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array) -> Array:
+    """log of a bound on ``int phi g^(1+t)``, or a sum over nodes, below ``low < 0`` and above ``high > 0`` together."""
+    hump, middle = lifted(rows, t), (1 + t) * rows.mu
+    share = _share(rows, t, depth)
+    whole = np.logaddexp(-t * np.log1p(-np.exp(share)) + log_tail(-high), hump - t * share + UNIMODAL)
+    rest = t * math.log(2.0) + np.logaddexp(log_tail(-high), hump + log_tail(middle - high))
+    above = np.minimum(whole, np.where(high > middle, rest, np.inf))
+    return np.logaddexp(log_tail(low), above)
+
+
+def laid(rows: Rows, place: Place) -> Layout:
+    """Nodes for a line, an envelope and a bound on the right alias."""
+    mu, t = rows.mu, place.t
+    weighs = np.clip(place.depth - place.top + np.log1p(t), -600.0, 0.0)
+    inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / rows.count
+    shift = np.minimum(SHIFT / mu, LARGEST_SHIFT)
+    depth = 2.0 - np.log(inner)
+    line = 2 * math.pi * shift / (depth + 2 * np.square(shift))
+    eta = np.minimum(STRIP / mu, WIDEST_ETA)
+    nu = mu * eta
+    spread = 1 / np.cos(0.5 * nu)
+    largest = (0.5 * math.pi - 1.5 * nu) / mu * (1 - 1e-9)
+    steep = 1.8 / mu * np.cos(0.5 * nu) * np.cos(nu)
+    tall = np.minimum(np.minimum(largest, steep), LARGEST_LIFT)
+    far = np.minimum(FAR_LIFT / mu, LARGEST_LIFT)
+    tallest = np.maximum(tall, far)
+    rest = np.log(rows.count / REST)
+    growth = 0.5 * (np.square(eta) + np.square(tall)) + (1 + t) * np.square(mu * tall * np.sin(0.5 * nu)) / 8
+    curved = 2 * math.pi * eta / (rest + 2.0 + growth)
+    far_eta = np.minimum(FAR_STRIP / mu, far)
+    constant = 2 * math.pi * far_eta / (rest + 2.0 + 0.5 * (np.square(far_eta) + np.square(far)))
+    dx = np.minimum(np.minimum(line, 1.0), np.minimum(curved, constant))
+    outside = np.maximum(depth + 1.0 + 0.5 * np.square(shift), rest + 3.0 + 0.5 * np.square(tallest))
+    low = -_far(outside)
+    high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
+    return Layout(low, high, (high - low) / dx + 1, inner, shift, eta, tall / np.sqrt(spread), tallest)
+
+
+class Nodes:
+    """Values at the nodes, one row each.
+
+    Args:
+        rows, place, layout: of one class of nodes.
+        count: how many nodes there are.
+    """
+
+    def __init__(self, rows: Rows, place: Place, layout: Layout, count: int) -> None:
+        self.rows, self.place, self.layout, self.count = rows, place, layout, count
+        mu = rows.mu
+        self.dx = (layout.high - layout.low) / (count - 1)
+        x = up(self.dx) * np.arange(count, dtype=np.float64)
+        x += up(layout.low)
+        self.x = x
+        towards = x - up(0.5 * mu)
+        towards *= up(mu)
+        self.towards = towards
+        np.minimum(towards, LARGEST, out=towards)
+        excess = np.expm1(towards)
+        excess *= up(rows.rate)
+        self.u = np.log1p(excess)
+        self.log_density = np.square(x)
+        self.log_density *= -0.5
+        self.log_density += up(np.log(self.dx) - HALF_LOG_TWO_PI)
+        size = np.abs(x)
+        first = np.abs(layout.low)
+        # roundings of x = x_0 + j dx (3, one of them of x_0), of mu, of the difference and the product
+        self._phi_care = size * (4 * size + up(first)) + 64
+        each = 16 + 4 * chord(rows.rate)
+        self._inner_care = up(5 * mu) * size + up(mu * (3 * mu + first)) + up(each) * np.abs(self.u)
+        self._tilted, self.top, self.total, self.doubt = self._tilt(place.t)
+        self.log_total = self.top + np.log(self.total)
+
+    @property
+    def weight(self) -> Array:
+        """``e^-top phi g^(1+t)`` at the nodes."""
+        return self._tilted
+
+    def care(self, t: Array) -> Array:
+        """Bound on the relative rounding error of ``phi g^(1+t)``."""
+        return UNIT_ROUNDOFF * (self._phi_care + up(1 + t) * self._inner_care)
+
+    def _tilt(self, t: Array) -> tuple[Array, Array, Array, Array]:
+        """``e^-top phi g^(1+t)``, top, the sum, and a bound on the relative rounding error of the sum."""
+        weight = up(1 + t) * self.u
+        weight += self.log_density
+        top = weight.max(axis=1)
+        weight -= up(top)
+        np.exp(weight, out=weight)
+        total = weight.sum(axis=1)
+        care = self.care(t)
+        care *= weight
+        doubt = care.sum(axis=1) / total
+        doubt += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + self.count + 16)
+        return weight, top, total, doubt
+
+    def real_step(self) -> Array:
+        """Bound on the step remainder of m at a real tilt, relative to it: ``Im x`` up to the strip where g vanishes."""
+        strip = np.minimum(WIDEST_STRIP / self.rows.mu, 2 * math.pi / self.dx)
+        arc = 2 * math.pi * strip / self.dx
+        return 2 * np.exp(np.minimum(0.5 * np.square(strip) - arc, LARGEST)) / -np.expm1(-arc) * (1 + SPARE)
+
+    def upper(self, t: Array) -> Array:
+        """An upper bound on K(t) of one round; infinite where there is none."""
+        _, top, total, doubt = self._tilt(t)
+        log_total = top + np.log(total)
+        beyond = log_beyond(self.rows, t, self.layout.low, self.layout.high, np.full(len(t), LITTLE)) - log_total
+        step = self.real_step()
+        bound = log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
+        return np.where((step < 0.5) & (beyond < LARGEST), bound, np.inf)
+
+    def shares(self) -> Array:
+        """The slope ``r = q e^l / g`` of u by ``mu x - mu^2/2``, in (0, 1)."""
+        share = self.towards - self.u
+        share += up(self.rows.log_rate)
+        np.minimum(share, 0.0, out=share)
+        return np.exp(share, out=share)
+
+    def share_units(self) -> Array:
+        """Bound on the relative rounding errors of the shares, in units."""
+        units = 16 * np.abs(self.towards)
+        units += up(64 + 16 * (np.square(self.rows.mu) + np.abs(self.rows.log_rate)))
+        return units
+
+
+def chord(rate: Array) -> Array:
+    """``max(1, q / (1 - q) / log 1/(1-q))``: what ``|1 - e^-u| / |u|`` is at most, u being log(1 - q) or more."""
+    return np.maximum(rate / (1 - rate) / -np.log1p(-rate), 1.0)

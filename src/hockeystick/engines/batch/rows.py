@@ -1,0 +1,70 @@
+"""Many rounds side by side: one Poisson-sampled Gaussian round a row, and its values at nodes of its own.
+
+A *row* is one question: a round, how often it is run, and where it is asked. Whatever is computed for a row depends on
+that row alone, to the last bit, so that neither the order of the rows nor how they are cut into chunks shows:
+
+- every array has its rows along the first axis and is contiguous; the length of a row is a multiple of LANES that
+  follows from the row itself, so that the vector loops of NumPy never end within one;
+- sums run along the last axis, row by row, or are products of matrices of a shape that follows from the row itself;
+- an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+T = TypeVar("T", bound="Columns")
+
+LANES = 16  # doubles: two of the widest vectors there are; lengths are multiples of it
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays of one number a row, all of one length."""
+
+    def at(self: T, rows: Places | Mask) -> T:
+        """Some of the rows."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def __len__(self) -> int:
+        first = fields(self)[0].name
+        return len(getattr(self, first))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Columns):
+    """What is asked.
+
+    Attributes:
+        mu: one over the noise multiplier.
+        rate: of the sampling, less than 1.
+        count: number of rounds.
+        log_rate: logarithm of the rate.
+    """
+
+    mu: Array
+    rate: Array
+    count: Array
+    log_rate: Array
+
+
+def up(x: Array) -> Array:
+    """A column as a matrix of one column, to go with one row of nodes each."""
+    return x[:, None]
+
+
+def padded(rows: Places) -> Places:
+    """Row numbers, the last of them repeated up to a multiple of LANES."""
+    return np.concatenate([rows, np.full(-len(rows) % LANES, rows[-1])])
+
+
+def in_classes(sizes: Array, classes: Array) -> npt.NDArray[np.intp]:
+    """The place of the first class that is no smaller than each size; ``len(classes)`` where there is none."""
+    return np.searchsorted(classes, sizes)
