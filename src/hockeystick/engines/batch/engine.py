@@ -15,8 +15,9 @@ maximum over both directions is what removing a record has.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,8 +38,8 @@ POINTS = (
     (16, 32), (24, 32), (32, 32), (32, 48), (32, 64), (48, 64), (64, 64),
 )  # fmt: skip  # outer and inner numbers of points of a line
 SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
-TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # y tried, of the tilt: the milder direction's best order is the higher one
-ATTEMPTS = 2  # at a contour, the second where the first one's answer lies
+TILTS_ABOVE = (1.15, 1.8, 4.0)  # y tried, of the saddle point: the milder direction's best order is the higher one
+COARSE = 0.02  # of log delta: how sharp a contour is that shows a direction to be the milder one
 SLACK = 64 * UNIT_ROUNDOFF  # relative, of sums of few terms
 
 
@@ -67,38 +68,54 @@ class Found(Columns):
             getattr(self, field.name)[rows] = getattr(found, field.name)[: len(rows)]
 
 
+class Worse(NamedTuple):
+    """The larger of two directions' answers, and whether adding a record is what has it."""
+
+    found: Found
+    adding: Mask
+
+
 class BatchEngine:
-    """Many Poisson-sampled Gaussian rounds, a record being removed.
+    """Many Poisson-sampled Gaussian rounds in one direction.
 
     Args:
-        rows: the rounds.
-        both: whether adding a record is to be shown to have no more, row by row.
+        rows: the rounds, all of one direction.
         numbers: doubles of one array of a chunk; it makes no difference to an answer.
     """
 
-    def __init__(self, rows: Rows, both: Mask, numbers: int = NUMBERS) -> None:
-        self._rows, self._both, self._numbers = rows, both, numbers
+    def __init__(self, rows: Rows, numbers: int = NUMBERS) -> None:
+        self._rows, self._numbers = rows, numbers
 
-    def epsilons(self, log_delta: tuple[Array, Array], gap: float | None = None) -> Found:
-        """Intervals of ``inf {eps: log delta(eps) <= log_delta}``; the targets of the upper and of the lower end."""
-        asked = Asked(log_delta[0], np.full(len(log_delta[0]), np.nan))
+    def epsilons(self, log_delta: tuple[Array, Array], gap: float | None = None, both: Mask | None = None) -> Found:
+        """Intervals of ``inf {eps: log delta(eps) <= log_delta}``.
+
+        Args:
+            log_delta: the targets of the upper and of the lower end.
+            gap: widest relative width wanted.
+            both: rows of which it is to be shown, where it can cheaply be, that adding a record has no more.
+        """
         gap = gap or DEFAULT_GAP
-        found = self._asked(np.arange(len(self._rows)), asked, log_delta, gap)
+        both = np.zeros(len(self._rows), dtype=bool) if both is None else both
+        asked = Asked(log_delta[0], np.full(len(log_delta[0]), np.nan))
+        found = self._asked(np.arange(len(self._rows)), asked, log_delta, gap, both)
         again = np.flatnonzero(~(found.upper - found.lower <= gap * found.upper) & (found.estimate > 0))
         if len(again):
             near = Asked(np.full(len(again), np.nan), found.estimate[again])
             targets = log_delta[0][again], log_delta[1][again]
-            second = self._asked(again, near, targets, gap)
+            second = self._asked(again, near, targets, gap, both[again])
             narrower = ~(found.upper[again] - found.lower[again] <= second.upper - second.lower)
             found.put(again[narrower], second.at(narrower))
         return found
 
-    def log_deltas(self, epsilon: Array, gap: float | None = None) -> Found:
-        """Intervals of log delta at epsilons greater than 0."""
+    def log_deltas(self, epsilon: Array, gap: float | None = None, both: Mask | None = None) -> Found:
+        """Intervals of log delta at epsilons greater than 0; the arguments as for epsilons, the gap absolute."""
         asked = Asked(np.full(len(epsilon), np.nan), epsilon)
-        return self._asked(np.arange(len(self._rows)), asked, None, gap or DEFAULT_GAP)
+        both = np.zeros(len(self._rows), dtype=bool) if both is None else both
+        return self._asked(np.arange(len(self._rows)), asked, None, gap or DEFAULT_GAP, both)
 
-    def _asked(self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float) -> Found:
+    def _asked(
+        self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float, both: Mask
+    ) -> Found:
         found = Found.nothing(len(which))
         with np.errstate(all="ignore"):
             rows = self._rows.at(which)
@@ -109,7 +126,7 @@ class BatchEngine:
                 padding = padded(part)
                 goal = None if targets is None else (targets[0][padding], targets[1][padding])
                 stage = Stage(
-                    Nodes(rows.at(padding), place.at(padding), layout.at(padding), nodes), self._both[which][padding], goal
+                    Nodes(rows.at(padding), place.at(padding), layout.at(padding), nodes), both[padding], goal
                 )
                 found.put(part, stage.found(self._numbers))
         return found
@@ -134,6 +151,60 @@ class BatchEngine:
             size = max(16, min(MOST_ROWS, int(self._numbers // nodes)) // 16 * 16)
             for start in range(ends[number], ends[number + 1], size):
                 yield sorted_rows[start : min(start + size, ends[number + 1])], int(nodes)
+
+
+def worse_epsilons(rows: Rows, log_delta: tuple[Array, Array], gap: float | None, numbers: int = NUMBERS) -> Worse:
+    """The larger epsilon of both directions of each row.
+
+    Removing a record is asked, and of adding one no more than whether it has at most the target at the epsilon found: by
+    moments, else by a coarse contour, else by one as sharp as the first.
+    """
+    found = BatchEngine(rows, numbers).epsilons(log_delta, gap, np.ones(len(rows), dtype=bool))
+    return _with_adding(
+        rows,
+        found,
+        numbers,
+        lambda engine, which: engine.log_deltas(found.lower[which], COARSE).upper <= log_delta[0][which],
+        lambda engine, which: engine.epsilons((log_delta[0][which], log_delta[1][which]), gap),
+    )
+
+
+def worse_log_deltas(rows: Rows, epsilon: Array, gap: float | None, numbers: int = NUMBERS) -> Worse:
+    """The larger log delta of both directions of each row, likewise."""
+    found = BatchEngine(rows, numbers).log_deltas(epsilon, gap, np.ones(len(rows), dtype=bool))
+    return _with_adding(
+        rows,
+        found,
+        numbers,
+        lambda engine, which: engine.log_deltas(epsilon[which], COARSE).upper <= found.lower[which],
+        lambda engine, which: engine.log_deltas(epsilon[which], gap),
+    )
+
+
+def _with_adding(
+    rows: Rows,
+    found: Found,
+    numbers: int,
+    shows: Callable[[BatchEngine, Places], Mask],
+    ask: Callable[[BatchEngine, Places], Found],
+) -> Worse:
+    adding = replace(rows, add=np.ones(len(rows), dtype=bool))
+    worse = np.zeros(len(rows), dtype=bool)
+    open_ = np.flatnonzero(~found.milder & np.isfinite(found.upper) & (found.lower != 0))
+    if len(open_):
+        found.milder[open_] = shows(BatchEngine(adding.at(open_), numbers), open_)
+        open_ = open_[~found.milder[open_]]
+    if len(open_):
+        other, own = ask(BatchEngine(adding.at(open_), numbers), open_), found.at(open_)
+        worse[open_] = other.upper > own.upper
+        both = Found(
+            np.maximum(own.lower, other.lower),
+            np.maximum(own.estimate, other.estimate),
+            np.maximum(own.upper, other.upper),
+            np.isfinite(other.upper),
+        )
+        found.put(open_, both)
+    return Worse(found, worse)
 
 
 class Stage:
@@ -202,7 +273,7 @@ class Stage:
             left = np.flatnonzero(~shown)
             if not len(left):
                 break
-            some, y = rows.at(left), factor * nodes.place.t[which[left]]
+            some, y = rows.at(left), factor * nodes.place.slope[which[left]]
             at = which[left]
             weight = up(-y) * nodes.u[at]
             weight += nodes.log_density[at]
@@ -210,7 +281,7 @@ class Stage:
             weight -= up(top)
             np.exp(weight, out=weight)
             total = weight.sum(axis=1)
-            care = (nodes.care(nodes.place.t)[at] * weight).sum(axis=1) * np.maximum(factor, 1.0) / total
+            care = (nodes.care_of(at, y) * weight).sum(axis=1) / total
             care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + nodes.count + 16)
             seen = top + np.log(total)
             ratio = -y * np.log1p(-some.rate)

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from hockeystick.engines.batch.nodes import FAR_LIFT, FAR_STRIP, LARGEST, LARGEST_LIFT, SPARE, Nodes, log_beyond
+from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes, log_beyond, log_dip
 from hockeystick.engines.batch.rows import Array, Places, up
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -43,16 +43,16 @@ class Envelope:
         self._units *= UNIT_ROUNDOFF
         mu, dx = rows.mu, nodes.dx
         depth = 2.0 - np.log(layout.inner) + 1.0 + 0.5 * np.square(layout.shift)
-        outside = log_beyond(rows, t, layout.low, layout.high, depth)
+        outside = log_beyond(rows, t, layout.low, layout.high, depth, layout.tallest)
         beyond = np.exp(np.minimum(outside - nodes.log_total, 300.0) + 0.5 * np.square(layout.tallest) + 1)
         nu = mu * layout.eta
         tall = layout.widest / np.sqrt(np.cos(0.5 * nu))
         log_m = 0.5 * (np.square(layout.eta) + np.square(tall)) + math.log(1.5)
         log_m += (1 + t) * np.square(mu * tall * np.sin(0.5 * nu)) / 8
-        self._curved = _step(log_m, layout.eta, dx) + beyond
-        self._far = np.minimum(FAR_LIFT / mu, LARGEST_LIFT)
-        eta = np.minimum(FAR_STRIP / mu, self._far)
-        self._constant = _step(0.5 * (np.square(eta) + np.square(self._far)) + math.log(1.5), eta, dx) + beyond
+        dip = log_dip(rows, t, layout.eta + layout.tallest)
+        self._curved = _step(log_m + dip, layout.eta, dx) + beyond
+        self._far, eta = layout.far, layout.far_eta
+        self._constant = _step(dip + 0.5 * (np.square(eta) + np.square(self._far)) + math.log(1.5), eta, dx) + beyond
 
     def log_bound(self, edges: Array, which: Places) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` from an edge of each of some rows on."""
@@ -69,7 +69,7 @@ class Envelope:
         steep *= up(0.5 * rows.mu)
         linear = (weight * shape * share).sum(axis=1) * rows.mu
         bend = (1.0 - share) * share
-        bend *= up(-np.square(rows.mu) * (1 + t))
+        bend *= up(-np.square(rows.mu) * rows.power(t))
         bend += 1.0
         bend *= np.square(shape)
         bend += np.square(steep)
@@ -90,7 +90,7 @@ class Envelope:
 
     def _values(self, which: Places, y: Array, change: Array | None, edges: Array, remainder: Array) -> Array:
         """``log B(s) / m(t)`` with the shift y of derivative ``change``, rounded up."""
-        ca = up(1 + self._nodes.place.t[which])
+        ca = up(self._nodes.rows.power(self._nodes.place.t[which]))
         share = self._share[which]
         half = y * up(0.5 * self._nodes.rows.mu[which])
         sine = np.sin(half)
@@ -107,7 +107,7 @@ class Envelope:
         fall = np.arctan2(sine, 1.0 - twice)
         fall *= up(edges)
         size = twice / (1.0 - lost)
-        size *= ca
+        size *= np.abs(ca)
         size += fall
         psi = np.log1p(-lost)
         psi *= 0.5 * ca

@@ -29,6 +29,7 @@ NO_HUMP = -45.0  # log of the hump's part of m(t) that is not seen
 WIDEST = 0.5  # distance of the nodes
 DEPTH = 28.0  # log of what the trapezoid rule misses of m(t), about
 STEPS = 18  # of Newton
+NEAR, NEARLY = 0.05, 0.5  # of epsilon and one over the tilt; of log delta: how far off the saddle point may be
 CLOSE = 0.02  # of log t: the sum does not depend on where the saddle point is
 TILTS = np.array([1.0, 0.85, 0.7, 0.55, 0.4])  # tried, of the saddle point
 REACHES = np.array([0.45, 0.5, 0.57, 0.65, 0.74, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.1, 2.6, 3.5])  # where the right alias may be bounded, of the saddle point
@@ -79,12 +80,13 @@ class First(Columns):
     Attributes:
         start: first tilt.
         most: tilt up to which the nodes see.
-        high: where they end.
+        low, high: the first and the last.
         nodes: how many there have to be.
     """
 
     start: Array
     most: Array
+    low: Array
     high: Array
     nodes: Array
 
@@ -113,7 +115,10 @@ def first(rows: Rows, asked: Asked) -> First:
     high = np.where(lifted(rows, most) > NO_HUMP, (1 + most) * rows.mu, rows.mu + 20 / np.sqrt(rows.count)) + BESIDE
     strip = np.minimum(0.97 * math.pi / rows.mu, 7.0)
     dx = np.minimum(WIDEST, 2 * math.pi * strip / (DEPTH + 0.5 * np.square(strip)))
-    return First(np.minimum(limit, most / FARTHER * 1.5), most, high, (high - LOWEST) / dx + 1)
+    low = np.full(len(most), LOWEST)
+    if rows.adding:  # no hump, and what is tilted moves down
+        most, high, low = FARTHER * limit + 1e-3, rows.mu + BESIDE, LOWEST - 20 / np.sqrt(rows.count)
+    return First(np.minimum(limit, most / FARTHER * 1.5), most, low, high, (high - low) / dx + 1)
 
 
 class Look:
@@ -127,11 +132,15 @@ class Look:
 
     def __init__(self, rows: Rows, seen: First, nodes: int) -> None:
         self._rows, self._seen = rows, seen
-        dx = (seen.high - LOWEST) / (nodes - 1)
-        x = LOWEST + up(dx) * np.arange(nodes, dtype=np.float64)
+        dx = (seen.high - seen.low) / (nodes - 1)
+        x = up(seen.low) + up(dx) * np.arange(nodes, dtype=np.float64)
         towards = up(rows.mu) * (x - up(0.5 * rows.mu))
         self._u = np.log1p(up(rows.rate) * np.expm1(np.minimum(towards, 600.0)))
-        self._log = -0.5 * np.square(x) + self._u + up(np.log(dx) - HALF_LOG_TWO_PI)
+        self._log = up(np.log(dx) - HALF_LOG_TWO_PI) - 0.5 * np.square(x)
+        if rows.adding:
+            self._u = -self._u
+        else:
+            self._log += self._u
 
     @classmethod
     def of(cls, look: Look, rows: Places) -> Look:
@@ -161,6 +170,8 @@ class Look:
         weight -= up(top)
         np.exp(weight, out=weight)
         seen = top + np.log(weight.sum(axis=1))
+        if self._rows.adding:
+            return seen
         beyond = (1 + t) * self._rows.mu + 3.0 > self._seen.high
         return np.where(beyond, np.logaddexp(seen, lifted(self._rows, t)), seen)
 
@@ -195,7 +206,8 @@ class Look:
             if number % 3 == 2:  # from either side the other one may hardly be approached
                 newton &= (low == -np.inf) | (np.abs(moved - log_t) <= CLOSE)
             moved = np.where(newton, moved, middle)
-            ended = (newton & (np.abs(moved - log_t) <= CLOSE)) | (high - low <= CLOSE)
+            near = np.abs(short) <= np.where(at_epsilon, NEAR * (np.abs(asked.epsilon) + 1 / t), NEARLY)
+            ended = (newton & near & (np.abs(moved - log_t) <= CLOSE)) | (high - low <= CLOSE)
             log_t = np.where(going, np.where(high - low <= CLOSE, low, moved), log_t)
             going &= ~ended
             if not going.any():
@@ -240,7 +252,7 @@ class Look:
             t = tilt * saddle
             value = count * self.value(t)
             base = value - t * epsilon - np.log(t * (1 + t))
-            cumulant = np.abs(value) + t * np.abs(count * k1)
+            cumulant = 3 * np.abs(value)  # K and t K' of a normal law
             allowed = (np.log(UNIT_ROUNDOFF * (SUM_NOISE + NOISE * cumulant)) + base <= room) | (tilt == 1.0)
             for at, alias in zip(right, lost, strict=True):
                 theta = at - t

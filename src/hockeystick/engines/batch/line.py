@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes, log_beyond
+from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes, log_beyond, log_dip
 from hockeystick.engines.batch.rows import Array, Places, up
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
@@ -77,13 +77,13 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     moved *= 0.5
     size = u + moved  # log |g(x + iY)|
     turn = np.arctan2(share * up(sine), 1.0 - twice)  # arg g(x + iY)
-    # weights e^-top phi(x + iY) g(x + iY)^(1+t)
-    exponent = up(1 + t) * size
+    # weights e^-top phi(x + iY) g(x + iY)^(1+t); where a record is added e^-top phi(x - iY) g(x - iY)^-t
+    exponent = up(rows.power(t)) * size
     exponent += nodes.log_density[which]
     exponent += up(0.5 * np.square(layout.shift) - nodes.top[which])
     modulus = np.exp(exponent, out=exponent)
-    phase = up(1 + t) * turn
-    phase -= x * up(layout.shift)
+    phase = up(np.abs(rows.power(t))) * turn
+    phase += x * up(layout.shift if rows.adding else -layout.shift)
     weight = np.empty(x.shape, dtype=np.complex128)
     np.multiply(modulus, np.cos(phase), out=weight.real)
     np.multiply(modulus, np.sin(phase), out=weight.imag)
@@ -97,7 +97,7 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     slip += 4 * np.abs(np.expm1(-u))
     far = np.abs(x) * (4 * np.abs(x) + up(first + 8 * layout.shift))
     far += up(128 + 16 * np.square(layout.shift) + 8 * np.abs(nodes.top[which]))
-    own = slip * up(1 + t)
+    own = slip * up(np.abs(rows.power(t)))
     own += far
     own *= modulus
     length = np.hypot(size, turn)
@@ -108,14 +108,16 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total
     points = outer * inner
     s: Array = up(step) * np.arange(points, dtype=np.float64)
-    values = _sums(weight, size, turn, step, outer, inner)
+    values = _sums(weight, -size if rows.adding else size, turn, step, outer, inner)
     values /= up(total)
     arc = 2 * math.pi * layout.shift / nodes.dx[which]
-    missed = 2 * np.exp(np.minimum(2 * np.square(layout.shift) - arc, LARGEST)) / -np.expm1(-arc)
+    widest = 2 * np.square(layout.shift) + log_dip(rows, t, 2 * layout.shift)
+    missed = 2 * np.exp(np.minimum(widest - arc, LARGEST)) / -np.expm1(-arc)
     depth = 2.0 - np.log(layout.inner) + 1.0 + 0.5 * np.square(layout.shift)
     beyond = log_beyond(rows, t, layout.low, layout.high, depth) - nodes.log_total[which]
-    missed = missed + np.exp(np.minimum(beyond + 0.5 * np.square(layout.shift), LARGEST))
-    real = nodes.doubt[which] + nodes.real_step()[which] + np.exp(np.minimum(beyond, LARGEST))
+    off = log_beyond(rows, t, layout.low, layout.high, depth, layout.shift) - nodes.log_total[which]
+    missed = missed + np.exp(np.minimum(off + 0.5 * np.square(layout.shift), LARGEST))
+    real = nodes.doubt[which] + nodes.real_step(nodes.place.t)[which] + np.exp(np.minimum(beyond, LARGEST))
     errors = s * up(moving)
     errors += up(2 * missed)  # of the integrals at s and at 0
     errors += np.hypot(values.real, values.imag) * up(real + OWN * UNIT_ROUNDOFF)

@@ -21,13 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.batch.guess import Place, lifted
-from hockeystick.engines.batch.rows import Array, Columns, Rows, up
+from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, up
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 CLASSES = np.array([64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096], dtype=np.float64)
 WIDEST_STRIP = 0.97 * math.pi  # of 1 / mu, where g may vanish
 SHIFT, LARGEST_SHIFT = 0.48 * math.pi, 2.0  # of the line: of 1 / mu, and at most, as rounding grows by e^(Y^2/2)
+SHIFT_ADDING = 0.245 * math.pi  # of the line where a record is added: ``|g| >= 1 - q`` up to twice that
 STRIP, WIDEST_ETA = 0.45, 4.0  # eta of the envelope, of 1 / mu, and at most
 LARGEST_LIFT = 2.5  # Y of the envelope
 FAR_LIFT, FAR_STRIP = 2.0, 1.0  # of the constant shift of the envelope, of 1 / mu
@@ -50,6 +51,8 @@ class Layout(Columns):
         eta: half-width of the strip of the envelope.
         widest: largest Y of its curved shift.
         tallest: largest shift of both of its kinds.
+        far: its constant shift.
+        far_eta: half-width of the strip of that.
     """
 
     low: Array
@@ -60,6 +63,8 @@ class Layout(Columns):
     eta: Array
     widest: Array
     tallest: Array
+    far: Array
+    far_eta: Array
 
 
 def log_tail(x: Array) -> Array:
@@ -87,8 +92,36 @@ def _highest(rows: Rows, t: Array, depth: Array) -> Array:
     return np.where(lifted(rows, t) + depth <= -t * math.log(2.0), np.minimum(alone, whole), whole)
 
 
-def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array) -> Array:
-    """log of a bound on ``int phi g^(1+t)``, or a sum over nodes, below ``low < 0`` and above ``high > 0`` together."""
+def log_dip(rows: Rows, t: Array, a: Array) -> Array:
+    """The log of how much ``|g(x + ia)|^-t`` may exceed ``g^-t``, as a factor of m(t) >= 1, for ``mu a <= pi / 2``.
+
+    ``|g(x + ia)| >= g(x) cos(mu a / 2)``, and its real part is at least 1 - q. Where a record is removed, |g| is raised to
+    a positive power and does not grow.
+    """
+    if not rows.adding:
+        return np.zeros(len(t))
+    return t * np.minimum(-np.log(np.cos(0.5 * rows.mu * a)), -np.log1p(-rows.rate))
+
+
+def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array, shift: Array | None = None) -> Array:
+    """log of a bound on ``int phi |g|^a``, or a sum over nodes, below ``low < 0`` and above ``high > 0`` together.
+
+    Args:
+        rows, t: the rounds, and a tilt for each.
+        low, high: the ends of the nodes.
+        depth: that for which they were laid.
+        shift: by how much x may be moved off the real line, ``mu shift <= pi / 2`` where a record is added; phi is left
+            where it is.
+    """
+    if rows.adding:
+        below = -t * np.log1p(-rows.rate) + log_tail(low)
+        above = log_tail(-high)
+        if shift is not None:  # |g|^2 >= (1-q)^2 + 2 q (1-q) e^l cos(mu y) + q^2 e^(2l), increasing in x
+            lift = rows.rate * np.exp(np.minimum(rows.mu * (high - 0.5 * rows.mu), 300.0))
+            rest, cosine = 1 - rows.rate, np.maximum(np.cos(rows.mu * shift) - SPARE, 0.0)
+            least = 0.5 * np.log(rest * rest + 2 * rest * lift * cosine + lift * lift) - SPARE
+            above = above + t * np.maximum(-least, 0.0)
+        return np.logaddexp(below, above)
     hump, middle = lifted(rows, t), (1 + t) * rows.mu
     share = _share(rows, t, depth)
     whole = np.logaddexp(-t * np.log1p(-np.exp(share)) + log_tail(-high), hump - t * share + UNIMODAL)
@@ -102,27 +135,33 @@ def laid(rows: Rows, place: Place) -> Layout:
     mu, t = rows.mu, place.t
     weighs = np.clip(place.depth - place.top + np.log1p(t), -600.0, 0.0)
     inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / rows.count
-    shift = np.minimum(SHIFT / mu, LARGEST_SHIFT)
+    shift = np.minimum((SHIFT_ADDING if rows.adding else SHIFT) / mu, LARGEST_SHIFT)
     depth = 2.0 - np.log(inner)
-    line = 2 * math.pi * shift / (depth + 2 * np.square(shift))
+    line = 2 * math.pi * shift / (depth + 2 * np.square(shift) + log_dip(rows, t, 2 * shift))
     eta = np.minimum(STRIP / mu, WIDEST_ETA)
     nu = mu * eta
     spread = 1 / np.cos(0.5 * nu)
     largest = (0.5 * math.pi - 1.5 * nu) / mu * (1 - 1e-9)
     steep = 1.8 / mu * np.cos(0.5 * nu) * np.cos(nu)
     tall = np.minimum(np.minimum(largest, steep), LARGEST_LIFT)
-    far = np.minimum(FAR_LIFT / mu, LARGEST_LIFT)
+    far = np.minimum(((0.5 * math.pi - nu) * (1 - 1e-9) if rows.adding else FAR_LIFT) / mu, LARGEST_LIFT)
     tallest = np.maximum(tall, far)
     rest = np.log(rows.count / REST)
-    growth = 0.5 * (np.square(eta) + np.square(tall)) + (1 + t) * np.square(mu * tall * np.sin(0.5 * nu)) / 8
+    dip = log_dip(rows, t, eta + tallest)
+    growth = dip + 0.5 * (np.square(eta) + np.square(tall)) + (1 + t) * np.square(mu * tall * np.sin(0.5 * nu)) / 8
     curved = 2 * math.pi * eta / (rest + 2.0 + growth)
-    far_eta = np.minimum(FAR_STRIP / mu, far)
-    constant = 2 * math.pi * far_eta / (rest + 2.0 + 0.5 * (np.square(far_eta) + np.square(far)))
+    far_eta = eta if rows.adding else np.minimum(FAR_STRIP / mu, far)
+    constant = 2 * math.pi * far_eta / (rest + 2.0 + dip + 0.5 * (np.square(far_eta) + np.square(far)))
     dx = np.minimum(np.minimum(line, 1.0), np.minimum(curved, constant))
     outside = np.maximum(depth + 1.0 + 0.5 * np.square(shift), rest + 3.0 + 0.5 * np.square(tallest))
-    low = -_far(outside)
-    high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
-    return Layout(low, high, (high - low) / dx + 1, inner, shift, eta, tall / np.sqrt(spread), tallest)
+    if rows.adding:
+        low, high = -_far(outside - t * np.log1p(-rows.rate)), _far(outside)
+        low = np.minimum(low, -_far(LITTLE - place.right * np.log1p(-rows.rate)))
+    else:
+        low = -_far(outside)
+        high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
+    needed = (high - low) / dx + 1
+    return Layout(low, high, needed, inner, shift, eta, tall / np.sqrt(spread), tallest, far, far_eta)
 
 
 class Nodes:
@@ -166,11 +205,15 @@ class Nodes:
 
     def care(self, t: Array) -> Array:
         """Bound on the relative rounding error of ``phi g^(1+t)``."""
-        return UNIT_ROUNDOFF * (self._phi_care + up(1 + t) * self._inner_care)
+        return UNIT_ROUNDOFF * (self._phi_care + up(np.abs(self.rows.power(t))) * self._inner_care)
+
+    def care_of(self, which: Places, y: Array) -> Array:
+        """Bound on the relative rounding error of ``phi g^-y`` at some of the rows."""
+        return UNIT_ROUNDOFF * (self._phi_care[which] + up(y) * self._inner_care[which])
 
     def _tilt(self, t: Array) -> tuple[Array, Array, Array, Array]:
         """``e^-top phi g^(1+t)``, top, the sum, and a bound on the relative rounding error of the sum."""
-        weight = up(1 + t) * self.u
+        weight = up(self.rows.power(t)) * self.u
         weight += self.log_density
         top = weight.max(axis=1)
         weight -= up(top)
@@ -182,18 +225,19 @@ class Nodes:
         doubt += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + self.count + 16)
         return weight, top, total, doubt
 
-    def real_step(self) -> Array:
+    def real_step(self, t: Array) -> Array:
         """Bound on the step remainder of m at a real tilt, relative to it: ``Im x`` up to the strip where g vanishes."""
-        strip = np.minimum(WIDEST_STRIP / self.rows.mu, 2 * math.pi / self.dx)
+        widest = 0.5 * math.pi if self.rows.adding else WIDEST_STRIP
+        strip = np.minimum(widest / self.rows.mu, 2 * math.pi / self.dx)
         arc = 2 * math.pi * strip / self.dx
-        return 2 * np.exp(np.minimum(0.5 * np.square(strip) - arc, LARGEST)) / -np.expm1(-arc) * (1 + SPARE)
+        return 2 * np.exp(np.minimum(0.5 * np.square(strip) + log_dip(self.rows, t, strip) - arc, LARGEST)) / -np.expm1(-arc) * (1 + SPARE)
 
     def upper(self, t: Array) -> Array:
         """An upper bound on K(t) of one round; infinite where there is none."""
         _, top, total, doubt = self._tilt(t)
         log_total = top + np.log(total)
         beyond = log_beyond(self.rows, t, self.layout.low, self.layout.high, np.full(len(t), LITTLE)) - log_total
-        step = self.real_step()
+        step = self.real_step(t)
         bound = log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
         return np.where((step < 0.5) & (beyond < LARGEST), bound, np.inf)
 

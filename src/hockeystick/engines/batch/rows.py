@@ -47,12 +47,23 @@ class Rows(Columns):
         rate: of the sampling, less than 1.
         count: number of rounds.
         log_rate: logarithm of the rate.
+        add: whether a record is added, and not removed; the same in all rows that are treated together.
     """
 
     mu: Array
     rate: Array
     count: Array
     log_rate: Array
+    add: Mask
+
+    @property
+    def adding(self) -> bool:
+        """Whether a record is added."""
+        return bool(self.add[0])
+
+    def power(self, t: Array) -> Array:
+        """The exponent of g in m(t): ``1 + t`` where a record is removed, ``-t`` where one is added."""
+        return -t if self.adding else 1 + t
 
 
 def up(x: Array) -> Array:
