@@ -26,16 +26,17 @@ from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Asked, Look, Place, log_peak
 from hockeystick.engines.batch.line import line
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Layout, Nodes, log_tail
-from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows, padded, up
+from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows, up
 from hockeystick.engines.batch.sums import Known, Sums
 from hockeystick.engines.contour.engine import DEFAULT_GAP
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
+LARGER = 4  # numbers of the points of a chunk, of those of its nodes
 POINTS = (
     (2, 2), (2, 3), (2, 4), (3, 4), (4, 4), (4, 6), (4, 8), (6, 8), (8, 8), (8, 12), (8, 16), (12, 16), (16, 16), (16, 24),
-    (16, 32), (24, 32), (32, 32), (32, 48), (32, 64), (48, 64), (64, 64),
+    (16, 32), (24, 32), (32, 32), (32, 48), (32, 64), (48, 64), (64, 64), (64, 96), (96, 96), (96, 128), (128, 128),
 )  # fmt: skip  # outer and inner numbers of points of a line
 SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
 TILTS_ABOVE = (1.15, 1.8, 4.0)  # y tried, of the saddle point: the milder direction's best order is the higher one
@@ -65,7 +66,7 @@ class Found(Columns):
     def put(self, rows: Places, found: Found) -> None:
         """Answers of some rows."""
         for field in fields(self):
-            getattr(self, field.name)[rows] = getattr(found, field.name)[: len(rows)]
+            getattr(self, field.name)[rows] = getattr(found, field.name)
 
 
 class Worse(NamedTuple):
@@ -121,34 +122,48 @@ class BatchEngine:
             rows = self._rows.at(which)
             place = self._placed(rows, asked, gap)
             layout = fine.laid(rows, place)
-            points = place.period * np.sqrt(2 * (place.top - place.depth + 20) / place.variance)
-            for part, nodes in self._chunks(layout.needed, fine.CLASSES, points):
-                padding = padded(part)
-                goal = None if targets is None else (targets[0][padding], targets[1][padding])
-                stage = Stage(
-                    Nodes(rows.at(padding), place.at(padding), layout.at(padding), nodes), both[padding], goal
-                )
-                found.put(part, stage.found(self._numbers))
+            known, shape = self._cut(rows, place, layout)
+            sizes = np.append(fine.CLASSES, np.inf)[np.searchsorted(fine.CLASSES, layout.needed)]
+            for number, (outer, inner) in enumerate(POINTS):
+                these = np.flatnonzero(shape == number)
+                for part, nodes in self._chunks(sizes[these], fine.CLASSES, these, outer * inner):
+                    some = these[part]
+                    at = Nodes(rows.at(some), place.at(some), layout.at(some), nodes)
+                    goal = None if targets is None else (targets[0][some], targets[1][some])
+                    found.put(some, _answers(at, known.at(some), both[some], goal, outer, inner))
         return found
+
+    def _cut(self, rows: Rows, place: Place, layout: Layout) -> tuple[Known, Places]:
+        """What is known of each row beside its line, and the class of its number of points."""
+        known = Known(*(np.full(len(rows), np.nan) for _ in fields(Known)))
+        size = np.full(len(rows), np.nan)
+        for part, nodes in self._chunks(layout.needed, fine.CLASSES, place.period):
+            got, size[part] = _cut(Nodes(rows.at(part), place.at(part), layout.at(part), nodes))
+            for field in fields(Known):
+                getattr(known, field.name)[part] = getattr(got, field.name)
+        shape = np.searchsorted(SIZES, size)
+        shape[~(size <= SIZES[-1])] = len(SIZES)
+        return known, shape
 
     def _placed(self, rows: Rows, asked: Asked, gap: float) -> Place:
         first = guess.first(rows, asked)
         place = Place(*(np.full(len(rows), np.nan) for _ in fields(Place)))
         for part, nodes in self._chunks(first.nodes, guess.CLASSES, first.start):
-            padding = padded(part)
-            got = Look(rows.at(padding), first.at(padding), nodes).place(asked.at(padding), gap)
+            got = Look(rows.at(part), first.at(part), nodes).place(asked.at(part), gap)
             for field in fields(Place):
-                getattr(place, field.name)[part] = getattr(got, field.name)[: len(part)]
+                getattr(place, field.name)[part] = getattr(got, field.name)
         return place
 
-    def _chunks(self, needed: Array, classes: Array, order: Array) -> Iterator[tuple[Places, int]]:
+    def _chunks(
+        self, needed: Array, classes: Array, order: Array, points: int = 0
+    ) -> Iterator[tuple[Places, int]]:
         """Row numbers of chunks, and the number of their nodes; rows that need more than the last class are left out."""
         place = np.searchsorted(classes, needed)
         place[~(needed <= classes[-1])] = len(classes)
         sorted_rows = np.lexsort((order, place))
         ends = np.searchsorted(place[sorted_rows], np.arange(len(classes) + 1))
         for number, nodes in enumerate(classes.tolist()):
-            size = max(16, min(MOST_ROWS, int(self._numbers // nodes)) // 16 * 16)
+            size = max(1, min(MOST_ROWS, int(self._numbers // max(nodes, points / LARGER))))
             for start in range(ends[number], ends[number + 1], size):
                 yield sorted_rows[start : min(start + size, ends[number + 1])], int(nodes)
 
@@ -207,90 +222,69 @@ def _with_adding(
     return Worse(found, worse)
 
 
-class Stage:
-    """The second and third stage of a chunk.
+def _cut(nodes: Nodes) -> tuple[Known, Array]:
+    """What is known of each row beside its line, and how many points it takes."""
+    rows, place = nodes.rows, nodes.place
+    wanted = place.depth + np.log(place.tolerance) - 2.0
+    right = rows.count * nodes.upper(place.right)
+    right += SPARE * (1 + np.abs(right))
+    theta = place.right - place.t
+    needed = (right - place.right * place.epsilon + log_peak(place.right) - wanted + 1.0) / theta
+    period = np.maximum(needed, (1.0 - wanted) / place.t)
+    edges, tails = Envelope(nodes).cut(period, wanted - place.top)
+    k_top = rows.count * nodes.log_total
+    known = Known(place.t, place.right, right, period, k_top, rows.count, tails, place.tolerance)
+    return known, np.ceil(edges * period / (2 * math.pi)) + 1
+
+
+def _answers(
+    nodes: Nodes, known: Known, both: Mask, targets: tuple[Array, Array] | None, outer: int, inner: int
+) -> Found:
+    """The answers of rows of one number of nodes and one of points.
 
     Args:
-        nodes: of one class.
+        nodes, known: of the rows.
         both: whether adding a record has to be shown to be milder.
         targets: log deltas of both ends where epsilons are asked; else the deltas at the place's epsilons are.
+        outer, inner: numbers of points.
     """
+    place = nodes.place
+    sums = Sums(known, line(nodes, 2 * math.pi / known.period, outer, inner), outer, inner)
+    if targets is None:
+        every = np.arange(len(both))
+        lower, estimate, upper = sums.certificate(sums.values(place.epsilon, every), np.zeros(len(both)))
+        return Found(lower, estimate, upper, _milder(nodes, both, place.epsilon, lower))
+    above, below = targets
+    lower, root, upper = sums.ends(above, below, place.epsilon)
+    return Found(lower, np.clip(root, lower, upper), upper, _milder(nodes, both, lower, above))
 
-    def __init__(self, nodes: Nodes, both: Mask, targets: tuple[Array, Array] | None) -> None:
-        self._nodes, self._both, self._targets = nodes, both, targets
 
-    def found(self, numbers: int) -> Found:
-        """The answers."""
-        nodes, rows, place = self._nodes, self._nodes.rows, self._nodes.place
-        wanted = place.depth + np.log(place.tolerance) - 2.0
-        right = rows.count * nodes.upper(place.right)
-        right += SPARE * (1 + np.abs(right))
-        theta = place.right - place.t
-        needed = (right - place.right * place.epsilon + log_peak(place.right) - wanted + 1.0) / theta
-        period = np.maximum(needed, (1.0 - wanted) / place.t)
-        edges, tails = Envelope(nodes).cut(period, wanted - place.top)
-        step = 2 * math.pi / period
-        size = np.ceil(edges / step) + 1
-        shape = np.searchsorted(SIZES, size)
-        shape[~(size <= SIZES[-1])] = len(SIZES)
-        k_top = rows.count * nodes.log_total
-        known = Known(place.t, place.right, right, period, k_top, rows.count, tails, place.tolerance)
-        out = Found.nothing(len(rows))
-        for number in np.unique(shape).tolist():
-            if number == len(SIZES):
-                continue
-            outer, inner = POINTS[number]
-            members = np.flatnonzero(shape == number)
-            most = max(1, 4 * numbers // (nodes.count * (outer + inner)))
-            for start in range(0, len(members), max(16, most // 16 * 16)):
-                part = members[start : start + max(16, most // 16 * 16)]
-                which = padded(part)
-                sums = Sums(known.at(which), line(nodes, which, step[which], outer, inner), outer, inner)
-                out.put(part, self._answers(sums, which))
-        return out
-
-    def _answers(self, sums: Sums, which: Places) -> Found:
-        place = self._nodes.place
-        every = np.arange(len(which))
-        if self._targets is None:
-            epsilon = place.epsilon[which]
-            lower, estimate, upper, _ = sums.certificate(epsilon, every)
-            return Found(lower, estimate, upper, self._milder(which, epsilon, lower))
-        above, below = self._targets[0][which], self._targets[1][which]
-        root, slope = sums.root(above, place.epsilon[which])
-        lower, upper = sums.ends(above, below, root, slope)
-        return Found(lower, np.clip(root, lower, upper), upper, self._milder(which, lower, above))
-
-    def _milder(self, which: Places, epsilon: Array, log_delta: Array) -> Mask:
-        """Whether adding a record has at most that log delta."""
-        nodes = self._nodes
-        shown = ~self._both[which]
-        rows, dx = nodes.rows.at(which), nodes.dx[which]
-        low, high = nodes.layout.low[which], nodes.layout.high[which]
-        strip = np.minimum(0.5 * math.pi / rows.mu, 2 * math.pi / dx)
-        arc = 2 * math.pi * strip / dx
-        for factor in TILTS_ABOVE:
-            left = np.flatnonzero(~shown)
-            if not len(left):
-                break
-            some, y = rows.at(left), factor * nodes.place.slope[which[left]]
-            at = which[left]
-            weight = up(-y) * nodes.u[at]
-            weight += nodes.log_density[at]
-            top = weight.max(axis=1)
-            weight -= up(top)
-            np.exp(weight, out=weight)
-            total = weight.sum(axis=1)
-            care = (nodes.care_of(at, y) * weight).sum(axis=1) / total
-            care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + nodes.count + 16)
-            seen = top + np.log(total)
-            ratio = -y * np.log1p(-some.rate)
-            dip = np.minimum(-y * np.log(np.cos(0.5 * some.mu * strip[left])), ratio)
-            missed = 2 * np.exp(np.minimum(0.5 * np.square(strip[left]) + dip - arc[left], LARGEST)) / -np.expm1(-arc[left])
-            beyond = np.logaddexp(ratio + log_tail(low[left]), log_tail(-high[left])) - seen
-            bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
-            total_k = some.count * bound
-            log_bound = total_k - y * epsilon[left] + log_peak(y)
-            log_bound += (SLACK + 8 * ULPS * UNIT_ROUNDOFF) * (np.abs(total_k) + y * epsilon[left] + 2)
-            shown[left] = (missed < 0.5) & (log_bound <= log_delta[left])
-        return shown
+def _milder(nodes: Nodes, both: Mask, epsilon: Array, log_delta: Array) -> Mask:
+    """Whether adding a record is shown to have at most that log delta; true where it is not asked."""
+    shown = ~both
+    strip = np.minimum(0.5 * math.pi / nodes.rows.mu, 2 * math.pi / nodes.dx)
+    arc = 2 * math.pi * strip / nodes.dx
+    for factor in TILTS_ABOVE:
+        left = np.flatnonzero(~shown)
+        if not len(left):
+            break
+        rows, y, low, high = nodes.rows.at(left), factor * nodes.place.slope[left], nodes.layout.low[left], nodes.layout.high[left]
+        weight = up(-y) * nodes.u[left]
+        weight += nodes.log_density[left]
+        top = weight.max(axis=1)
+        weight -= up(top)
+        np.exp(weight, out=weight)
+        total = weight.sum(axis=1)
+        care = (nodes.care_of(left, y) * weight).sum(axis=1) / total
+        care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + nodes.count + 16)
+        seen = top + np.log(total)
+        ratio = -y * np.log1p(-rows.rate)
+        dip = np.minimum(-y * np.log(np.cos(0.5 * rows.mu * strip[left])), ratio)
+        missed = 2 * np.exp(np.minimum(0.5 * np.square(strip[left]) + dip - arc[left], LARGEST)) / -np.expm1(-arc[left])
+        beyond = np.logaddexp(ratio + log_tail(low), log_tail(-high)) - seen
+        bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
+        total_k = rows.count * bound
+        log_bound = total_k - y * epsilon[left] + log_peak(y)
+        log_bound += (SLACK + 8 * ULPS * UNIT_ROUNDOFF) * (np.abs(total_k) + y * epsilon[left] + 2)
+        shown[left] = (missed < 0.5) & (log_bound <= log_delta[left])
+    return shown

@@ -33,12 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes, log_beyond, log_dip
-from hockeystick.engines.batch.rows import Array, Places, up
+from hockeystick.engines.batch.rows import Array, up
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 ComplexArray = npt.NDArray[np.complex128]
 
 PANEL = 64  # nodes of one product of matrices: few enough for one thread
+MANY = 4096  # points beyond which panels are a quarter of that
+NUMBERS = 1 << 16  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
 OWN = 64.0  # units: D from its sum, ``log (1 + D)`` and its angle
@@ -63,11 +65,11 @@ class Line:
     common: Array
 
 
-def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Line:
-    """The values at ``outer * inner`` points of the lines of some rows, ``step`` apart."""
-    rows, layout, t = nodes.rows.at(which), nodes.layout.at(which), nodes.place.t[which]
-    x, u, total = nodes.x[which], nodes.u[which], nodes.total[which]
-    share = nodes.shares()[which] if len(which) == len(nodes.rows) else _shares(nodes, which)
+def line(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
+    """The values at ``outer * inner`` points of the line of each row, ``step`` apart."""
+    rows, layout, t = nodes.rows, nodes.layout, nodes.place.t
+    x, u, total = nodes.x, nodes.u, nodes.total
+    share = nodes.shares()
     angle = rows.mu * layout.shift
     sine, height = np.sin(angle), np.square(np.sin(0.5 * angle))
     twice = share * up(2 * height)
@@ -79,8 +81,8 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     turn = np.arctan2(share * up(sine), 1.0 - twice)  # arg g(x + iY)
     # weights e^-top phi(x + iY) g(x + iY)^(1+t); where a record is added e^-top phi(x - iY) g(x - iY)^-t
     exponent = up(rows.power(t)) * size
-    exponent += nodes.log_density[which]
-    exponent += up(0.5 * np.square(layout.shift) - nodes.top[which])
+    exponent += nodes.log_density
+    exponent += up(0.5 * np.square(layout.shift) - nodes.top)
     modulus = np.exp(exponent, out=exponent)
     phase = up(np.abs(rows.power(t))) * turn
     phase += x * up(layout.shift if rows.adding else -layout.shift)
@@ -88,7 +90,7 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     np.multiply(modulus, np.cos(phase), out=weight.real)
     np.multiply(modulus, np.sin(phase), out=weight.imag)
     # what rounding does: to the weights, and to l = log g(x + iY), in units of round-off
-    units = nodes.share_units()[which] if len(which) == len(nodes.rows) else _units(nodes, which)
+    units = nodes.share_units()
     slack = up(2 * np.sqrt(height)) * share / np.sqrt(1.0 - lost)  # by how much a relative error of r moves l
     slip = slack * (units + 8.0)
     slip += 16 * (np.abs(u) + np.abs(moved)) + 8 * np.abs(turn)
@@ -96,13 +98,13 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     slip += share * (up(5 * rows.mu) * np.abs(x) + up(rows.mu * (3 * rows.mu + first)))
     slip += 4 * np.abs(np.expm1(-u))
     far = np.abs(x) * (4 * np.abs(x) + up(first + 8 * layout.shift))
-    far += up(128 + 16 * np.square(layout.shift) + 8 * np.abs(nodes.top[which]))
+    far += up(128 + 16 * np.square(layout.shift) + 8 * np.abs(nodes.top))
     own = slip * up(np.abs(rows.power(t)))
     own += far
     own *= modulus
     length = np.hypot(size, turn)
     slip += 4 * length  # of the products with s
-    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + x.shape[1] / PANEL + 2 * BLOCK + 16
+    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 2 * BLOCK + 16
     own *= length
     own += modulus * (slip + factor * length)
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total
@@ -110,33 +112,20 @@ def line(nodes: Nodes, which: Places, step: Array, outer: int, inner: int) -> Li
     s: Array = up(step) * np.arange(points, dtype=np.float64)
     values = _sums(weight, -size if rows.adding else size, turn, step, outer, inner)
     values /= up(total)
-    arc = 2 * math.pi * layout.shift / nodes.dx[which]
+    arc = 2 * math.pi * layout.shift / nodes.dx
     widest = 2 * np.square(layout.shift) + log_dip(rows, t, 2 * layout.shift)
     missed = 2 * np.exp(np.minimum(widest - arc, LARGEST)) / -np.expm1(-arc)
     depth = 2.0 - np.log(layout.inner) + 1.0 + 0.5 * np.square(layout.shift)
-    beyond = log_beyond(rows, t, layout.low, layout.high, depth) - nodes.log_total[which]
-    off = log_beyond(rows, t, layout.low, layout.high, depth, layout.shift) - nodes.log_total[which]
+    beyond = log_beyond(rows, t, layout.low, layout.high, depth) - nodes.log_total
+    off = log_beyond(rows, t, layout.low, layout.high, depth, layout.shift) - nodes.log_total
     missed = missed + np.exp(np.minimum(off + 0.5 * np.square(layout.shift), LARGEST))
-    real = nodes.doubt[which] + nodes.real_step(nodes.place.t)[which] + np.exp(np.minimum(beyond, LARGEST))
+    real = nodes.doubt + nodes.real_step(nodes.place.t) + np.exp(np.minimum(beyond, LARGEST))
     errors = s * up(moving)
     errors += up(2 * missed)  # of the integrals at s and at 0
     errors += np.hypot(values.real, values.imag) * up(real + OWN * UNIT_ROUNDOFF)
     errors *= 1 + SPARE
     errors[:, 0] = 0.0
     return Line(step, s, values, errors, real * (1 + SPARE))
-
-
-def _shares(nodes: Nodes, which: Places) -> Array:
-    share = nodes.towards[which] - nodes.u[which]
-    share += up(nodes.rows.log_rate[which])
-    np.minimum(share, 0.0, out=share)
-    return np.exp(share, out=share)
-
-
-def _units(nodes: Nodes, which: Places) -> Array:
-    units = 16 * np.abs(nodes.towards[which])
-    units += up(64 + 16 * (np.square(nodes.rows.mu[which]) + np.abs(nodes.rows.log_rate[which])))
-    return units
 
 
 def _turned(size: Array, turn: Array, step: Array) -> ComplexArray:
@@ -179,7 +168,17 @@ def _summed(x: ComplexArray) -> ComplexArray:
 def _sums(weight: ComplexArray, size: Array, turn: Array, step: Array, outer: int, inner: int) -> ComplexArray:
     """``sum_x w (e^(i j step l) - 1)`` for each ``j < outer * inner``."""
     rows, count = weight.shape
-    first = _turned(size, turn, step)
+    out = np.empty((rows, outer * inner), dtype=np.complex128)
+    many = max(1, NUMBERS // (count * (outer + inner)))
+    for start in range(0, rows, many):
+        part = slice(start, start + many)
+        out[part] = _sums_of(weight[part], _turned(size[part], turn[part], step[part]), outer, inner)
+    return out
+
+
+def _sums_of(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
+    rows, count = weight.shape
+    panel = PANEL if outer * inner <= MANY else PANEL // 4
     near = _powers(first, inner)
     leap = near[:, inner - 1] * first
     leap += near[:, inner - 1]
@@ -189,9 +188,9 @@ def _sums(weight: ComplexArray, size: Array, turn: Array, step: Array, outer: in
     alone = _summed(near * weight[:, None, :])
     out = np.repeat(_summed(far)[:, :, None], inner, axis=2)
     out += alone[:, None, :]
-    panels = count // PANEL
-    far = far.reshape(rows, outer, panels, PANEL).transpose(0, 2, 1, 3)
-    near = near.reshape(rows, inner, panels, PANEL).transpose(0, 2, 3, 1)
-    for panel in range(panels):
-        out += far[:, panel] @ near[:, panel]
+    panels = count // panel
+    far = far.reshape(rows, outer, panels, panel).transpose(0, 2, 1, 3)
+    near = near.reshape(rows, inner, panels, panel).transpose(0, 2, 3, 1)
+    for at in range(panels):
+        out += far[:, at] @ near[:, at]
     return out.reshape(rows, outer * inner)

@@ -37,6 +37,7 @@ LITTLE = 7.0  # log of how little of the bound on the right alias may lie beyond
 UNIMODAL = math.log(1.5)  # more than ``1 + dx / sqrt(2 pi)``
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LARGEST = 700.0  # exponent that a double can hold
+ALL = slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,17 +242,17 @@ class Nodes:
         bound = log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
         return np.where((step < 0.5) & (beyond < LARGEST), bound, np.inf)
 
-    def shares(self) -> Array:
+    def shares(self, which: Places | slice = ALL) -> Array:
         """The slope ``r = q e^l / g`` of u by ``mu x - mu^2/2``, in (0, 1)."""
-        share = self.towards - self.u
-        share += up(self.rows.log_rate)
+        share = self.towards[which] - self.u[which]
+        share += up(self.rows.log_rate[which])
         np.minimum(share, 0.0, out=share)
         return np.exp(share, out=share)
 
-    def share_units(self) -> Array:
+    def share_units(self, which: Places | slice = ALL) -> Array:
         """Bound on the relative rounding errors of the shares, in units."""
-        units = 16 * np.abs(self.towards)
-        units += up(64 + 16 * (np.square(self.rows.mu) + np.abs(self.rows.log_rate)))
+        units = 16 * np.abs(self.towards[which])
+        units += up(64 + 16 * (np.square(self.rows.mu[which]) + np.abs(self.rows.log_rate[which])))
         return units
 
 

@@ -3,8 +3,9 @@
 A *row* is one question: a round, how often it is run, and where it is asked. Whatever is computed for a row depends on
 that row alone, to the last bit, so that neither the order of the rows nor how they are cut into chunks shows:
 
-- every array has its rows along the first axis and is contiguous; the length of a row is a multiple of LANES that
-  follows from the row itself, so that the vector loops of NumPy never end within one;
+- every array has its rows along the first axis; the length of a row follows from the row itself;
+- functions are taken number by number, and give the same wherever a number stands in its array, which NumPy's do
+  (``tests/engines/batch/test_engine.py`` cuts the same rows into chunks of all sizes);
 - sums run along the last axis, row by row, or are products of matrices of a shape that follows from the row itself;
 - an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
 """
@@ -21,8 +22,6 @@ Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
 T = TypeVar("T", bound="Columns")
-
-LANES = 16  # doubles: two of the widest vectors there are; lengths are multiples of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +68,3 @@ class Rows(Columns):
 def up(x: Array) -> Array:
     """A column as a matrix of one column, to go with one row of nodes each."""
     return x[:, None]
-
-
-def padded(rows: Places) -> Places:
-    """Row numbers, the last of them repeated up to a multiple of LANES."""
-    return np.concatenate([rows, np.full(-len(rows) % LANES, rows[-1])])
-
-
-def in_classes(sizes: Array, classes: Array) -> npt.NDArray[np.intp]:
-    """The place of the first class that is no smaller than each size; ``len(classes)`` where there is none."""
-    return np.searchsorted(classes, sizes)

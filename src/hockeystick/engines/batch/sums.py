@@ -13,6 +13,7 @@ certificate itself are those of the contour of one plan (``engines/contour/sweep
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,15 +21,14 @@ from hockeystick.engines.batch.guess import log_peak
 from hockeystick.engines.batch.line import ComplexArray, Line
 from hockeystick.engines.batch.nodes import LARGEST, SPARE
 from hockeystick.engines.batch.rows import Array, Columns, Places, up
-from hockeystick.engines.contour.sweep import Certificate, enclosed
+from hockeystick.engines.contour.sweep import enclosed
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
 
-from dataclasses import dataclass
-
 STEPS = 12  # of Newton
-WIDENINGS = 8  # of an end that is not on its side yet
-CLOSE = 0.03  # of the error of the sum: a root so near that it adds nothing to the width
+WIDENINGS = 6  # of an end that is not on its side yet
+ROOT = 0.02  # of the root of the tolerance: log deltas so near the target are extended to it
+LITTLE = 0.01  # of a step beside a root, by which it is taken farther
 FLOOR = 0.5  # size of m, relative to m(t), below which its power is bounded by that of this
 POWERED = 64.0  # units: of a k-th power, its phase and its weight
 
@@ -94,8 +94,13 @@ class Sums:
         lost *= weight
         self._lost = lost.sum(axis=1) * (1 + SPARE) / known.period
         total = self._sizes.sum(axis=1)
-        self._rounded = UNIT_ROUNDOFF * total * (POWERED + 4 * (outer + inner)) / known.period
-        self._turned = UNIT_ROUNDOFF * 6 * (self._sizes * line.s).sum(axis=1) / known.period
+        moving = self._sizes * line.s
+        first = moving.sum(axis=1) / known.period
+        moving *= line.s
+        self._second = moving.sum(axis=1) / known.period
+        units = UNIT_ROUNDOFF * (POWERED + 4 * (outer + inner))
+        self._rounded, self._rounded_first = units * total / known.period, units * first
+        self._turned, self._turned_first = 6 * UNIT_ROUNDOFF * first, 6 * UNIT_ROUNDOFF * self._second
         self._s = line.s
         self._common = known.count * line.common * (1 + SPARE)
         self._left = np.exp(np.minimum(known.log_tail, LARGEST)) * (1 + SPARE)
@@ -103,28 +108,33 @@ class Sums:
         self._log_left = -_log_expm1(known.t * known.period)
         self._log_right = known.k_right + log_peak(known.right) - _log_expm1(theta * known.period)
 
-    def values(self, epsilon: Array, which: Places) -> tuple[Array, Array, Array]:
-        """S, ``-d log delta / d eps`` by it, and a bound on the error of S, times ``e^(t eps - K_top)``."""
+    def values(self, epsilon: Array, which: Places) -> Values:
+        """The sums of some rows at an epsilon each."""
         known = self.known
         step, period = self._step[which], known.period[which]
         near = up(-epsilon * step) * np.arange(self._inner, dtype=np.float64)
         far = up(-epsilon * step * self._inner) * np.arange(self._outer, dtype=np.float64)
         phases = (_unit(far)[:, :, None] * _unit(near)[:, None, :]).reshape(len(which), -1)
-        phases *= self._terms[which]
+        phases *= self._terms[which] if len(which) < len(self._terms) else self._terms
         value = phases.real.sum(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = known.t[which] - (phases.imag * self._s[which]).sum(axis=1) / value
-        error = self._lost[which] + self._rounded[which] + self._turned[which] * np.abs(epsilon)
-        return value / period, slope, error
+        s = self._s[which] if len(which) < len(self._s) else self._s
+        return Values(which, epsilon, value / period, (phases.imag * s).sum(axis=1) / period)
 
-    def certificate(self, epsilon: Array, which: Places) -> tuple[Array, Array, Array, Array]:
-        """Certified ends of log delta and the guess between, and the slope."""
-        known = self.known
-        value, slope, error = self.values(epsilon, which)
-        k_top, t, right = known.k_top[which], known.t[which], known.right[which]
+    def certificate(self, values: Values, beside: Array) -> tuple[Array, Array, Array]:
+        """Certified ends of log delta, and the guess between, at epsilons beside those of the sums.
+
+        The sum of the terms as they were computed, F, has ``|F(eps + h) - F - h F'| <= h^2/2 sum s_j^2 |T_j| / P``.
+        """
+        known, which = self.known.at(values.which), values.which
+        epsilon, size = values.epsilon + beside, np.abs(beside)
+        value = values.value + beside * values.derivative
+        error = self._lost[which] + self._rounded[which] + self._turned[which] * np.abs(values.epsilon)
+        error = error + 0.5 * size * size * self._second[which] * (1 + SPARE)
+        error += size * (self._rounded_first[which] + self._turned_first[which] * np.abs(values.epsilon))
         found = enclosed(
-            k_top, t, epsilon, value, error, self._left[which], self._log_left[which], self._log_right[which] - right * epsilon
-        )
+            known.k_top, known.t, epsilon, value, error, self._left[which], self._log_left[which],
+            self._log_right[which] - known.right * epsilon,
+        )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(found.high > 0, found.moved(np.log(found.high), Side.ABOVE), np.inf)
             lower = np.where(found.low > 0, found.moved(np.log(found.low), Side.BELOW), -np.inf)
@@ -132,72 +142,104 @@ class Sums:
         common = self._common[which]  # m(t)^k, a factor of all
         upper = np.minimum(upper + common, 0.0)
         lower = np.minimum(lower - common, upper)
-        return lower, np.clip(middle, lower, upper), upper, slope
+        return lower, np.clip(middle, lower, upper), upper
 
-    def root(self, target: Array, guess: Array) -> tuple[Array, Array]:
-        """The epsilon at which log S meets the target, and the slope there; not a number where none was found."""
+    def _near(self, target: Array, guess: Array) -> Values:
+        """The sums at epsilons near the one where log S meets the target; of rows where none was found they are nan."""
         known = self.known
-        epsilon, slopes = guess.copy(), np.full(len(guess), np.nan)
+        out = Values(np.arange(len(guess)), guess.copy(), *(np.full(len(guess), np.nan) for _ in range(2)))
         low, high = np.zeros(len(guess)), np.full(len(guess), np.inf)
-        which = np.arange(len(guess))
+        close = ROOT * np.sqrt(known.tolerance)
+        which, at = out.which, guess
         for _ in range(STEPS):
-            at = epsilon[which]
-            value, slope, error = self.values(at, which)
+            found = self.values(at, which)
+            out.put(which, found)
             with np.errstate(divide="ignore", invalid="ignore"):
-                gain = np.log(value) + known.k_top[which] - known.t[which] * at - target[which]
-            sound = (value > 0) & (slope > 0)
-            slopes[which] = np.where(sound, slope, np.nan)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                close = CLOSE * np.maximum(np.minimum(error / value, 1e-3), known.tolerance[which])
+                gain = np.log(found.value) + known.k_top[which] - known.t[which] * at - target[which]
+                slope = known.t[which] - found.derivative / found.value
                 step = np.clip(gain / slope, -2 / slope, 2 / slope)
+            sound = (found.value > 0) & (slope > 0)
             low[which] = np.where(sound & (gain > 0), at, low[which])
             high[which] = np.where(sound & (gain <= 0), at, high[which])
             moved = at + step
-            inside = (moved > low[which]) & (moved < high[which])
             with np.errstate(invalid="ignore"):
                 middle = np.where(np.isinf(high[which]), 2 * low[which], 0.5 * (low[which] + high[which]))
-            moved = np.where(inside, moved, middle)
-            # the next gain is about bend step^2 / 2, and bend about slope / epsilon or less: it need not be looked at
-            done = sound & (np.abs(gain) <= close)
-            going = sound & ~done & np.isfinite(moved)
-            slopes[which[~sound]] = np.nan
-            epsilon[which[going]] = moved[going]
-            which = which[going]
+            moved = np.where((moved > low[which]) & (moved < high[which]), moved, middle)
+            going = ~(sound & (np.abs(gain) <= close[which])) & sound & np.isfinite(moved)
+            which, at = which[going], moved[going]
             if not len(which):
                 break
-        return epsilon, slopes
+        return out
 
-    def ends(self, lower_target: Array, upper_target: Array, root: Array, slope: Array) -> tuple[Array, Array]:
-        """Certified ends of epsilon: infinite, or 0, where none was found.
+    def ends(self, above: Array, below: Array, guess: Array) -> tuple[Array, Array, Array]:
+        """Certified ends of epsilon, infinite, or 0, where none was found; and the guess between.
 
         Args:
-            lower_target: what the upper bound of log delta has to be at most, at the upper end.
-            upper_target: what the lower bound has to exceed, at the lower end.
-            root: where to begin.
-            slope: there.
+            above: what the upper bound of log delta has to be at most, at the upper end.
+            below: what the lower bound has to exceed, at the lower end.
+            guess: where to look for the root.
         """
-        every = np.arange(len(root))
-        lower, _, upper, _ = self.certificate(root, every)
-        high = self._moved(root, np.maximum(upper - lower_target, 0.0) / slope, lower_target, 1)
-        low = self._moved(root, np.maximum(upper_target - lower, 0.0) / slope, upper_target, -1)
-        return np.where(low > 0, low, 0.0), high
+        near = self._near(above, guess)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lower, middle, upper = self.certificate(near, np.zeros(len(guess)))
+            slope = self.known.t - near.derivative / near.value
+            root = near.epsilon + (middle - above) / slope
+            high = self._moved(near, (upper - above) / slope, above, 1)
+            low = self._moved(near, (lower - below) / slope, below, -1)
+        return np.where(low > 0, low, 0.0), root, high
 
-    def _moved(self, root: Array, step: Array, target: Array, side: int) -> Array:
-        out = np.full(len(root), np.inf * side)
-        at = root + side * (1.01 * step + 1e-15 * root)
-        step = 2 * step + 1e-15 * root
-        which = np.flatnonzero(np.isfinite(at) & (at > 0))
+    def _moved(self, near: Values, first: Array, target: Array, side: int) -> Array:
+        """Epsilons beside those of the sums, on a side of the first guess, whose bounds are on that side of the target."""
+        out = np.full(len(target), np.inf * side)
+        out[np.isnan(near.value)] = np.nan
+        step = LITTLE * np.abs(first) + 1e-15 * near.epsilon
+        beside = first + side * step
+        which = np.flatnonzero(np.isfinite(beside))
+        for _ in range(WIDENINGS):
+            some = near.at(which)
+            lower, _, upper = self.certificate(some, beside[which])
+            there = upper <= target[which] if side > 0 else lower > target[which]
+            out[which[there]] = some.epsilon[there] + beside[which[there]]
+            which = which[~there]
+            if not len(which):
+                return out
+            step[which] *= 4
+            beside[which] += side * step[which]
+        at, step = near.epsilon + beside, np.abs(beside)  # too far from where the sums were taken
+        which = which[np.isfinite(at[which]) & (at[which] > 0)]
         for _ in range(WIDENINGS):
             if not len(which):
                 break
-            lower, _, upper, _ = self.certificate(at[which], which)
+            some = self.values(at[which], which)
+            lower, _, upper = self.certificate(some, np.zeros(len(which)))
             there = upper <= target[which] if side > 0 else lower > target[which]
-            out[which[there]] = at[which[there]]
+            out[which[there]] = some.epsilon[there]
             which = which[~there]
             at[which] += side * step[which]
             step[which] *= 2
-            which = which[np.isfinite(at[which]) & (at[which] > 0)]
+            which = which[at[which] > 0]
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Columns):
+    """The sums at an epsilon each, times ``e^(t eps - K_top)``.
+
+    Attributes:
+        which: their rows.
+        epsilon: where they are taken.
+        value: S.
+        derivative: of the sum of the terms as a function of eps.
+    """
+
+    which: Places
+    epsilon: Array
+    value: Array
+    derivative: Array
+
+    def put(self, rows: Places, found: Values) -> None:
+        """The sums of some rows."""
+        self.epsilon[rows], self.value[rows], self.derivative[rows] = found.epsilon, found.value, found.derivative
 
 
 def _unit(angle: Array) -> ComplexArray:
@@ -211,4 +253,4 @@ def _log_expm1(x: Array) -> Array:
     return x + np.log(-np.expm1(-x))
 
 
-__all__ = ["Certificate", "Known", "Sums"]
+__all__ = ["Known", "Sums", "Values"]
