@@ -24,7 +24,6 @@ import numpy as np
 from hockeystick.engines.batch import guess, nodes as fine
 from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Asked, Look, Place, log_peak
-from hockeystick.engines.batch.line import line
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Layout, Nodes, log_tail
 from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows, up
 from hockeystick.engines.batch.sums import Known, Sums
@@ -123,10 +122,9 @@ class BatchEngine:
             place = self._placed(rows, asked, gap)
             layout = fine.laid(rows, place)
             known, shape = self._cut(rows, place, layout)
-            sizes = np.append(fine.CLASSES, np.inf)[np.searchsorted(fine.CLASSES, layout.needed)]
             for number, (outer, inner) in enumerate(POINTS):
                 these = np.flatnonzero(shape == number)
-                for part, nodes in self._chunks(sizes[these], fine.CLASSES, these, outer * inner):
+                for part, nodes in self._chunks(layout.few[these], fine.CLASSES, these, outer * inner):
                     some = these[part]
                     at = Nodes(rows.at(some), place.at(some), layout.at(some), nodes)
                     goal = None if targets is None else (targets[0][some], targets[1][some])
@@ -232,8 +230,7 @@ def _cut(nodes: Nodes) -> tuple[Known, Array]:
     needed = (right - place.right * place.epsilon + log_peak(place.right) - wanted + 1.0) / theta
     period = np.maximum(needed, (1.0 - wanted) / place.t)
     edges, tails = Envelope(nodes).cut(period, wanted - place.top)
-    k_top = rows.count * nodes.log_total
-    known = Known(place.t, place.right, right, period, k_top, rows.count, tails, place.tolerance)
+    known = Known(place.t, place.right, right, period, rows.count, tails, place.tolerance)
     return known, np.ceil(edges * period / (2 * math.pi)) + 1
 
 
@@ -249,7 +246,7 @@ def _answers(
         outer, inner: numbers of points.
     """
     place = nodes.place
-    sums = Sums(known, line(nodes, 2 * math.pi / known.period, outer, inner), outer, inner)
+    sums = Sums(known, nodes, outer, inner)
     if targets is None:
         every = np.arange(len(both))
         lower, estimate, upper = sums.certificate(sums.values(place.epsilon, every), np.zeros(len(both)))

@@ -57,7 +57,7 @@ class Envelope:
     def log_bound(self, edges: Array, which: Places) -> Array:
         """Upper bounds, non-positive, on ``log |m(t + is)| / m(t)`` from an edge of each of some rows on."""
         rows, t = self._nodes.rows.at(which), self._nodes.place.t[which]
-        share, weight = self._share[which], self._weight[which]
+        share, weight = self._some(self._share, which), self._some(self._weight, which)
         odds = up(np.maximum(1.0, ODDS * rows.mu * edges) - 1.0)
         shape = share * (odds + 1.0)
         below = share * odds
@@ -88,10 +88,14 @@ class Envelope:
             out[wide] = np.minimum(out[wide], found)
         return out
 
+    @staticmethod
+    def _some(numbers: Array, which: Places) -> Array:
+        return numbers if len(which) == len(numbers) else numbers[which]
+
     def _values(self, which: Places, y: Array, change: Array | None, edges: Array, remainder: Array) -> Array:
         """``log B(s) / m(t)`` with the shift y of derivative ``change``, rounded up."""
         ca = up(self._nodes.rows.power(self._nodes.place.t[which]))
-        share = self._share[which]
+        share = self._some(self._share, which)
         half = y * up(0.5 * self._nodes.rows.mu[which])
         sine = np.sin(half)
         twice = np.square(sine)
@@ -120,12 +124,12 @@ class Envelope:
         psi -= fall
         np.minimum(psi, 300.0, out=psi)
         moved = np.expm1(psi)
-        size *= self._units[which]
+        size *= self._some(self._units, which)
         error = np.expm1(np.minimum(size, 300.0))
         error *= 1.0 + moved
-        error += np.abs(moved) * self._care[which]
+        error += np.abs(moved) * self._some(self._care, which)
         error += moved
-        error *= self._weight[which]
+        error *= self._some(self._weight, which)
         remainder = remainder * (1 + SPARE)
         drop = (error.sum(axis=1) + remainder) * (1 - self._slip[which]) / (1 + remainder)
         usable = (drop < 0) & (self._slip[which] < 1)

@@ -38,8 +38,8 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 ComplexArray = npt.NDArray[np.complex128]
 
-PANEL = 64  # nodes of one product of matrices: few enough for one thread
-MANY = 4096  # points beyond which panels are a quarter of that
+PANEL = 32  # nodes of one product of matrices: few enough for one thread
+MANY = 8192  # points beyond which panels are half of that
 NUMBERS = 1 << 16  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
@@ -51,21 +51,19 @@ class Line:
     """Values on the lines of some rows, of one number of points.
 
     Attributes:
-        step: distance of the points.
         s: shape (rows, points), their heights.
         values: shape (rows, points), ``m(t + is) / m(t) - 1``.
         errors: shape (rows, points), bounds on their errors.
         common: bound on the relative error of ``e^top total`` of the nodes as m(t).
     """
 
-    step: Array
     s: Array
     values: ComplexArray
     errors: Array
     common: Array
 
 
-def line(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
+def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     """The values at ``outer * inner`` points of the line of each row, ``step`` apart."""
     rows, layout, t = nodes.rows, nodes.layout, nodes.place.t
     x, u, total = nodes.x, nodes.u, nodes.total
@@ -104,7 +102,7 @@ def line(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     own *= modulus
     length = np.hypot(size, turn)
     slip += 4 * length  # of the products with s
-    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 2 * BLOCK + 16
+    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 2 * x.shape[1] / PANEL + 2 * BLOCK + 16
     own *= length
     own += modulus * (slip + factor * length)
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total
@@ -125,7 +123,7 @@ def line(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     errors += np.hypot(values.real, values.imag) * up(real + OWN * UNIT_ROUNDOFF)
     errors *= 1 + SPARE
     errors[:, 0] = 0.0
-    return Line(step, s, values, errors, real * (1 + SPARE))
+    return Line(s, values, errors, real * (1 + SPARE))
 
 
 def _turned(size: Array, turn: Array, step: Array) -> ComplexArray:
@@ -151,9 +149,9 @@ def _powers(first: ComplexArray, many: int) -> ComplexArray:
     out[:, 0] = 0.0
     if many > 1:
         out[:, 1] = first
+    turned = 1.0 + first
     for j in range(2, many):
-        np.multiply(out[:, j - 1], first, out=out[:, j])
-        out[:, j] += out[:, j - 1]
+        np.multiply(out[:, j - 1], turned, out=out[:, j])
         out[:, j] += first
     return out
 
@@ -178,7 +176,7 @@ def _sums(weight: ComplexArray, size: Array, turn: Array, step: Array, outer: in
 
 def _sums_of(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
     rows, count = weight.shape
-    panel = PANEL if outer * inner <= MANY else PANEL // 4
+    panel = PANEL if outer * inner <= MANY else PANEL // 2
     near = _powers(first, inner)
     leap = near[:, inner - 1] * first
     leap += near[:, inner - 1]

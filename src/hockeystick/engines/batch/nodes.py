@@ -25,7 +25,9 @@ from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, up
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-CLASSES = np.array([64, 128, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096], dtype=np.float64)
+CLASSES = np.array(
+    [32, 64, 96, 128, 160, 192, 256, 320, 384, 512, 640, 768, 1024, 1536, 2048, 3072, 4096], dtype=np.float64
+)  # numbers of nodes
 WIDEST_STRIP = 0.97 * math.pi  # of 1 / mu, where g may vanish
 SHIFT, LARGEST_SHIFT = 0.48 * math.pi, 2.0  # of the line: of 1 / mu, and at most, as rounding grows by e^(Y^2/2)
 SHIFT_ADDING = 0.245 * math.pi  # of the line where a record is added: ``|g| >= 1 - q`` up to twice that
@@ -46,7 +48,8 @@ class Layout(Columns):
 
     Attributes:
         low, high: the first and the last.
-        needed: how many there have to be.
+        needed: how many there have to be for an envelope.
+        few: how many there have to be for a line, which is content with fewer.
         inner: what the remainders of m may be, relative to m(t).
         shift: Y of the line.
         eta: half-width of the strip of the envelope.
@@ -59,6 +62,7 @@ class Layout(Columns):
     low: Array
     high: Array
     needed: Array
+    few: Array
     inner: Array
     shift: Array
     eta: Array
@@ -153,7 +157,8 @@ def laid(rows: Rows, place: Place) -> Layout:
     curved = 2 * math.pi * eta / (rest + 2.0 + growth)
     far_eta = eta if rows.adding else np.minimum(FAR_STRIP / mu, far)
     constant = 2 * math.pi * far_eta / (rest + 2.0 + dip + 0.5 * (np.square(far_eta) + np.square(far)))
-    dx = np.minimum(np.minimum(line, 1.0), np.minimum(curved, constant))
+    line = np.minimum(line, 1.0)
+    dx = np.minimum(line, np.minimum(curved, constant))
     outside = np.maximum(depth + 1.0 + 0.5 * np.square(shift), rest + 3.0 + 0.5 * np.square(tallest))
     if rows.adding:
         low, high = -_far(outside - t * np.log1p(-rows.rate)), _far(outside)
@@ -161,8 +166,8 @@ def laid(rows: Rows, place: Place) -> Layout:
     else:
         low = -_far(outside)
         high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
-    needed = (high - low) / dx + 1
-    return Layout(low, high, needed, inner, shift, eta, tall / np.sqrt(spread), tallest, far, far_eta)
+    needed, few = (high - low) / dx + 1, (high - low) / line + 1
+    return Layout(low, high, needed, few, inner, shift, eta, tall / np.sqrt(spread), tallest, far, far_eta)
 
 
 class Nodes:

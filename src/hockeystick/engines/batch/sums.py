@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.batch.guess import log_peak
-from hockeystick.engines.batch.line import ComplexArray, Line
-from hockeystick.engines.batch.nodes import LARGEST, SPARE
+from hockeystick.engines.batch.line import ComplexArray, line_of
+from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes
 from hockeystick.engines.batch.rows import Array, Columns, Places, up
 from hockeystick.engines.contour.sweep import enclosed
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
@@ -42,7 +42,6 @@ class Known(Columns):
         right: the tilt that bounds the alias to the right.
         k_right: upper bound on K there.
         period: P.
-        k_top: what K is relative to.
         count: number of rounds.
         log_tail: log of the bound on what is cut off, relative to ``e^(K(t) - t eps)``.
         tolerance: wanted relative size of the remainders.
@@ -52,7 +51,6 @@ class Known(Columns):
     right: Array
     k_right: Array
     period: Array
-    k_top: Array
     count: Array
     log_tail: Array
     tolerance: Array
@@ -61,9 +59,11 @@ class Known(Columns):
 class Sums:
     """The sums of rows of one number of points."""
 
-    def __init__(self, known: Known, line: Line, outer: int, inner: int) -> None:
+    def __init__(self, known: Known, nodes: Nodes, outer: int, inner: int) -> None:
         self.known, self._outer, self._inner = known, outer, inner
-        self._step = line.step
+        self._step = 2 * math.pi / known.period
+        self._k_top = known.count * nodes.log_total
+        line = line_of(nodes, self._step, outer, inner)
         t, count = up(known.t), up(known.count)
         real, imaginary = line.values.real, line.values.imag
         excess = 2 * real + (np.square(real) + np.square(imaginary))  # |1 + D|^2 - 1
@@ -132,7 +132,7 @@ class Sums:
         error = error + 0.5 * size * size * self._second[which] * (1 + SPARE)
         error += size * (self._rounded_first[which] + self._turned_first[which] * np.abs(values.epsilon))
         found = enclosed(
-            known.k_top, known.t, epsilon, value, error, self._left[which], self._log_left[which],
+            self._k_top[which], known.t, epsilon, value, error, self._left[which], self._log_left[which],
             self._log_right[which] - known.right * epsilon,
         )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -155,7 +155,7 @@ class Sums:
             found = self.values(at, which)
             out.put(which, found)
             with np.errstate(divide="ignore", invalid="ignore"):
-                gain = np.log(found.value) + known.k_top[which] - known.t[which] * at - target[which]
+                gain = np.log(found.value) + self._k_top[which] - known.t[which] * at - target[which]
                 slope = known.t[which] - found.derivative / found.value
                 step = np.clip(gain / slope, -2 / slope, 2 / slope)
             sound = (found.value > 0) & (slope > 0)
