@@ -40,7 +40,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 PANEL = 32  # nodes of one product of matrices: few enough for one thread
 MANY = 8192  # points beyond which panels are half of that
-NUMBERS = 1 << 16  # complex numbers of the factors at once
+NUMBERS = 1 << 14  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
 OWN = 64.0  # units: D from its sum, ``log (1 + D)`` and its angle
@@ -149,10 +149,15 @@ def _powers(first: ComplexArray, many: int) -> ComplexArray:
     out[:, 0] = 0.0
     if many > 1:
         out[:, 1] = first
-    turned = 1.0 + first
-    for j in range(2, many):
-        np.multiply(out[:, j - 1], turned, out=out[:, j])
-        out[:, j] += first
+    known = 2
+    while known < many:  # 1 + E_(known + j) = (1 + E_j) (1 + E_known)
+        leap = out[:, known - 1] * first
+        leap += out[:, known - 1]
+        leap += first
+        more = min(known, many - known)
+        np.multiply(out[:, :more], (1.0 + leap)[:, None, :], out=out[:, known : known + more])
+        out[:, known : known + more] += leap[:, None, :]
+        known += more
     return out
 
 
