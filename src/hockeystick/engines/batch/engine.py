@@ -100,7 +100,7 @@ class BatchEngine:
         found = self._asked(np.arange(len(self._rows)), asked, log_delta, gap, both)
         again = np.flatnonzero(~(found.upper - found.lower <= gap * found.upper) & (found.estimate > 0))
         if len(again):
-            near = Asked(np.full(len(again), np.nan), found.estimate[again])
+            near = Asked(log_delta[0][again], found.estimate[again])
             targets = log_delta[0][again], log_delta[1][again]
             second = self._asked(again, near, targets, gap, both[again])
             narrower = ~(found.upper[again] - found.lower[again] <= second.upper - second.lower)
@@ -111,7 +111,15 @@ class BatchEngine:
         """Intervals of log delta at epsilons greater than 0; the arguments as for epsilons, the gap absolute."""
         asked = Asked(np.full(len(epsilon), np.nan), epsilon)
         both = np.zeros(len(self._rows), dtype=bool) if both is None else both
-        return self._asked(np.arange(len(self._rows)), asked, None, gap or DEFAULT_GAP, both)
+        gap = gap or DEFAULT_GAP
+        found = self._asked(np.arange(len(self._rows)), asked, None, gap, both)
+        again = np.flatnonzero(~(found.upper - found.lower <= gap) & np.isfinite(found.estimate))
+        if len(again):
+            near = Asked(found.estimate[again], epsilon[again])
+            second = self._asked(again, near, None, gap, both[again])
+            narrower = ~(found.upper[again] - found.lower[again] <= second.upper - second.lower)
+            found.put(again[narrower], second.at(narrower))
+        return found
 
     def _asked(
         self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float, both: Mask
@@ -119,7 +127,7 @@ class BatchEngine:
         found = Found.nothing(len(which))
         with np.errstate(all="ignore"):
             rows = self._rows.at(which)
-            place = self._placed(rows, asked, gap)
+            place = self._placed(rows, asked, gap, targets is not None)
             layout = fine.laid(rows, place)
             known, shape = self._cut(rows, place, layout)
             for number, (outer, inner) in enumerate(POINTS):
@@ -143,11 +151,11 @@ class BatchEngine:
         shape[~(size <= SIZES[-1])] = len(SIZES)
         return known, shape
 
-    def _placed(self, rows: Rows, asked: Asked, gap: float) -> Place:
+    def _placed(self, rows: Rows, asked: Asked, gap: float, relative: bool) -> Place:
         first = guess.first(rows, asked)
         place = Place(*(np.full(len(rows), np.nan) for _ in fields(Place)))
         for part, nodes in self._chunks(first.nodes, guess.CLASSES, first.start):
-            got = Look(rows.at(part), first.at(part), nodes).place(asked.at(part), gap)
+            got = Look(rows.at(part), first.at(part), nodes).place(asked.at(part), gap, relative)
             for field in fields(Place):
                 getattr(place, field.name)[part] = getattr(got, field.name)
         return place

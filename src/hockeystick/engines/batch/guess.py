@@ -40,7 +40,7 @@ SUM_NOISE, NOISE = 100.0, 1000.0  # units of rounding of the sum, and of a cumul
 
 @dataclass(frozen=True, slots=True)
 class Asked(Columns):
-    """Where a row is asked: at a log delta, or at an epsilon; the other one is not a number."""
+    """Where a row is asked: at a log delta, or at an epsilon; the other one is not a number, or about the answer."""
 
     log_delta: Array
     epsilon: Array
@@ -224,7 +224,7 @@ class Look:
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         return high
 
-    def place(self, asked: Asked, gap: float) -> Place:
+    def place(self, asked: Asked, gap: float, relative: bool) -> Place:
         """The tilt, among a few up to the saddle point, whose period is shortest, as far as rounding allows."""
         rows, count = self._rows, self._rows.count
         saddle = self.saddle(asked)
@@ -241,8 +241,10 @@ class Look:
         chernoff = np.minimum(count * k0 - saddle * epsilon + log_peak(saddle), 0.0)
         bend = count * k2 + saddle**-2 + (1 + saddle) ** -2
         near = count * k0 - saddle * epsilon - np.log(saddle * (1 + saddle)) - HALF_LOG_TWO_PI - 0.5 * np.log(bend)
-        depth = np.where(at_epsilon, np.maximum(np.minimum(near, chernoff), chernoff - 20.0), asked.log_delta)
-        tolerance = np.where(at_epsilon, 0.1 * gap, np.clip(0.1 * gap * epsilon * saddle, 1e-13, 1e-2))
+        seen = np.maximum(np.minimum(near, chernoff), chernoff - 20.0)
+        depth = np.where(np.isnan(asked.log_delta), seen, asked.log_delta)
+        absolute = np.full(len(saddle), 0.1 * gap)
+        tolerance = np.clip(absolute * epsilon * saddle, 1e-13, 1e-2) if relative else absolute
         wanted = depth + np.log(tolerance) - 2.0
         right = [saddle * reach for reach in REACHES.tolist()]
         lost = [count * self.value(at) - at * epsilon + log_peak(at) - wanted + 1.0 for at in right]

@@ -28,6 +28,7 @@ from hockeystick.values.side import Side
 STEPS = 12  # of Newton
 WIDENINGS = 6  # of an end that is not on its side yet
 ROOT = 0.02  # of the root of the tolerance: log deltas so near the target are extended to it
+BENT = 0.2  # of the tolerance: what the extension may err by
 LITTLE = 0.01  # of a step beside a root, by which it is taken farther
 FLOOR = 0.5  # size of m, relative to m(t), below which its power is bounded by that of this
 POWERED = 64.0  # units: of a k-th power, its phase and its weight
@@ -149,7 +150,7 @@ class Sums:
         known = self.known
         out = Values(np.arange(len(guess)), guess.copy(), *(np.full(len(guess), np.nan) for _ in range(2)))
         low, high = np.zeros(len(guess)), np.full(len(guess), np.inf)
-        close = ROOT * np.sqrt(known.tolerance)
+        most = ROOT * np.sqrt(known.tolerance)
         which, at = out.which, guess
         for _ in range(STEPS):
             found = self.values(at, which)
@@ -165,7 +166,8 @@ class Sums:
             with np.errstate(invalid="ignore"):
                 middle = np.where(np.isinf(high[which]), 2 * low[which], 0.5 * (low[which] + high[which]))
             moved = np.where((moved > low[which]) & (moved < high[which]), moved, middle)
-            going = ~(sound & (np.abs(gain) <= close[which])) & sound & np.isfinite(moved)
+            bend = np.sqrt(BENT * known.tolerance[which] * found.value / self._second[which])
+            going = ~(sound & (np.abs(gain) <= np.minimum(most[which], slope * bend))) & sound & np.isfinite(moved)
             which, at = which[going], moved[going]
             if not len(which):
                 break
