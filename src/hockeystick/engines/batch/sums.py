@@ -197,29 +197,24 @@ class Sums:
         step = LITTLE * np.abs(first) + 1e-15 * near.epsilon
         beside = first + side * step
         which = np.flatnonzero(np.isfinite(beside))
-        for _ in range(WIDENINGS):
-            some = near.at(which)
-            lower, _, upper = self.certificate(some, beside[which])
-            there = upper <= target[which] if side > 0 else lower > target[which]
-            out[which[there]] = some.epsilon[there] + beside[which[there]]
-            which = which[~there]
-            if not len(which):
-                return out
-            step[which] *= 4
-            beside[which] += side * step[which]
-        at, step = near.epsilon + beside, np.abs(beside)  # too far from where the sums were taken
-        which = which[np.isfinite(at[which]) & (at[which] > 0)]
-        for _ in range(WIDENINGS):
-            if not len(which):
-                break
-            some = self.values(at[which], which)
-            lower, _, upper = self.certificate(some, np.zeros(len(which)))
-            there = upper <= target[which] if side > 0 else lower > target[which]
-            out[which[there]] = some.epsilon[there]
-            which = which[~there]
-            at[which] += side * step[which]
-            step[which] *= 2
-            which = which[at[which] > 0]
+        extended = 0.5 * np.square(beside) * self._second <= BENT * self.known.tolerance * near.value
+        for extend in (True, False):  # where the sums are anew, a step may be any
+            some = which[extended[which] == extend]
+            for _ in range(WIDENINGS):
+                some = some[near.epsilon[some] + beside[some] > 0]
+                if not len(some):
+                    break
+                if extend:
+                    values, more = near.at(some), beside[some]
+                else:
+                    values, more = self.values(near.epsilon[some] + beside[some], some), np.zeros(len(some))
+                lower, _, upper = self.certificate(values, more)
+                there = upper <= target[some] if side > 0 else lower > target[some]
+                out[some[there]] = (values.epsilon + more)[there]
+                some = some[~there]
+                step[some] *= 4
+                beside[some] += side * step[some]
+            extended[some] = False
         return out
 
 
