@@ -83,8 +83,7 @@ class Envelope:
         wide = np.flatnonzero(wanted > self._nodes.layout.widest[which])
         if len(wide):
             far = which[wide]
-            y = np.broadcast_to(up(self._far[far]), (len(far), self._nodes.count))
-            found = self._values(far, y, None, edges[wide], self._constant[far])
+            found = self._values(far, up(self._far[far]), None, edges[wide], self._constant[far])
             out[wide] = np.minimum(out[wide], found)
         return out
 
@@ -100,15 +99,14 @@ class Envelope:
         sine = np.sin(half)
         twice = np.square(sine)
         cosine = np.sqrt(1.0 - twice)
-        twice *= share
+        twice = twice * share
         twice *= 2.0
         lost = 1.0 - share
         lost *= twice
         lost *= 2.0
         sine *= cosine
-        sine *= share
         sine *= 2.0
-        fall = np.arctan2(sine, 1.0 - twice)
+        fall = np.arctan2(sine * share, 1.0 - twice)
         fall *= up(edges)
         size = twice / (1.0 - lost)
         size *= np.abs(ca)

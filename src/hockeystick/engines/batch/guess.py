@@ -24,15 +24,15 @@ from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 CLASSES = np.array([32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536], dtype=np.float64)  # of nodes
 LOWEST, BESIDE = -9.0, 9.0  # outcomes between which a normal law of variance 1 lies
 FARTHER = 2.6  # tilts that are looked at, of that of the central limit
-HIGHEST_HUMP = 50.0  # log of the hump's part of m(t) beyond which there is no saddle point
-NO_HUMP = -45.0  # log of the hump's part of m(t) that is not seen
+HIGHEST_HUMP = 25.0  # log of the hump's part of m(t) beyond which there is no saddle point
+NO_HUMP = -35.0  # log of the hump's part of m(t) that is not seen
 WIDEST = 0.5  # distance of the nodes
-DEPTH = 28.0  # log of what the trapezoid rule misses of m(t), about
+DEPTH = 20.0  # log of what the trapezoid rule misses of m(t), about
 STEPS = 18  # of Newton
 NEAR, NEARLY = 0.05, 0.5  # of epsilon and one over the tilt; of log delta: how far off the saddle point may be
 CLOSE = 0.02  # of log t: the sum does not depend on where the saddle point is
 TILTS = np.array([1.0, 0.85, 0.7, 0.55, 0.4])  # tried, of the saddle point
-REACHES = np.array([0.45, 0.5, 0.57, 0.65, 0.74, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.1, 2.6, 3.5])  # where the right alias may be bounded, of the saddle point
+REACHES = np.array([0.55, 0.65, 0.75, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.2, 3.0])  # where the right alias may be bounded, of the saddle point
 RARE = 1.0  # K at a saddle point below which single losses decide
 HALVINGS = 12  # of the range of an epsilon
 SUM_NOISE, NOISE = 100.0, 1000.0  # units of rounding of the sum, and of a cumulant relative to its size, about

@@ -31,7 +31,7 @@ CLASSES = np.array(
 WIDEST_STRIP = 0.97 * math.pi  # of 1 / mu, where g may vanish
 SHIFT, LARGEST_SHIFT = 0.48 * math.pi, 2.0  # of the line: of 1 / mu, and at most, as rounding grows by e^(Y^2/2)
 SHIFT_ADDING = 0.245 * math.pi  # of the line where a record is added: ``|g| >= 1 - q`` up to twice that
-STRIP, WIDEST_ETA = 0.45, 4.0  # eta of the envelope, of 1 / mu, and at most
+STRIP, WIDEST_ETA = 0.6, 4.0  # eta of the envelope, of 1 / mu, and at most
 LARGEST_LIFT = 2.5  # Y of the envelope
 FAR_LIFT, FAR_STRIP = 2.0, 1.0  # of the constant shift of the envelope, of 1 / mu
 REST = 0.02  # of 1 / count: what the remainders of the envelope may be
