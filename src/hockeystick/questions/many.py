@@ -65,7 +65,7 @@ def epsilons(
     >>> from hockeystick import dp_sgd
     >>> plans = [dp_sgd(noise_multiplier=noise, sample_rate=0.01, steps=10_000) for noise in (1.0, 2.0, 4.0)]
     >>> epsilons(plans, 1e-6).upper.round(4).tolist()
-    [6.9074, 2.4467, 1.0841]
+    [6.9074, 2.4467, 1.0846]
     """
     listed, gap = _listed(plans), _checked_gap(gap)
     if delta is None:
@@ -104,7 +104,7 @@ def deltas(
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
     >>> [f"{upper:.3g}" for upper in deltas([plan, plan], [1.0, 2.0]).upper]
-    ['0.00212', '2.67e-06']
+    ['0.00261', '2.67e-06']
     """
     listed, gap = _listed(plans), _checked_gap(gap)
     asked = _numbers(epsilon, "epsilon", len(listed), domains.EPSILON.of("the target epsilon"))
