@@ -13,7 +13,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from hockeystick.engines.batch import guess, nodes as fine
+from hockeystick.engines.batch import guess
+from hockeystick.engines.batch import nodes as fine
 from hockeystick.engines.batch.engine import NUMBERS, BatchEngine, worse_epsilons
 from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Asked, Look, Place
@@ -131,7 +132,9 @@ def test_what_lies_beyond_is_bounded_where_the_hump_is_left_out() -> None:
             mu, rate = mpmath.mpf(float(rows.mu[row])), mpmath.mpf(float(rows.rate[row]))
             with mpmath.workdps(40):
                 above = mpmath.quad(
-                    lambda x, mu=mu, rate=rate: mpmath.npdf(x) * (1 - rate + rate * mpmath.exp(mu * x - mu**2 / 2)) ** (1 + t),
+                    lambda x, mu=mu, rate=rate, t=t: (
+                        mpmath.npdf(x) * (1 - rate + rate * mpmath.exp(mu * x - mu**2 / 2)) ** (1 + t)
+                    ),
                     [9, 12, 16, 24, 40, 60],
                 )
                 assert mpmath.log(above + mpmath.ncdf(-9)) <= found[row] + 1e-9

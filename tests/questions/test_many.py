@@ -38,7 +38,9 @@ def everyday(number: int, seed: int = 0, adjacency: str = "add-or-remove") -> tu
         return math.exp(draw.uniform(math.log(low), math.log(high)))
 
     plans = [
-        hs.dp_sgd(between(0.5, 8), sample_rate=between(1e-4, 0.2), steps=round(between(100, 30_000)), adjacency=adjacency)
+        hs.dp_sgd(
+            between(0.5, 8), sample_rate=between(1e-4, 0.2), steps=round(between(100, 30_000)), adjacency=adjacency
+        )
         for _ in range(number)
     ]
     return plans, [between(1e-8, 1e-5) for _ in range(number)]
@@ -69,7 +71,8 @@ def test_epsilons_overlap_those_of_one_plan_and_are_as_narrow(adjacency: str) ->
     assert width.max() <= 1e-3
     for at in range(0, len(plans), 10):
         one = plans[at].epsilon(delta[at])
-        assert one.lower <= found.upper[at] and found.lower[at] <= one.upper, plans[at]
+        assert one.lower <= found.upper[at], plans[at]
+        assert found.lower[at] <= one.upper, plans[at]
         assert found.directions[at] == one.direction
         assert found.lower[at] <= found.estimate[at] <= found.upper[at]
 
@@ -81,7 +84,8 @@ def test_deltas_overlap_those_of_one_plan() -> None:
     found = hs.deltas(plans, epsilon)
     for at in range(0, len(plans), 4):
         one = plans[at].delta(float(epsilon[at]))
-        assert one.lower <= found.upper[at] and found.lower[at] <= one.upper, plans[at]
+        assert one.lower <= found.upper[at], plans[at]
+        assert found.lower[at] <= one.upper, plans[at]
         assert found.gap[at] <= 1e-3 * found.upper[at]
 
 
@@ -123,7 +127,7 @@ def test_what_the_batch_does_not_take_is_asked_by_itself() -> None:
         [100 * hs.Round(hs.Gaussian(2.0), hs.Poisson(0.01)), hs.Round(hs.Gaussian(20.0))],
         [5 * hs.Round(hs.Gaussian(5.0))],
         [hs.Round(hs.Gaussian(1.0), hs.Poisson(0.01), 0)],
-        [100 * hs.Round(hs.RDP([2, 8, 32], [0.01, 0.05, 0.3]))],
+        [100 * hs.Round(hs.RDP((2.0, 8.0, 32.0), (0.01, 0.05, 0.3)))],
     ]
     plans = [hs.Plan(item) for item in rounds]
     found = hs.epsilons(plans, 1e-5)

@@ -1,14 +1,13 @@
 """Many plans at once: epsilon or delta of each, certified, in one call.
 
-Plans of one kind of Poisson-sampled Gaussian rounds under add-or-remove, add or remove, which is what DP-SGD is, are laid
-out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the batch leaves open:
-whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What is answered for a plan does not
-depend on the others, on their order or on how many there are, to the last bit.
+Plans of one kind of Poisson-sampled Gaussian rounds under add-or-remove, add or remove, which is what DP-SGD is, are
+laid out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the batch leaves
+open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What is answered for a plan
+does not depend on the others, on their order or on how many there are, to the last bit.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ import numpy.typing as npt
 from hockeystick.engines.batch.engine import BatchEngine, Found, worse_epsilons, worse_log_deltas
 from hockeystick.engines.batch.rows import Rows
 from hockeystick.numerics.rounding import ULPS
-from hockeystick.plan.caveats import assumptions_of, warnings_of
+from hockeystick.plan.caveats import assumptions_of
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling.poisson import Poisson
@@ -73,7 +72,8 @@ def epsilons(
         missing = next((number for number, target in enumerate(targets) if target is None), None)
         if missing is not None:
             raise InvalidInputError(
-                f"plan {missing}: no delta: the plan has no default target; pass delta=, or set the key delta in the plan",
+                f"plan {missing}: no delta: the plan has no default target; pass delta=, or set the key delta in the "
+                "plan",
                 "delta",
             )
         asked = np.array(targets, dtype=np.float64)
@@ -83,9 +83,7 @@ def epsilons(
     return _answered(listed, asked, inside, _ask_epsilons, gap, lambda plan, at: plan.epsilon(at, gap=gap))
 
 
-def deltas(
-    plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, gap: float | None = None
-) -> PlanBand:
+def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, gap: float | None = None) -> PlanBand:
     """The delta of each of many plans, as ``plan.delta(epsilon)`` answers one by one.
 
     Args:
@@ -152,7 +150,9 @@ def _answered(
         _by_batch(list(keys), ask, gap, of, answers)
     _by_itself(plans, asked, np.flatnonzero(np.isnan(answers.ends[2])), alone, answers)
     return PlanBand(
-        *answers.ends,
+        answers.ends[0],
+        answers.ends[1],
+        answers.ends[2],
         safe="upper",
         reason=next((reason for reason in answers.reasons if reason is not None), None),
         accountants=tuple(answers.accountants),
@@ -203,9 +203,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
         answers.directions[number], answers.reasons[number] = names[key], reasons[key]
 
 
-def _ask_epsilons(
-    rows: Rows, side: Adjacency, delta: Array, gap: float | None
-) -> tuple[Found, npt.NDArray[np.bool_]]:
+def _ask_epsilons(rows: Rows, side: Adjacency, delta: Array, gap: float | None) -> tuple[Found, npt.NDArray[np.bool_]]:
     """Epsilons at deltas, whose logarithms are rounded to either side."""
     targets = _moved(np.log(delta), -np.inf), _moved(np.log(delta), np.inf)
     if side is Adjacency.ADD_OR_REMOVE:
@@ -228,7 +226,7 @@ def _ask_deltas(rows: Rows, side: Adjacency, epsilon: Array, gap: float | None) 
 
 
 def _moved(x: Array, towards: float) -> Array:
-    """The numbers moved by twice ULPS doubles, which cover the error of a function that is known to ULPS of its last places."""
+    """The numbers moved by twice ULPS doubles: by the error of a function that is off by ULPS units at most."""
     for _ in range(2 * ULPS):
         x = np.nextafter(x, towards)
     return x
@@ -267,10 +265,14 @@ def _listed(plans: Iterable[Plan]) -> list[Plan]:
     try:
         listed = list(plans)
     except TypeError:
-        raise InvalidInputError(f"plans must be a sequence of plans; received {domains.shown(plans)}", "plans") from None
+        raise InvalidInputError(
+            f"plans must be a sequence of plans; received {domains.shown(plans)}", "plans"
+        ) from None
     for number, plan in enumerate(listed):
         if not isinstance(plan, Plan):
-            raise InvalidInputError(f"plan {number}: plans must be Plan objects; received {domains.shown(plan)}", "plans")
+            raise InvalidInputError(
+                f"plan {number}: plans must be Plan objects; received {domains.shown(plan)}", "plans"
+            )
     return listed
 
 
@@ -289,7 +291,8 @@ def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Arra
         return np.full(many, float(domain.check(float(numbers), key)))
     if numbers.shape != (many,):
         raise InvalidInputError(
-            f"{key} must be a number, or one for each of the {many} plans; received an array of shape {numbers.shape}", key
+            f"{key} must be a number, or one for each of the {many} plans; received an array of shape {numbers.shape}",
+            key,
         )
     for number, value in enumerate(numbers.tolist()):
         try:

@@ -1,15 +1,15 @@
 """Certified epsilons and log deltas of many rows, in chunks that fit the cache.
 
 Three stages, each over rows of one shape: where to lay the contour (``guess.py``), by rows of as many nodes of a first
-look; nodes, the bound on the right alias and the cut (``nodes.py``, ``envelope.py``), by rows of as many nodes; the line
-and the sums (``line.py``, ``sums.py``), by rows of as many points. Rows whose nodes or points are too many, whose bounds
-do not fall, or whose interval stays wider than was asked are told, and the caller asks the engines for one plan.
+look; nodes, the bound on the right alias and the cut (``nodes.py``, ``envelope.py``), by rows of as many nodes; the
+line and the sums (``line.py``, ``sums.py``), by rows of as many points. Rows whose nodes or points are too many, whose
+bounds do not fall, or whose interval stays wider than was asked are told, and the caller asks the engines for one plan.
 
-**The milder direction.** At an epsilon, adding a record has at most ``log delta = k K_add(y) - y eps + log peak(y)`` for
-every y > 0 (``pairs/renyi.py``), with ``m_add(y) = int phi g^-y``, had from the same nodes: relative to ``m_add >= 1`` the
-step misses at most ``2 e^(a^2/2) cos(mu a / 2)^-y / (e^(2 pi a / dx) - 1)``, and what lies beyond is at most
-``(1-q)^-y Phi(low) + Phi(-high)`` (``pairs/sampled/gaussian_law.py``). Where that is below what has been found, the
-maximum over both directions is what removing a record has.
+**The milder direction.** At an epsilon, adding a record has at most ``log delta = k K_add(y) - y eps + log peak(y)``
+for every y > 0 (``pairs/renyi.py``), with ``m_add(y) = int phi g^-y``, had from the same nodes: relative to
+``m_add >= 1`` the step misses at most ``2 e^(a^2/2) cos(mu a / 2)^-y / (e^(2 pi a / dx) - 1)``, and what lies beyond is
+at most ``(1-q)^-y Phi(low) + Phi(-high)`` (``pairs/sampled/gaussian_law.py``). Where that is below what has been found,
+the maximum over both directions is what removing a record has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hockeystick.engines.batch import guess, nodes as fine
+from hockeystick.engines.batch import guess
+from hockeystick.engines.batch import nodes as fine
 from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Asked, Look, Place, log_peak
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Layout, Nodes, log_tail
@@ -35,8 +36,8 @@ MOST_ROWS = 512  # of a chunk
 LARGER = 4  # numbers of the points of a chunk, of those of its nodes
 POINTS = (
     (2, 2), (2, 3), (2, 4), (3, 4), (4, 4), (4, 5), (4, 6), (4, 8), (5, 8), (6, 8), (8, 8), (8, 10), (8, 12), (8, 16),
-    (10, 16), (12, 16), (16, 16), (16, 20), (16, 24), (16, 32), (20, 32), (24, 32), (32, 32), (32, 40), (32, 48), (32, 64),
-    (40, 64), (48, 64), (64, 64), (64, 80), (64, 96), (96, 96), (96, 128), (128, 128),
+    (10, 16), (12, 16), (16, 16), (16, 20), (16, 24), (16, 32), (20, 32), (24, 32), (32, 32), (32, 40), (32, 48), (32,
+    64), (40, 64), (48, 64), (64, 64), (64, 80), (64, 96), (96, 96), (96, 128), (128, 128),
 )  # fmt: skip  # outer and inner numbers of points of a line
 SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)
 TILTS_ABOVE = (1.15, 1.8, 4.0)  # y tried, of the saddle point: the milder direction's best order is the higher one
@@ -122,9 +123,7 @@ class BatchEngine:
             found.put(again[narrower], second.at(narrower))
         return found
 
-    def _asked(
-        self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float, both: Mask
-    ) -> Found:
+    def _asked(self, which: Places, asked: Asked, targets: tuple[Array, Array] | None, gap: float, both: Mask) -> Found:
         found = Found.nothing(len(which))
         with np.errstate(all="ignore"):
             rows = self._rows.at(which)
@@ -162,9 +161,9 @@ class BatchEngine:
         return place
 
     def _chunks(
-        self, needed: Array, classes: Array, order: Array, points: int = 0
+        self, needed: Array, classes: Array, order: Array | Places, points: int = 0
     ) -> Iterator[tuple[Places, int]]:
-        """Row numbers of chunks, and the number of their nodes; rows that need more than the last class are left out."""
+        """Row numbers of chunks, and the number of their nodes; rows that need more than the last class have none."""
         place = np.searchsorted(classes, needed)
         place[~(needed <= classes[-1])] = len(classes)
         sorted_rows = np.lexsort((order, place))
@@ -178,8 +177,8 @@ class BatchEngine:
 def worse_epsilons(rows: Rows, log_delta: tuple[Array, Array], gap: float | None, numbers: int = NUMBERS) -> Worse:
     """The larger epsilon of both directions of each row.
 
-    Removing a record is asked, and of adding one no more than whether it has at most the target at the epsilon found: by
-    moments, else by a coarse contour, else by one as sharp as the first.
+    Removing a record is asked, and of adding one no more than whether it has at most the target at the epsilon found:
+    by moments, else by a coarse contour, else by one as sharp as the first.
     """
     found = BatchEngine(rows, numbers).epsilons(log_delta, gap, np.ones(len(rows), dtype=bool))
     return _with_adding(
@@ -274,7 +273,12 @@ def _milder(nodes: Nodes, both: Mask, epsilon: Array, log_delta: Array) -> Mask:
         left = np.flatnonzero(~shown)
         if not len(left):
             break
-        rows, y, low, high = nodes.rows.at(left), factor * nodes.place.slope[left], nodes.layout.low[left], nodes.layout.high[left]
+        rows, y, low, high = (
+            nodes.rows.at(left),
+            factor * nodes.place.slope[left],
+            nodes.layout.low[left],
+            nodes.layout.high[left],
+        )
         weight = up(-y) * nodes.u[left]
         weight += nodes.log_density[left]
         top = weight.max(axis=1)

@@ -32,7 +32,9 @@ STEPS = 18  # of Newton
 NEAR, NEARLY = 0.05, 0.5  # of epsilon and one over the tilt; of log delta: how far off the saddle point may be
 CLOSE = 0.02  # of log t: the sum does not depend on where the saddle point is
 TILTS = np.array([1.0, 0.85, 0.7, 0.55, 0.4])  # tried, of the saddle point
-REACHES = np.array([0.55, 0.65, 0.75, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.2, 3.0])  # where the right alias may be bounded, of the saddle point
+REACHES = np.array(
+    [0.55, 0.65, 0.75, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.2, 3.0]
+)  # where the right alias may be bounded, of the saddle point
 RARE = 1.0  # K at a saddle point below which single losses decide
 HALVINGS = 12  # of the range of an epsilon
 SUM_NOISE, NOISE = 100.0, 1000.0  # units of rounding of the sum, and of a cumulant relative to its size, about
@@ -93,12 +95,14 @@ class First(Columns):
 
 def lifted(rows: Rows, t: Array) -> Array:
     """log of ``q^(1+t) e^(t (1+t) mu^2 / 2)``, the hump's part of m(t)."""
-    return (1 + t) * (rows.log_rate + 0.5 * t * np.square(rows.mu))
+    out: Array = (1 + t) * (rows.log_rate + 0.5 * t * np.square(rows.mu))
+    return out
 
 
 def log_peak(t: Array) -> Array:
     """``t log t - (1+t) log(1+t)``."""
-    return -np.log1p(t) - t * np.log1p(1 / t)
+    out: Array = -np.log1p(t) - t * np.log1p(1 / t)
+    return out
 
 
 def first(rows: Rows, asked: Asked) -> First:
@@ -146,7 +150,12 @@ class Look:
     def of(cls, look: Look, rows: Places) -> Look:
         """The look at some of the rows."""
         out = cls.__new__(cls)
-        out._rows, out._seen, out._u, out._log = look._rows.at(rows), look._seen.at(rows), look._u[rows], look._log[rows]
+        out._rows, out._seen, out._u, out._log = (
+            look._rows.at(rows),
+            look._seen.at(rows),
+            look._u[rows],
+            look._log[rows],
+        )
         return out
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
@@ -169,7 +178,7 @@ class Look:
         top = weight.max(axis=1)
         weight -= up(top)
         np.exp(weight, out=weight)
-        seen = top + np.log(weight.sum(axis=1))
+        seen: Array = top + np.log(weight.sum(axis=1))
         if self._rows.adding:
             return seen
         beyond = (1 + t) * self._rows.mu + 3.0 > self._seen.high
@@ -195,7 +204,10 @@ class Look:
             short = np.where(at_epsilon, asked.epsilon - epsilon, log_delta - asked.log_delta)
             plain = np.where(at_epsilon, t, 1.0) * short / rate
             # both grow as fast as an exponential where the hump takes over: their logarithms are more nearly straight
-            size, goal = np.where(at_epsilon, epsilon, -log_delta), np.where(at_epsilon, asked.epsilon, -asked.log_delta)
+            size, goal = (
+                np.where(at_epsilon, epsilon, -log_delta),
+                np.where(at_epsilon, asked.epsilon, -asked.log_delta),
+            )
             by_log = np.log(goal / size) * size * np.where(at_epsilon, t, 1.0) / rate
             step = np.where(size > 0.5 * goal, by_log, plain)
             low = np.where(going & (short > 0), log_t, low)

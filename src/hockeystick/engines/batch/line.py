@@ -12,16 +12,17 @@ decays by itself. Here a = Y. What lies beyond the nodes is at most ``e^(Y^2/2)`
 price is rounding, which ``e^(Y^2/2)`` multiplies. The value at s = 0, from which all others are scaled, is that on the
 real axis.
 
-**Differences.** What is summed is ``m(t + is) - m(t) = int phi g^(1+t) (e^(isl) - 1)``, ``l = log g(x + iY)``, so that all
-errors are relative to about ``s |l|`` and not to 1: the k-th power of ``1 + D``, ``D = m(t + is) / m(t) - 1``, errs by k times
-the error of D. That of m(t), had on the real axis, is one factor of all terms of the sum alike.
+**Differences.** What is summed is ``m(t + is) - m(t) = int phi g^(1+t) (e^(isl) - 1)``, ``l = log g(x + iY)``, so that
+all errors are relative to about ``s |l|`` and not to 1: the k-th power of ``1 + D``, ``D = m(t + is) / m(t) - 1``, errs
+by k times the error of D. That of m(t), had on the real axis, is one factor of all terms of the sum alike.
 
-**Products.** ``s_j = j ds``, ``j = a B + b``, and ``e^(i s_j l) - 1 = E_a + E_b + E_a E_b`` with ``E_b = e^(i b ds l) - 1`` and
-``E_a = e^(i a B ds l) - 1``, each by steps ``1 + E' = (1 + E) (1 + E_1)``. As ``|1 + E| <= 1`` and ``|E_b| <= min(2, b |E_1|)``, an
-error of f u ``|E_1|`` in E_1 and 4 u of ``|E| + |E_1|`` a step leave at most ``(f + 4 b) u b |E_1|`` after b steps. The third part is
-a product of matrices over panels of PANEL nodes, added up one by one: an inner product of m complex terms errs by at
-most ``sqrt(2) (m + 2) u`` of the sum of the sizes in any order (Higham 2002 [Hig02], Section 3.6), and ``|E_a E_b| <= 2 s |l|``.
-The other two are sums in blocks of BLOCK.
+**Products.** ``s_j = j ds``, ``j = a B + b``, and ``e^(i s_j l) - 1 = E_a + E_b + E_a E_b`` with
+``E_b = e^(i b ds l) - 1`` and ``E_a = e^(i a B ds l) - 1``, each by steps ``1 + E' = (1 + E) (1 + E_1)``. As
+``|1 + E| <= 1`` and ``|E_b| <= min(2, b |E_1|)``, an error of f u ``|E_1|`` in E_1 and 4 u of ``|E| + |E_1|`` a step
+leave at most ``(f + 4 b) u b |E_1|`` after b steps. The third part is a product of matrices over panels of PANEL nodes,
+added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes
+in any order (Higham 2002 [Hig02], Section 3.6), and ``|E_a E_b| <= 2 s |l|``. The other two are sums in blocks of
+BLOCK.
 """
 
 from __future__ import annotations

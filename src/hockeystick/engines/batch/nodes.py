@@ -4,11 +4,12 @@
 
     g^(1+t) <= w^-t + (1-w)^-t (q e^(mu x - mu^2/2))^(1+t) ,
 
-and what lies above the nodes is at most ``w^-t`` times a normal tail, and ``(1-w)^-t q^(1+t) e^(t (1+t) mu^2 / 2)`` times
-the mass of the hump, a normal density about ``(1+t) mu``: its tail where the nodes reach beyond its middle, else all of
-it. With w = 1/2 that is the bound of ``pairs/sampled/gaussian_law.py``; where the hump is light enough w is as large as
-its lightness allows, and the nodes need not go there. A sum over nodes of step dx of a density with one mode is at most
-its integral and dx times its largest value, a sum beyond the last node of a decreasing one at most its integral.
+and what lies above the nodes is at most ``w^-t`` times a normal tail, and ``(1-w)^-t q^(1+t) e^(t (1+t) mu^2 / 2)``
+times the mass of the hump, a normal density about ``(1+t) mu``: its tail where the nodes reach beyond its middle, else
+all of it. With w = 1/2 that is the bound of ``pairs/sampled/gaussian_law.py``; where the hump is light enough w is as
+large as its lightness allows, and the nodes need not go there. A sum over nodes of step dx of a density with one mode
+is at most its integral and dx times its largest value, a sum beyond the last node of a decreasing one at most its
+integral.
 
 **Care.** As in that module: bounds on the relative rounding error of ``phi g^(1+t)``, with ``|1 - 1/g| <= C |u|``.
 """
@@ -38,7 +39,7 @@ REST = 0.02  # of 1 / count: what the remainders of the envelope may be
 LITTLE = 7.0  # log of how little of the bound on the right alias may lie beyond the nodes
 UNIMODAL = math.log(1.5)  # more than ``1 + dx / sqrt(2 pi)``
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
-LARGEST = 700.0  # exponent that a double can hold
+LARGEST = 650.0  # exponent that a double can hold
 ALL = slice(None)
 
 
@@ -81,11 +82,13 @@ def log_tail(x: Array) -> Array:
 
 def _share(rows: Rows, t: Array, depth: Array) -> Array:
     """``log(1 - w)`` for which the whole hump is at most ``e^-depth``; no more than ``-log 2``."""
-    return np.minimum((lifted(rows, t) + depth) / t, -math.log(2.0))
+    out: Array = np.minimum((lifted(rows, t) + depth) / t, -math.log(2.0))
+    return out
 
 
 def _far(depth: Array) -> Array:
-    return np.sqrt(2 * np.maximum(depth, 1.0))
+    out: Array = np.sqrt(2 * np.maximum(depth, 1.0))
+    return out
 
 
 def _highest(rows: Rows, t: Array, depth: Array) -> Array:
@@ -100,8 +103,8 @@ def _highest(rows: Rows, t: Array, depth: Array) -> Array:
 def log_dip(rows: Rows, t: Array, a: Array) -> Array:
     """The log of how much ``|g(x + ia)|^-t`` may exceed ``g^-t``, as a factor of m(t) >= 1, for ``mu a <= pi / 2``.
 
-    ``|g(x + ia)| >= g(x) cos(mu a / 2)``, and its real part is at least 1 - q. Where a record is removed, |g| is raised to
-    a positive power and does not grow.
+    ``|g(x + ia)| >= g(x) cos(mu a / 2)``, and its real part is at least 1 - q. Where a record is removed, |g| is raised
+    to a positive power and does not grow.
     """
     if not rows.adding:
         return np.zeros(len(t))
@@ -166,7 +169,9 @@ def laid(rows: Rows, place: Place) -> Layout:
     else:
         low = -_far(outside)
         high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
-    needed, few = (high - low) / dx + 1, (high - low) / line + 1
+    within = mu * high < LARGEST  # else g leaves the range of a double
+    needed = np.where(within, (high - low) / dx + 1, np.inf)
+    few = np.where(within, (high - low) / line + 1, np.inf)
     return Layout(low, high, needed, few, inner, shift, eta, tall / np.sqrt(spread), tallest, far, far_eta)
 
 
@@ -188,7 +193,6 @@ class Nodes:
         towards = x - up(0.5 * mu)
         towards *= up(mu)
         self.towards = towards
-        np.minimum(towards, LARGEST, out=towards)
         excess = np.expm1(towards)
         excess *= up(rows.rate)
         self.u = np.log1p(excess)
@@ -232,11 +236,16 @@ class Nodes:
         return weight, top, total, doubt
 
     def real_step(self, t: Array) -> Array:
-        """Bound on the step remainder of m at a real tilt, relative to it: ``Im x`` up to the strip where g vanishes."""
+        """Bound on the step remainder of m at a real tilt, relative to it: ``Im x`` is below where g vanishes."""
         widest = 0.5 * math.pi if self.rows.adding else WIDEST_STRIP
         strip = np.minimum(widest / self.rows.mu, 2 * math.pi / self.dx)
         arc = 2 * math.pi * strip / self.dx
-        return 2 * np.exp(np.minimum(0.5 * np.square(strip) + log_dip(self.rows, t, strip) - arc, LARGEST)) / -np.expm1(-arc) * (1 + SPARE)
+        return (
+            2
+            * np.exp(np.minimum(0.5 * np.square(strip) + log_dip(self.rows, t, strip) - arc, LARGEST))
+            / -np.expm1(-arc)
+            * (1 + SPARE)
+        )
 
     def upper(self, t: Array) -> Array:
         """An upper bound on K(t) of one round; infinite where there is none."""
@@ -244,7 +253,9 @@ class Nodes:
         log_total = top + np.log(total)
         beyond = log_beyond(self.rows, t, self.layout.low, self.layout.high, np.full(len(t), LITTLE)) - log_total
         step = self.real_step(t)
-        bound = log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
+        bound = (
+            log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
+        )
         return np.where((step < 0.5) & (beyond < LARGEST), bound, np.inf)
 
     def shares(self, which: Places | slice = ALL) -> Array:

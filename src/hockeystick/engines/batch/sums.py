@@ -30,6 +30,7 @@ WIDENINGS = 6  # of an end that is not on its side yet
 ROOT = 0.02  # of the root of the tolerance: log deltas so near the target are extended to it
 BENT = 0.2  # of the tolerance: what the extension may err by
 LITTLE = 0.01  # of a step beside a root, by which it is taken farther
+SMALL = -0.75  # of |m / m(t)|^2 - 1: below, the size is had by itself
 FLOOR = 0.5  # size of m, relative to m(t), below which its power is bounded by that of this
 POWERED = 64.0  # units: of a k-th power, its phase and its weight
 
@@ -68,7 +69,10 @@ class Sums:
         t, count = up(known.t), up(known.count)
         real, imaginary = line.values.real, line.values.imag
         excess = 2 * real + (np.square(real) + np.square(imaginary))  # |1 + D|^2 - 1
-        log_size = 0.5 * np.log1p(np.maximum(excess, -1.0 + 1e-300))
+        log_size = 0.5 * np.log1p(np.maximum(excess, SMALL))
+        small = excess < SMALL  # where the difference to 1 loses digits
+        with np.errstate(divide="ignore"):
+            log_size[small] = np.log(np.hypot(1.0 + real[small], imaginary[small]))
         angle = np.arctan2(imaginary, 1.0 + real)
         angle *= count
         size = np.exp(count * log_size)
@@ -191,7 +195,7 @@ class Sums:
         return np.where(low > 0, low, 0.0), root, high
 
     def _moved(self, near: Values, first: Array, target: Array, side: int) -> Array:
-        """Epsilons beside those of the sums, on a side of the first guess, whose bounds are on that side of the target."""
+        """Epsilons beside those of the sums, on one side, whose bounds are on that side of the target."""
         out = np.full(len(target), np.inf * side)
         out[np.isnan(near.value)] = np.nan
         step = LITTLE * np.abs(first) + 1e-15 * near.epsilon
