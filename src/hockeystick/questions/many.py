@@ -39,7 +39,7 @@ DELTAS = (1e-100, 0.3)  # between which the contour is the engine of choice
 LARGEST_EPSILON = 200.0  # beyond, log delta may leave the range of a double
 WIDE = 1e-3  # relative width, of epsilon or of delta, beyond which a plan is asked by itself
 DEFAULT_GAP = 1e-6  # relative width that is aimed at where none is asked
-LIMITED = "rounding or remainders keep it from the asked gap"
+LIMITED = "rounding or remainders keep it from the asked gap"  # the reason of an interval that is wider
 
 
 def epsilons(
@@ -122,7 +122,7 @@ class Answers:
 
     @classmethod
     def none(cls, many: int) -> Answers:
-        """No answers yet."""
+        """No answers, of any question yet."""
         return cls(np.full((3, many), np.nan), ["contour"] * many, [None] * many, ["certified"] * many, [None] * many)
 
 

@@ -40,7 +40,7 @@ LITTLE = 7.0  # log of how little of the bound on the right alias may lie beyond
 UNIMODAL = math.log(1.5)  # more than ``1 + dx / sqrt(2 pi)``
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LARGEST = 650.0  # exponent that a double can hold
-ALL = slice(None)
+ALL = slice(None)  # the rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
-T = TypeVar("T", bound="Columns")
+T = TypeVar("T", bound="Columns")  # columns of one sort
 
 
 @dataclass(frozen=True, slots=True)
