@@ -33,12 +33,13 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
-LARGER = 4  # numbers of the points of a chunk, of those of its nodes
+LARGER = 1  # numbers of the points of a chunk, of those of its nodes
 # outer and inner numbers of points of a line: by a quarter or a third more from one to the next
 POINTS = (
     (2, 2), (2, 3), (2, 4), (3, 4), (4, 4), (4, 5), (4, 6), (4, 8), (5, 8), (6, 8), (8, 8), (8, 10), (8, 12), (8, 16),
     (10, 16), (12, 16), (16, 16), (16, 20), (16, 24), (16, 32), (20, 32), (24, 32), (32, 32), (32, 40), (32, 48),
     (32, 64), (40, 64), (48, 64), (64, 64), (64, 80), (64, 96), (96, 96), (96, 128), (128, 128),
+    (128, 160), (160, 160),
 )  # fmt: skip
 # numbers of points, which increase
 SIZES = np.array([outer * inner for outer, inner in POINTS], dtype=np.float64)

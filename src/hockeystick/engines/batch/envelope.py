@@ -20,7 +20,7 @@ from hockeystick.engines.batch.rows import Array, Places, up
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 ODDS = 0.5  # of mu s: factor by which the odds grow
-LOOKS = 7  # at edges
+LOOKS = 12  # at edges
 START = 1.05  # of where a normal law would end
 LEAST_LEAP, MOST_LEAP = 1.02, 3.0  # of the edge
 OVERSHOT, BACK = 1.6, 0.97  # of the depth, from which on a nearer edge is tried
@@ -123,8 +123,8 @@ class Envelope:
         np.minimum(psi, 300.0, out=psi)
         moved = np.expm1(psi)
         size *= self._some(self._units, which)
-        error = np.expm1(np.minimum(size, 300.0))
-        error *= 1.0 + moved
+        size *= np.where(size.max(axis=1, keepdims=True) < 1.0, 2.0, np.inf)  # expm1(d) <= 2 d for d < 1
+        error = (1.0 + moved) * size
         error += np.abs(moved) * self._some(self._care, which)
         error += moved
         error *= self._some(self._weight, which)

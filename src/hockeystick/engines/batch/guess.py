@@ -36,7 +36,7 @@ REACHES = np.array(
     [0.55, 0.65, 0.75, 0.84, 0.92, 1.0, 1.1, 1.2, 1.35, 1.55, 1.8, 2.2, 3.0]
 )  # where the right alias may be bounded, of the saddle point
 RARE = 1.0  # K at a saddle point below which single losses decide
-HALVINGS = 12  # of the range of an epsilon
+LEAST_PART, HALVINGS = 1e-7, 12  # of the largest loss: the least epsilon; halvings of the range of its logarithm
 SUM_NOISE, NOISE = 100.0, 1000.0  # units of rounding of the sum, and of a cumulant relative to its size, about
 
 
@@ -229,9 +229,9 @@ class Look:
     def single(self, log_delta: Array, most: Array) -> Array:
         """About the epsilon, up to a most for each row, at which a single loss decides: ``delta ~ k delta_1(eps)``."""
         weight = np.exp(self._log) * up(self._rows.count)
-        low, high, goal = np.zeros(len(most)), most.copy(), np.exp(log_delta)
+        low, high, goal = LEAST_PART * most, most.copy(), np.exp(log_delta)
         for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
+            middle = np.sqrt(low * high)
             over = (-np.expm1(np.minimum(up(middle) - self._u, 0.0)) * weight).sum(axis=1) > goal
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         return high

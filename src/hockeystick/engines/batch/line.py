@@ -40,7 +40,7 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 ComplexArray = npt.NDArray[np.complex128]
 
 PANEL = 32  # nodes of one product of matrices: few enough for one thread
-MANY = 8192  # points beyond which panels are half of that
+MANY = 8192  # points up to which panels are that; up to twice as many half of it, beyond a quarter
 NUMBERS = 1 << 14  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
@@ -103,7 +103,7 @@ def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     own *= modulus
     length = np.hypot(size, turn)
     slip += 4 * length  # of the products with s
-    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 2 * x.shape[1] / PANEL + 2 * BLOCK + 16
+    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 2 * BLOCK + 16
     own *= length
     own += modulus * (slip + factor * length)
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total
@@ -182,7 +182,7 @@ def _sums(weight: ComplexArray, size: Array, turn: Array, step: Array, outer: in
 
 def _sums_of(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) -> ComplexArray:
     rows, count = weight.shape
-    panel = PANEL if outer * inner <= MANY else PANEL // 2
+    panel = PANEL if outer * inner <= MANY else PANEL // 2 if outer * inner <= 2 * MANY else PANEL // 4
     near = _powers(first, inner)
     leap = near[:, inner - 1] * first
     leap += near[:, inner - 1]

@@ -75,21 +75,22 @@ class Sums:
             log_size[small] = np.log(np.hypot(1.0 + real[small], imaginary[small]))
         angle = np.arctan2(imaginary, 1.0 + real)
         angle *= count
-        size = np.exp(count * log_size)
+        powers = np.exp(count * log_size)
         s2 = np.square(line.s)
         real, imaginary = t * (1 + t) - s2, line.s * (1 + 2 * t)
         weight = np.square(real) + np.square(imaginary)
+        length = np.sqrt(weight)
         np.divide(1.0, weight, out=weight)
         weight[:, 1:] *= 2.0
         # v / (z (1 + z)) = v conj(z (1 + z)) / |..|^2
         cosine, sine = np.cos(angle), np.sin(angle)
-        terms = np.empty(size.shape, dtype=np.complex128)
-        size *= weight
+        terms = np.empty(powers.shape, dtype=np.complex128)
+        size = powers * weight
         terms.real = size * (cosine * real + sine * imaginary)
         terms.imag = size * (sine * real - cosine * imaginary)
         self._terms: ComplexArray = terms
-        self._sizes = np.hypot(terms.real, terms.imag)
-        weight *= np.sqrt(np.square(real) + np.square(imaginary))
+        weight *= length
+        self._sizes = powers * weight
         floor = np.maximum(log_size, math.log(FLOOR))
         moved = count * line.errors
         lost = (count - 1) * floor
