@@ -1,4 +1,4 @@
-"""Nodes on which everything about a row is computed, and what lies beyond them; the theory is in the package's pages.
+"""Nodes on which everything about a row is computed, and what lies beyond them; an overview is in ``docs/many.md``.
 
 **Range.** For ``0 < w < 1`` and t >= 0, by convexity, ``(a + b)^(1+t) <= w^-t a^(1+t) + (1-w)^-t b^(1+t)``; so
 

@@ -5,7 +5,7 @@ that row alone, to the last bit, so that neither the order of the rows nor how t
 
 - every array has its rows along the first axis; the length of a row follows from the row itself;
 - functions are taken number by number, and give the same wherever a number stands in its array, which NumPy's do
-  (``tests/engines/batch/test_engine.py`` cuts the same rows into chunks of all sizes);
+  (``tests/engines/test_batch.py`` cuts the same rows into chunks of all sizes);
 - sums run along the last axis, row by row, or are products of matrices of a shape that follows from the row itself;
 - an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
 """
