@@ -64,7 +64,9 @@ LATE = {
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
     "conversions": "conversions",
+    "deltas": "questions.many",
     "dp_sgd": "plan.plan",
+    "epsilons": "questions.many",
     "filters": "filters",
     "load_plan": "plan.file",
     "samplings": "questions.samplings",
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
     from hockeystick.questions.calibration import Calibration, calibrate
+    from hockeystick.questions.many import deltas, epsilons
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.samplings import samplings
     from hockeystick.questions.stepper import Accountant
@@ -178,7 +181,9 @@ __all__ = [
     "__version__",
     "calibrate",
     "conversions",
+    "deltas",
     "dp_sgd",
+    "epsilons",
     "filters",
     "load_plan",
     "samplings",

@@ -53,6 +53,27 @@ class Certificate(NamedTuple):
         return log + side * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + side * self.slip
 
 
+def enclosed(
+    k_top: Any, t: Any, epsilon: Any, value: Any, error: Any, tail: Any, log_left: Any, log_right: Any
+) -> Certificate:
+    """The certificate of a sum on a contour: numbers, or arrays of one shape.
+
+    Args:
+        k_top: what K is relative to.
+        t: tilt.
+        epsilon: where delta is sought.
+        value: S there, as computed, times ``e^(t eps - K_top)``, as all that follows.
+        error: bound on the rounding of S.
+        tail: bound on what is cut off or left out of it.
+        log_left: log of the bound on the aliases to the left, of delta itself.
+        log_right: the same to the right.
+    """
+    scale = k_top - t * epsilon
+    slip = 4 * UNIT_ROUNDOFF * (abs(k_top) + t * np.abs(epsilon) + np.abs(scale))
+    alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
+    return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """The sum on one contour.
@@ -97,15 +118,12 @@ class Terms:
             value: S there, as computed.
             error: bound on the rounding of S.
         """
-        scale = self.k_top - self.t * epsilon
-        slip = 4 * UNIT_ROUNDOFF * (abs(self.k_top) + self.t * np.abs(epsilon) + np.abs(scale))
-        tail = self.left_out(epsilon, scale)
         theta, k_right = self.right
         tilted = self.t + theta
         log_left = -log_expm1(self.t * self.period)
         log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
-        alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
-        return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
+        tail = self.left_out(epsilon, self.k_top - self.t * epsilon)
+        return enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""

@@ -1,0 +1,70 @@
+"""Many rounds side by side: one Poisson-sampled Gaussian round a row, and its values at nodes of its own.
+
+A *row* is one question: a round, how often it is run, and where it is asked. Whatever is computed for a row depends on
+that row alone, to the last bit, so that neither the order of the rows nor how they are cut into chunks shows:
+
+- every array has its rows along the first axis; the length of a row follows from the row itself;
+- functions are taken number by number, and give the same wherever a number stands in its array, which NumPy's do
+  (``tests/engines/test_batch.py`` cuts the same rows into chunks of all sizes);
+- sums run along the last axis, row by row, or are products of matrices of a shape that follows from the row itself;
+- an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+T = TypeVar("T", bound="Columns")  # columns of one sort
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Arrays of one number a row, all of one length."""
+
+    def at(self: T, rows: Places | Mask) -> T:
+        """Some of the rows."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def __len__(self) -> int:
+        first = fields(self)[0].name
+        return len(getattr(self, first))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows(Columns):
+    """What is asked.
+
+    Attributes:
+        mu: one over the noise multiplier.
+        rate: of the sampling, less than 1.
+        count: number of rounds.
+        log_rate: logarithm of the rate.
+        add: whether a record is added, and not removed; the same in all rows that are treated together.
+    """
+
+    mu: Array
+    rate: Array
+    count: Array
+    log_rate: Array
+    add: Mask
+
+    @property
+    def adding(self) -> bool:
+        """Whether a record is added."""
+        return bool(self.add[0])
+
+    def power(self, t: Array) -> Array:
+        """The exponent of g in m(t): ``1 + t`` where a record is removed, ``-t`` where one is added."""
+        return -t if self.adding else 1 + t
+
+
+def up(x: Array) -> Array:
+    """A column as a matrix of one column, to go with one row of nodes each."""
+    return x[:, None]

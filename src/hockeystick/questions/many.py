@@ -1,0 +1,306 @@
+"""Many plans at once: epsilon or delta of each, certified, in one call.
+
+Plans of one kind of Poisson-sampled Gaussian rounds under add-or-remove, add or remove, which is what DP-SGD is, are
+laid out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the batch leaves
+open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What is answered for a plan
+does not depend on the others, on their order or on how many there are, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.batch.engine import BatchEngine, Found, worse_epsilons, worse_log_deltas
+from hockeystick.engines.batch.rows import Rows
+from hockeystick.numerics.rounding import ULPS
+from hockeystick.plan.caveats import assumptions_of
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.band import PlanBand
+from hockeystick.values.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+SIDES = (Adjacency.ADD_OR_REMOVE, Adjacency.REMOVE, Adjacency.ADD)  # of which the batch knows the directions
+LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
+NOISES = (0.05, 1e3)  # noise multipliers between which nodes are few
+MOST_ROUNDS = 10**9  # beyond, rounding is charged more exactly for one plan
+DELTAS = (1e-100, 0.3)  # between which the contour is the engine of choice
+LARGEST_EPSILON = 1e6  # where delta is below the range of a double its interval is left open
+WIDE = 1e-3  # relative width, of epsilon or of delta, beyond which a plan is asked by itself
+DEFAULT_GAP = 1e-6  # relative width that is aimed at where none is asked
+LIMITED = "rounding or remainders keep it from the asked gap"  # the reason of an interval that is wider
+
+
+def epsilons(
+    plans: Iterable[Plan], delta: float | Sequence[float] | Array | None = None, *, gap: float | None = None
+) -> PlanBand:
+    """The epsilon of each of many plans, as ``plan.epsilon(delta)`` answers one by one.
+
+    Args:
+        plans: any number of plans, equal or different.
+        delta: one for all, or one for each; the plans' own by default.
+        gap: widest relative width wanted. By default the aim is 1e-6, and a plan of sampled Gaussian rounds that
+            misses it is left as wide as it is up to 1e-3; with a gap it is asked again by itself.
+
+    Returns:
+        Certified ends as arrays, in the order of the plans, and by what each was found.
+
+    Raises:
+        InvalidInputError: what is no plan, deltas that are not as many as the plans or outside [0, 1), no delta; the
+            message names the plan by its number, counted from 0.
+        UnsupportedError: a plan that ``plan.epsilon`` does not answer.
+
+    >>> from hockeystick import dp_sgd
+    >>> plans = [dp_sgd(noise_multiplier=noise, sample_rate=0.01, steps=10_000) for noise in (1.0, 2.0, 4.0)]
+    >>> epsilons(plans, 1e-6).upper.round(4).tolist()
+    [6.9074, 2.4467, 1.0846]
+    """
+    listed, gap = _listed(plans), _checked_gap(gap)
+    if delta is None:
+        targets: list[float | None] = [plan.delta_target for plan in listed]
+        missing = next((number for number, target in enumerate(targets) if target is None), None)
+        if missing is not None:
+            raise InvalidInputError(
+                f"plan {missing}: no delta: the plan has no default target; pass delta=, or set the key delta in the "
+                "plan",
+                "delta",
+            )
+        asked = np.array(targets, dtype=np.float64)
+    else:
+        asked = _numbers(delta, "delta", len(listed), domains.PROBABILITY_BELOW_ONE.of("the target delta"))
+    inside = (asked >= DELTAS[0]) & (asked <= DELTAS[1])
+    return _answered(listed, asked, inside, _ask_epsilons, gap, lambda plan, at: plan.epsilon(at, gap=gap))
+
+
+def deltas(plans: Iterable[Plan], epsilon: float | Sequence[float] | Array, *, gap: float | None = None) -> PlanBand:
+    """The delta of each of many plans, as ``plan.delta(epsilon)`` answers one by one.
+
+    Args:
+        plans: any number of plans, equal or different.
+        epsilon: one for all, or one for each.
+        gap: widest relative width wanted, as for :func:`epsilons`.
+
+    Returns:
+        Certified ends as arrays, in the order of the plans, and by what each was found.
+
+    Raises:
+        InvalidInputError: what is no plan, or epsilons that are not as many as the plans or outside their domain; the
+            message names the plan by its number, counted from 0.
+        UnsupportedError: a plan that ``plan.delta`` does not answer.
+
+    >>> from hockeystick import dp_sgd
+    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+    >>> [f"{upper:.3g}" for upper in deltas([plan, plan], [1.0, 2.0]).upper]
+    ['0.00261', '2.67e-06']
+    """
+    listed, gap = _listed(plans), _checked_gap(gap)
+    asked = _numbers(epsilon, "epsilon", len(listed), domains.EPSILON.of("the target epsilon"))
+    inside = (asked > 0) & (asked <= LARGEST_EPSILON)
+    return _answered(listed, asked, inside, _ask_deltas, gap, lambda plan, at: plan.delta(at, gap=gap))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What is known of each question: three ends, by what and in which direction, and why one is wide."""
+
+    ends: Array
+    accountants: list[str]
+    directions: list[str | None]
+    guarantees: list[str]
+    reasons: list[str | None]
+
+    @classmethod
+    def none(cls, many: int) -> Answers:
+        """No answers, of any question yet."""
+        return cls(np.full((3, many), np.nan), ["contour"] * many, [None] * many, ["certified"] * many, [None] * many)
+
+
+Key = tuple[float, float, int, Adjacency, float]
+Asking = Callable[[Rows, Adjacency, Array, float | None], tuple[Found, npt.NDArray[np.bool_]]]
+
+
+def _answered(
+    plans: list[Plan],
+    asked: Array,
+    inside: npt.NDArray[np.bool_],
+    ask: Asking,
+    gap: float | None,
+    alone: Callable[[Plan, float], Any],
+) -> PlanBand:
+    """Every plan's answer: by the batch where it has one, else by itself."""
+    answers = Answers.none(len(plans))
+    keys: dict[Key, int] = {}
+    of = np.full(len(plans), -1, dtype=np.intp)
+    for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
+        kind = _kind(plan) if may else None
+        if kind is not None:
+            of[number] = keys.setdefault((*kind, plan.adjacency, at), len(keys))
+    if keys:
+        _by_batch(list(keys), ask, gap, of, answers)
+    _by_itself(plans, asked, np.flatnonzero(np.isnan(answers.ends[2])), alone, answers)
+    return PlanBand(
+        answers.ends[0],
+        answers.ends[1],
+        answers.ends[2],
+        safe="upper",
+        reason=next((reason for reason in answers.reasons if reason is not None), None),
+        accountants=tuple(answers.accountants),
+        directions=tuple(answers.directions),
+        guarantees=tuple(answers.guarantees),
+        reasons=tuple(answers.reasons),
+        assumptions=_assumptions(plans),
+    )
+
+
+def _kind(plan: Plan) -> tuple[float, float, int] | None:
+    """Noise multiplier, rate and count of a plan of one kind of sampled Gaussian rounds that the batch takes."""
+    if plan.adjacency not in SIDES or len(plan.rounds) != 1:
+        return None
+    (item,) = plan.rounds
+    mechanism, sampling, count = item.mechanism, item.sampling, item.count
+    if type(mechanism) is not Gaussian or type(sampling) is not Poisson:
+        return None
+    noise, rate = mechanism.noise_multiplier, sampling.sample_rate
+    assert rate is not None  # it follows from the sizes
+    if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE and 0 < count <= MOST_ROUNDS):
+        return None
+    return noise, rate, count
+
+
+def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:
+    """Answers of all questions that the batch takes, of each side by itself; what it leaves open stays so."""
+    noise, rate, count = (np.array([key[at] for key in keys], dtype=np.float64) for at in range(3))
+    at = np.array([key[4] for key in keys])
+    ends = np.full((3, len(keys)), np.nan)
+    adding = np.zeros(len(keys), dtype=bool)
+    for side in SIDES:
+        rows = np.flatnonzero([key[3] is side for key in keys])
+        if len(rows):
+            add = np.full(len(rows), side is Adjacency.ADD)
+            columns = Rows(1 / noise[rows], rate[rows], count[rows], np.log(rate[rows]), add)
+            found, adding[rows] = ask(columns, side, at[rows], gap)
+            with np.errstate(invalid="ignore"):
+                known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
+            ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
+    with np.errstate(invalid="ignore"):
+        wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]
+    taken = np.flatnonzero(of >= 0)
+    answers.ends[:, taken] = ends[:, of[taken]]
+    names = ["add" if is_add else "remove" for is_add in adding.tolist()]
+    reasons = [LIMITED if is_wide else None for is_wide in wide.tolist()]
+    for number, key in zip(taken.tolist(), of[taken].tolist(), strict=True):
+        answers.directions[number], answers.reasons[number] = names[key], reasons[key]
+
+
+def _ask_epsilons(rows: Rows, side: Adjacency, delta: Array, gap: float | None) -> tuple[Found, npt.NDArray[np.bool_]]:
+    """Epsilons at deltas, whose logarithms are rounded to either side."""
+    targets = _moved(np.log(delta), -np.inf), _moved(np.log(delta), np.inf)
+    if side is Adjacency.ADD_OR_REMOVE:
+        return worse_epsilons(rows, targets, gap)
+    found = BatchEngine(rows).epsilons(targets, gap)
+    return found, rows.add
+
+
+def _ask_deltas(rows: Rows, side: Adjacency, epsilon: Array, gap: float | None) -> tuple[Found, npt.NDArray[np.bool_]]:
+    """Deltas at epsilons, from their logarithms, the ends rounded outward."""
+    if side is Adjacency.ADD_OR_REMOVE:
+        logs, adding = worse_log_deltas(rows, epsilon, gap)
+    else:
+        logs, adding = BatchEngine(rows).log_deltas(epsilon, gap), rows.add
+    with np.errstate(under="ignore"):
+        upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
+        lower = np.minimum(_moved(np.exp(logs.lower), 0.0), upper)
+        estimate = np.clip(np.exp(logs.estimate), lower, upper)
+    return Found(lower, estimate, upper, logs.milder), adding
+
+
+def _moved(x: Array, towards: float) -> Array:
+    """The numbers moved by twice ULPS doubles: by the error of a function that is off by ULPS units at most."""
+    for _ in range(2 * ULPS):
+        x = np.nextafter(x, towards)
+    return x
+
+
+def _by_itself(
+    plans: list[Plan], asked: Array, open_: Places, alone: Callable[[Plan, float], Any], answers: Answers
+) -> None:
+    """Answers by the engines for one plan; of equal questions once."""
+    seen: dict[tuple[Plan, float], Any] = {}
+    for number in open_.tolist():
+        key = plans[number], float(asked[number])
+        if key not in seen:
+            try:
+                seen[key] = alone(*key)
+            except HockeystickError as error:
+                error.args = (f"plan {number}: {error}", *error.args[1:])
+                raise
+        found = seen[key]
+        if isinstance(found, Bound | DeltaBound):
+            answers.ends[:, number] = found.lower, found.estimate, found.upper
+        else:
+            assert isinstance(found, UpperBound | DeltaUpperBound)  # 'auto' has no estimates
+            answers.ends[:, number] = 0.0, found.upper, found.upper
+        answers.accountants[number], answers.directions[number] = found.accountant, found.direction
+        answers.guarantees[number], answers.reasons[number] = found.guarantee, found.reason
+
+
+def _assumptions(plans: list[Plan]) -> tuple[str, ...]:
+    """What the programs must do for the answers to be about them, each said once."""
+    kinds = {type(sampling): sampling for plan in plans for sampling in plan.samplings}
+    return tuple(f"sampling {name}: {text}" for name, text in assumptions_of(kinds.values()).items())
+
+
+def _listed(plans: Iterable[Plan]) -> list[Plan]:
+    try:
+        listed = list(plans)
+    except TypeError:
+        raise InvalidInputError(
+            f"plans must be a sequence of plans; received {domains.shown(plans)}", "plans"
+        ) from None
+    for number, plan in enumerate(listed):
+        if not isinstance(plan, Plan):
+            raise InvalidInputError(
+                f"plan {number}: plans must be Plan objects; received {domains.shown(plan)}", "plans"
+            )
+    return listed
+
+
+def _checked_gap(gap: float | None) -> float | None:
+    return None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of the interval")
+
+
+def _numbers(given: object, key: str, many: int, domain: domains.Domain) -> Array:
+    """One number for each plan.
+
+    Raises:
+        InvalidInputError: they are not as many, or one is outside its domain.
+    """
+    numbers = domains.array(given, key)
+    if numbers.ndim == 0:
+        return np.full(many, float(domain.check(float(numbers), key)))
+    if numbers.shape != (many,):
+        raise InvalidInputError(
+            f"{key} must be a number, or one for each of the {many} plans; received an array of shape {numbers.shape}",
+            key,
+        )
+    for number, value in enumerate(numbers.tolist()):
+        try:
+            domain.check(value, key)
+        except HockeystickError as error:
+            error.args = (f"plan {number}: {error}", *error.args[1:])
+            raise
+    return numbers
+
+
+__all__ = ["deltas", "epsilons"]
