@@ -54,6 +54,7 @@ EXPORTED = [
     "PrivacyCurve",
     "GDP",
     "DPSGDJL",
+    "TruncatedLaplace",
     "UnreachableError",
     "UnsupportedError",
     "UpperBound",

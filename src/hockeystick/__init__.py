@@ -55,6 +55,7 @@ LATE = {
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
     "Tradeoff": "plan.mechanisms.tradeoff",
+    "TruncatedLaplace": "plan.mechanisms.truncated_laplace",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
     "UnreachableError": "values.errors",
     "UnsupportedError": "values.errors",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.rdp import RDP
     from hockeystick.plan.mechanisms.staircase import Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
     from hockeystick.plan.own_pair import Pair
     from hockeystick.plan.plan import Plan, dp_sgd
@@ -169,6 +171,7 @@ __all__ = [
     "Shuffled",
     "Staircase",
     "Tradeoff",
+    "TruncatedLaplace",
     "TruncatedPoisson",
     "UnreachableError",
     "UnsupportedError",

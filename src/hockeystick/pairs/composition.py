@@ -79,7 +79,9 @@ class RenyiComposition:
     @cached_property
     def log_finite_mass(self) -> float:
         """The logarithm of the probability that no round has infinite loss."""
-        masses = ((pair.infinite_mass, count) for pair, count in self.rounds)
+        masses = [(pair.infinite_mass, count) for pair, count in self.rounds]
+        if any(mass >= 1 for mass, _ in masses):  # two laws without a common outcome
+            return -math.inf
         return math.fsum(count * math.log1p(-mass) for mass, count in masses if mass)
 
     @property

@@ -44,6 +44,9 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "RDP": lambda draw: hs.RDP((2, 8, 32), tuple(sorted(draw.spread(1e-4, 5.0) for _ in range(3)))),
     "Staircase": lambda draw: hs.Staircase(draw.spread(1e-3, 5.0)),
     "Tradeoff": lambda draw: hs.Tradeoff(_exact(0.0, 0.25, 1.0), _exact(1.0, draw.spread(0.01, 0.5), 0.0)),
+    "TruncatedLaplace": lambda draw: hs.TruncatedLaplace(
+        draw.spread(0.1, 100.0), draw.spread(2.0, 1000.0), draw.of(0.5, 1.0, 1.9)
+    ),
     "ZCDP": lambda draw: hs.ZCDP(draw.spread(1e-8, 3.0)),
 }
 """How a mechanism of each class is drawn."""

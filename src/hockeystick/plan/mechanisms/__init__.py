@@ -19,6 +19,7 @@ LATE = {
     "Staircase": "staircase",
     "ZCDP": "zcdp",
     "Tradeoff": "tradeoff",
+    "TruncatedLaplace": "truncated_laplace",
     "RDP": "rdp",
     "PrivacyCurve": "privacy_curve",
     "GDP": "gdp",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.registry import MECHANISMS
     from hockeystick.plan.mechanisms.staircase import Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
 else:
     __getattr__ = exports(__name__, LATE)
@@ -69,4 +71,5 @@ __all__ = [
     "Staircase",
     "Status",
     "Tradeoff",
+    "TruncatedLaplace",
 ]

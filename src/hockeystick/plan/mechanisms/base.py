@@ -84,11 +84,13 @@ class Mechanism(ABC):
         name: the plan file's name for it.
         claims: what is proven of its pair in each direction, unsampled.
         properties: what else holds of it; none by default, which allows the least.
+        not_monotone: parameters in which privacy is not monotone, and why: they are not calibrated.
     """
 
     name: ClassVar[str]
     claims: ClassVar[Mapping[Direction, Claim]]
     properties: ClassVar[frozenset[Property]] = frozenset()
+    not_monotone: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:

@@ -16,6 +16,7 @@ from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.mechanisms.rdp import RDP
 from hockeystick.plan.mechanisms.staircase import Staircase
 from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
 from hockeystick.plan.mechanisms.zcdp import ZCDP
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
@@ -35,5 +36,6 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ZCDP,
     RDP,
     DPSGDJL,
+    TruncatedLaplace,
 )
 """All mechanisms, in the order in which they are listed to people."""
