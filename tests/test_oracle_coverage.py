@@ -11,6 +11,8 @@ from oracle.plan import PARAMETERS
 OF_ITS_OWN = {
     "mixture-gaussian": "mixtures",
     "truncated-laplace": "windows",
+    "laplace-threshold": "keys",
+    "gaussian-threshold": "keys",
 }
 """Mechanisms with a module of tests/oracle for themselves, which the plans of the oracle do not know."""
 

@@ -54,6 +54,8 @@ EXPORTED = [
     "PrivacyCurve",
     "GDP",
     "DPSGDJL",
+    "LaplaceThreshold",
+    "GaussianThreshold",
     "TruncatedLaplace",
     "UnreachableError",
     "UnsupportedError",

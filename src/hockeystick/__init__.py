@@ -35,9 +35,11 @@ LATE = {
     "Estimate": "values.bounds",
     "GDP": "plan.mechanisms.gdp",
     "Gaussian": "plan.mechanisms.gaussian",
+    "GaussianThreshold": "plan.mechanisms.gaussian_threshold",
     "HockeystickError": "values.errors",
     "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
+    "LaplaceThreshold": "plan.mechanisms.laplace_threshold",
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
@@ -83,8 +85,10 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
     from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
     from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
@@ -152,9 +156,11 @@ __all__ = [
     "DiscreteLaplace",
     "Estimate",
     "Gaussian",
+    "GaussianThreshold",
     "HockeystickError",
     "InvalidInputError",
     "Laplace",
+    "LaplaceThreshold",
     "MixtureGaussian",
     "NoSampling",
     "NotApplicableError",

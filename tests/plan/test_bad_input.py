@@ -105,7 +105,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (
             ROUND + "scale = 1",
-            "round 1: key 'scale' belongs to mechanism 'laplace', 'discrete-laplace', 'truncated-laplace'; mechanism",
+            "round 1: key 'scale' belongs to mechanism 'laplace', 'discrete-laplace', ",
         ),
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (

@@ -26,16 +26,16 @@ class RenyiComposition:
     Proposition 1).
 
     Args:
-        rounds: (curve, count) with counts >= 0; equal curves are merged, closed families folded.
+        rounds: (curve, count) with counts >= 0; products are taken apart, equal curves merged, closed families folded.
     """
 
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
         merged: dict[RenyiCurve, int] = {}
-        for curve, count in rounds:
-            if count:
-                merged[curve] = merged.get(curve, 0) + count
+        for whole, times in rounds:
+            for curve, count in whole.factors if times else ():
+                merged[curve] = merged.get(curve, 0) + count * times
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
         for curve, count in merged.items():
             families[type(curve)].append((curve, count))

@@ -37,6 +37,12 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "DiscreteGaussian": lambda draw: hs.DiscreteGaussian(draw.spread(0.3, 60.0)),
     "DiscreteLaplace": lambda draw: hs.DiscreteLaplace(draw.spread(0.1, 100.0), draw.random.randint(1, 5)),
     "GDP": lambda draw: hs.GDP(draw.spread(1e-3, 10.0)),
+    "GaussianThreshold": lambda draw: hs.GaussianThreshold(
+        draw.spread(0.3, 30.0), draw.spread(1.0, 200.0), draw.random.randint(1, 20)
+    ),
+    "LaplaceThreshold": lambda draw: hs.LaplaceThreshold(
+        draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20)
+    ),
     "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),
     "PrivacyCurve": lambda draw: hs.PrivacyCurve(
         _exact(0.0, draw.spread(0.1, 3.0)), _exact(0.3, draw.spread(1e-12, 1e-2))

@@ -12,7 +12,9 @@ LATE = {
     "DiscreteGaussian": "discrete_gaussian",
     "DiscreteLaplace": "discrete_laplace",
     "Gaussian": "gaussian",
+    "GaussianThreshold": "gaussian_threshold",
     "Laplace": "laplace",
+    "LaplaceThreshold": "laplace_threshold",
     "MixtureGaussian": "mixture_gaussian",
     "Pmf": "pmf",
     "RandomizedResponse": "randomized_response",
@@ -34,8 +36,10 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
     from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
     from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
@@ -61,7 +65,9 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Gaussian",
+    "GaussianThreshold",
     "Laplace",
+    "LaplaceThreshold",
     "Mechanism",
     "MixtureGaussian",
     "Pmf",

@@ -68,13 +68,15 @@ class Property(StrEnum):
     ``with_against_without`` is a ``GaussianPair``. ``guarantee``: nothing is known but a guarantee for the plan's own
     adjacency. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement
     is that of two opposite vectors, whatever the other records add.
-    ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite.
+    ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite. ``joint``: a round is
+    several releases at once, and its pair a product, of which no sampled pair is built.
     """
 
     GAUSSIAN = "gaussian"
     GUARANTEE = "guarantee"
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
+    JOINT = "joint"
 
 
 class Mechanism(ABC):

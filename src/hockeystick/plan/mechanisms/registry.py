@@ -7,8 +7,10 @@ from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
 from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
 from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
 from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
 from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
 from hockeystick.plan.mechanisms.pmf import Pmf
 from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
@@ -36,6 +38,8 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ZCDP,
     RDP,
     DPSGDJL,
+    LaplaceThreshold,
+    GaussianThreshold,
     TruncatedLaplace,
 )
 """All mechanisms, in the order in which they are listed to people."""
