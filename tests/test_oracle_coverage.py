@@ -11,6 +11,7 @@ from oracle.plan import PARAMETERS
 OF_ITS_OWN = {
     "mixture-gaussian": "mixtures",
     "truncated-laplace": "windows",
+    "exponential": "bounded_range",
     "laplace-threshold": "keys",
     "gaussian-threshold": "keys",
 }

@@ -54,6 +54,7 @@ EXPORTED = [
     "PrivacyCurve",
     "GDP",
     "DPSGDJL",
+    "Exponential",
     "LaplaceThreshold",
     "GaussianThreshold",
     "TruncatedLaplace",

@@ -32,6 +32,7 @@ LATE = {
     "Direction": "values.adjacency",
     "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
     "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
+    "Exponential": "plan.mechanisms.exponential",
     "Estimate": "values.bounds",
     "GDP": "plan.mechanisms.gdp",
     "Gaussian": "plan.mechanisms.gaussian",
@@ -84,6 +85,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+    from hockeystick.plan.mechanisms.exponential import Exponential
     from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
     from hockeystick.plan.mechanisms.gdp import GDP
@@ -155,6 +157,7 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Estimate",
+    "Exponential",
     "Gaussian",
     "GaussianThreshold",
     "HockeystickError",

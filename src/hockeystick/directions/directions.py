@@ -254,6 +254,13 @@ class Directions:
         found = zip(self._found(direction), self.kinds, strict=True)
         return [(kind.curve(direction) if known is None else known.above, count) for known, (kind, count) in found]
 
+    def moments(self, direction: Direction) -> RenyiComposition | None:
+        """The Renyi curves of all rounds in one direction; ``None`` where they are those of the pairs."""
+        found = zip(self._found(direction), self.kinds, strict=True)
+        if not any(isinstance(known, Between) and known.curve is not None and count for known, (_, count) in found):
+            return None
+        return RenyiComposition(self.curves(direction))
+
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
         """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.
 

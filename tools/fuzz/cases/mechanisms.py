@@ -36,6 +36,7 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "DPSGDJL": lambda draw: hs.DPSGDJL(draw.spread(1.0, 30.0), draw.random.randint(1, 500)),
     "DiscreteGaussian": lambda draw: hs.DiscreteGaussian(draw.spread(0.3, 60.0)),
     "DiscreteLaplace": lambda draw: hs.DiscreteLaplace(draw.spread(0.1, 100.0), draw.random.randint(1, 5)),
+    "Exponential": lambda draw: hs.Exponential(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "GDP": lambda draw: hs.GDP(draw.spread(1e-3, 10.0)),
     "GaussianThreshold": lambda draw: hs.GaussianThreshold(
         draw.spread(0.3, 30.0), draw.spread(1.0, 200.0), draw.random.randint(1, 20)

@@ -11,6 +11,7 @@ LATE = {
     "Binomial": "binomial",
     "DiscreteGaussian": "discrete_gaussian",
     "DiscreteLaplace": "discrete_laplace",
+    "Exponential": "exponential",
     "Gaussian": "gaussian",
     "GaussianThreshold": "gaussian_threshold",
     "Laplace": "laplace",
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+    from hockeystick.plan.mechanisms.exponential import Exponential
     from hockeystick.plan.mechanisms.gaussian import Gaussian
     from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
     from hockeystick.plan.mechanisms.gdp import GDP
@@ -64,6 +66,7 @@ __all__ = [
     "Claim",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "Exponential",
     "Gaussian",
     "GaussianThreshold",
     "Laplace",

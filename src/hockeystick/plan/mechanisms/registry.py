@@ -6,6 +6,7 @@ from hockeystick.plan.mechanisms.binomial import Binomial
 from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
 from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+from hockeystick.plan.mechanisms.exponential import Exponential
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
 from hockeystick.plan.mechanisms.gdp import GDP
@@ -38,6 +39,7 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ZCDP,
     RDP,
     DPSGDJL,
+    Exponential,
     LaplaceThreshold,
     GaussianThreshold,
     TruncatedLaplace,
