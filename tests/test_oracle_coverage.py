@@ -11,6 +11,9 @@ from oracle.plan import PARAMETERS
 OF_ITS_OWN = {
     "mixture-gaussian": "mixtures",
     "truncated-laplace": "windows",
+    "permute-and-flip": "selections",
+    "report-noisy-max": "selections",
+    "sparse-vector": "selections",
     "exponential": "bounded_range",
     "laplace-threshold": "keys",
     "gaussian-threshold": "keys",

@@ -42,6 +42,7 @@ LATE = {
     "Laplace": "plan.mechanisms.laplace",
     "LaplaceThreshold": "plan.mechanisms.laplace_threshold",
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
+    "PermuteAndFlip": "plan.mechanisms.permute_and_flip",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
     "Pair": "plan.own_pair",
@@ -54,6 +55,8 @@ LATE = {
     "RDP": "plan.mechanisms.rdp",
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "SparseVector": "plan.mechanisms.sparse_vector",
+    "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
     "Round": "plan.round",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
@@ -92,10 +95,13 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.mechanisms.rdp import RDP
+    from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
+    from hockeystick.plan.mechanisms.sparse_vector import SparseVector
     from hockeystick.plan.mechanisms.staircase import Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
     from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
@@ -169,6 +175,7 @@ __all__ = [
     "NotApplicableError",
     "Pair",
     "Parameter",
+    "PermuteAndFlip",
     "Plan",
     "Pmf",
     "Poisson",
@@ -176,8 +183,10 @@ __all__ = [
     "Profile",
     "RandomAllocation",
     "RandomizedResponse",
+    "ReportNoisyMax",
     "Round",
     "Shuffled",
+    "SparseVector",
     "Staircase",
     "Tradeoff",
     "TruncatedLaplace",

@@ -484,7 +484,7 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
         ("truncated-gaussian", None),
         ("k-randomized-response", None),
         ("randomized-rounding", None),
-        ("exponential", None),
+        ("exponental", "exponential"),
     ],
 )
 def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | None) -> None:

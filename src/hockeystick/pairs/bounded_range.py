@@ -1,13 +1,13 @@
 """Rounds whose losses lie in some interval of length epsilon: what dominates them, what they attain, their moments.
 
 A mechanism has *bounded range* epsilon if for neighbouring datasets all losses lie in ``[t - epsilon, t]`` for some t,
-which may differ from one pair of datasets to another (Dong, Durfee, Rogers 2020 [DDR20], Definition 2.1). As ``E_Q
-e^L = E_P e^-L = 1``, ``0 <= t <= epsilon``.
+which may differ from one pair of datasets to another (Durfee, Rogers 2019 [DR19]; Dong, Durfee, Rogers 2020 [DDR20]).
+As ``E_P e^-L = 1``, ``0 <= t <= epsilon``.
 
-**Two losses** (generalised randomised response, Definition 3.1 there). G_t has the losses t and ``t - epsilon``, of
-masses ``x = (e^epsilon - e^t) / (e^epsilon - 1)`` and ``1 - x`` under P. With P and Q exchanged it is ``G_(epsilon -
-t)``. Among all laws of the likelihood ratio R under Q with values in ``[e^(t - epsilon), e^t]`` and mean 1 it is the
-largest in convex order, that of the two ends, so that it has the largest ``E_Q f(R)`` for every convex f.
+**Two losses** (generalised randomised response in these papers). G_t has the losses t and ``t - epsilon``, of masses
+``x = (e^epsilon - e^t) / (e^epsilon - 1)`` and ``1 - x`` under P. With P and Q exchanged it is ``G_(epsilon - t)``.
+Among all laws of the likelihood ratio R under Q with values in ``[e^(t - epsilon), e^t]`` and mean 1 it is the largest
+in convex order, that of the two ends, so that it has the largest ``E_Q f(R)`` for every convex f.
 
 **One round.** So the largest curve is ``H(a) = max_t x (1 - a e^-t)_+``. With ``E = e^epsilon`` and ``s = e^t`` this is
 ``(E - s) (1 - a / s) / (E - 1)``, largest at ``s = sqrt(a E)``, which is in [1, E] for ``1/E <= a <= E``:

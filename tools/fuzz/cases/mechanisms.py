@@ -44,6 +44,9 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "LaplaceThreshold": lambda draw: hs.LaplaceThreshold(
         draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20)
     ),
+    "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
+    "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
+    "SparseVector": lambda draw: hs.SparseVector(draw.spread(1e-3, 2.0), draw.random.randint(1, 50)),
     "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),
     "PrivacyCurve": lambda draw: hs.PrivacyCurve(
         _exact(0.0, draw.spread(0.1, 3.0)), _exact(0.3, draw.spread(1e-12, 1e-2))

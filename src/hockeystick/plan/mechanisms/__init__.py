@@ -17,8 +17,11 @@ LATE = {
     "Laplace": "laplace",
     "LaplaceThreshold": "laplace_threshold",
     "MixtureGaussian": "mixture_gaussian",
+    "PermuteAndFlip": "permute_and_flip",
     "Pmf": "pmf",
     "RandomizedResponse": "randomized_response",
+    "SparseVector": "sparse_vector",
+    "ReportNoisyMax": "report_noisy_max",
     "Staircase": "staircase",
     "ZCDP": "zcdp",
     "Tradeoff": "tradeoff",
@@ -43,11 +46,14 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.laplace import Laplace
     from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.mechanisms.rdp import RDP
     from hockeystick.plan.mechanisms.registry import MECHANISMS
+    from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
+    from hockeystick.plan.mechanisms.sparse_vector import SparseVector
     from hockeystick.plan.mechanisms.staircase import Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
     from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
@@ -73,10 +79,13 @@ __all__ = [
     "LaplaceThreshold",
     "Mechanism",
     "MixtureGaussian",
+    "PermuteAndFlip",
     "Pmf",
     "PrivacyCurve",
     "Property",
     "RandomizedResponse",
+    "ReportNoisyMax",
+    "SparseVector",
     "Staircase",
     "Status",
     "Tradeoff",

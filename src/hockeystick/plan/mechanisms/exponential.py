@@ -8,7 +8,7 @@ Gumbel noise is the same mechanism.
 
 **Three numbers** are meant by "the composition" of k such rounds (Dong, Durfee, Rogers 2020 [DDR20]):
 
-1. the largest delta where all rounds are fixed beforehand (the non-adaptive optimum, Theorem 2 there): the best t of k
+1. the largest delta where all rounds are fixed beforehand (the non-adaptive optimum, solved there): the best t of k
    rounds G_t of two losses (``pairs/bounded_range.py``), all with one t;
 2. the largest where each round may depend on the answers before (the adaptive optimum): the best t of every next round;
 3. the composition of the pair that dominates one round.

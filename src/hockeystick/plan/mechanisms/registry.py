@@ -13,10 +13,13 @@ from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.mechanisms.laplace import Laplace
 from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
 from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
 from hockeystick.plan.mechanisms.pmf import Pmf
 from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.mechanisms.rdp import RDP
+from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
+from hockeystick.plan.mechanisms.sparse_vector import SparseVector
 from hockeystick.plan.mechanisms.staircase import Staircase
 from hockeystick.plan.mechanisms.tradeoff import Tradeoff
 from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
@@ -32,6 +35,13 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     DiscreteLaplace,
     Staircase,
     Binomial,
+    TruncatedLaplace,
+    Exponential,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    SparseVector,
+    LaplaceThreshold,
+    GaussianThreshold,
     Pmf,
     PrivacyCurve,
     Tradeoff,
@@ -39,9 +49,5 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     ZCDP,
     RDP,
     DPSGDJL,
-    Exponential,
-    LaplaceThreshold,
-    GaussianThreshold,
-    TruncatedLaplace,
 )
 """All mechanisms, in the order in which they are listed to people."""
