@@ -164,7 +164,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["delta", *FLAGS, "--epsilon", "x"], "Invalid value for '--epsilon': 'x' is not a valid float."),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
         (["epsilon", "a", "b"], "Got unexpected extra argument"),
-        (["epsilom"], "command must be one of 'accountants', 'calibrate', 'compare', 'delta', 'epsilon', "),
+        (["epsilom"], "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'epsilon', "),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),
     ],

@@ -83,7 +83,7 @@ class TwoLossPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The two losses."""
+        """From ``t - epsilon`` to t, the two losses."""
         return self.low, self.high
 
     @property
@@ -98,7 +98,7 @@ class TwoLossPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """That of the pair with its laws exchanged."""
+        """The rho of ``G_(epsilon - t)``, the pair with its laws exchanged."""
         return TwoLossPair(self.epsilon, 1 - self.share).rho
 
     def log_moment(self, t: float) -> float:

@@ -2,6 +2,7 @@
 
 from fuzz.cases import (
     accountants,
+    audits,
     budgets,
     calibrations,
     command,
@@ -20,6 +21,7 @@ from fuzz.cases import (
 
 __all__ = [
     "accountants",
+    "audits",
     "budgets",
     "calibrations",
     "command",
