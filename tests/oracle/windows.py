@@ -72,7 +72,7 @@ def window_delta(width: Real, density: Mpf, high: Mpf, infinite: Mpf, rounds: in
     with mp.workdps(DIGITS + 4 * rounds):
         w, eps = to_mpf(width), to_mpf(epsilon)
         atom = high * mp.exp(-w / 2)  # of nu
-        value = 1 - (1 - infinite) ** rounds
+        value = -mp.expm1(rounds * mp.log1p(-infinite))
         for atoms in range(rounds + 1):
             powers = rounds - atoms
             for shift, sign in _signed_shifts(atoms, powers).items():
@@ -122,10 +122,13 @@ def truncated_laplace_rounds(scale: Real, bound: Real, distance: Real, rounds: i
         total = 2 * b * (1 - mp.exp(-end / b))
 
         def mass(low: Mpf, high: Mpf) -> Mpf:
-            """Of the noise around d, between two outcomes."""
-            return mp.quad(lambda x: mp.exp(-abs(x - d) / b) / total, [low, d, high] if low < d < high else [low, high])
+            """Of the noise around d, between two outcomes on one side of it."""
+            near, far = sorted((abs(low - d) / b, abs(high - d) / b))
+            steps = [near + step for step in (0, 1, 4, 12, 40, 130) if near + step < far]  # in scales, from the centre
+            # relative to the density at the near end, as the rule settles to so many digits of 1
+            return b * mp.exp(-near) / total * mp.quad(lambda x: mp.exp(near - x), [*steps, far])
 
-        infinite = mass(end, end + d)
+        infinite = mass(end, end + d) if d <= end else mass(end, d) + mass(d, end + d)
         high = mass(d, end) if d < end else mp.zero
         width = d / b if d < end else (2 * end - d) / b
         middle = d / 2  # where the loss is 0

@@ -25,7 +25,7 @@ def changed(utilities: list[float], drawn: random.Random) -> list[float]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("epsilon", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", [0.4, 3.0])
 def test_selections_have_the_pure_epsilon(seed: int, epsilon: float) -> None:
     """All losses are at most epsilon, and delta is at or below the upper end, of one round and of two."""
     drawn = random.Random(seed)
@@ -70,7 +70,7 @@ def test_two_candidates_are_the_lower_end(adjacency: str, rounds: int) -> None:
     assert "the width is the theory's" in (plan.delta(0.5).reason or "")
 
 
-@pytest.mark.parametrize("queries", [(1.0, -2.0), (0.5, 0.5, -1.0)], ids=str)
+@pytest.mark.parametrize("queries", [(0.5, 0.5, -1.0)], ids=str)
 def test_a_search_has_the_pure_epsilon(queries: tuple[float, ...]) -> None:
     drawn = random.Random(len(queries))
     for epsilon in (0.5, 2.0):

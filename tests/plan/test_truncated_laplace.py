@@ -74,7 +74,7 @@ def test_many_rounds_are_answered_by_the_contour() -> None:
     assert sixteen.upper - sixteen.lower <= 1e-5 * sixteen.upper
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0.2, 30.0), st.floats(0.6, 80.0), st.floats(0.05, 1.1), st.floats(0.0, 2.0), st.sampled_from([1, 3]))
 def test_any_noise(scale: float, bound: float, sensitivity: float, epsilon: float, rounds: int) -> None:
     truth = truncated_laplace_rounds(scale, bound, sensitivity, rounds, epsilon)
@@ -82,7 +82,7 @@ def test_any_noise(scale: float, bound: float, sensitivity: float, epsilon: floa
     assert found.lower * (1 - 1e-12) <= truth <= found.upper * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("smaller", [0.2, 0.7, 1.0])
+@pytest.mark.parametrize("smaller", [0.2, 1.0])
 def test_a_smaller_difference_is_dominated(smaller: float) -> None:
     """The lemma of the proof: also a difference at which the window has atoms against one at which it has none."""
     for epsilon in (0.0, 0.1, 0.5):
