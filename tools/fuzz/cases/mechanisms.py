@@ -91,6 +91,22 @@ def rounds(draw: Draw, held: Held) -> None:
             held.at_most("delta at the upper end of epsilon", back.lower, delta)
 
 
+@case("mechanism", *(f"{name}.{asked}" for name in ("GaussianThreshold", "LaplaceThreshold") for asked in
+      ("alone", "noise")))  # fmt: skip
+def keys(draw: Draw, held: Held) -> None:
+    """The probability that a key of one person alone is released: two ends, at most a half, falling in the threshold."""
+    kind = draw.of(hs.GaussianThreshold, hs.LaplaceThreshold)
+    noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e12), 1.0, 1e4))
+    made = held.ask("threshold", lambda: kind(noise, threshold, 1))
+    if made is None:
+        return
+    low, high = made.alone()
+    held.law(0 <= low <= high <= 0.5 * (1 + 1e-9) and high > 0, f"{low} to {high}")
+    held.law(made.noise.infinite_mass == 0, "noise with infinite loss")
+    farther = kind(noise, min(2 * threshold, 1e12), 1).alone()
+    held.at_most("the probability at twice the threshold", farther[0], high)
+
+
 @case("mechanism", "Pair", *(f"Pair.{name}" for name in
       ("from_probabilities", "from_cdfs", "from_densities", "directions", "epsilon", "delta")))  # fmt: skip
 def own(draw: Draw, held: Held) -> None:
