@@ -94,7 +94,7 @@ def rounds(draw: Draw, held: Held) -> None:
 @case("mechanism", *(f"{name}.{asked}" for name in ("GaussianThreshold", "LaplaceThreshold") for asked in
       ("alone", "noise")))  # fmt: skip
 def keys(draw: Draw, held: Held) -> None:
-    """The probability that a key of one person alone is released: two ends, at most a half, falling in the threshold."""
+    """The probability that a key of one person alone is released: two ends, at most a half, less for more."""
     kind = draw.of(hs.GaussianThreshold, hs.LaplaceThreshold)
     noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e12), 1.0, 1e4))
     made = held.ask("threshold", lambda: kind(noise, threshold, 1))
