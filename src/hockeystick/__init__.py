@@ -32,13 +32,17 @@ LATE = {
     "Direction": "values.adjacency",
     "DiscreteGaussian": "plan.mechanisms.discrete_gaussian",
     "DiscreteLaplace": "plan.mechanisms.discrete_laplace",
+    "Exponential": "plan.mechanisms.exponential",
     "Estimate": "values.bounds",
     "GDP": "plan.mechanisms.gdp",
     "Gaussian": "plan.mechanisms.gaussian",
+    "GaussianThreshold": "plan.mechanisms.gaussian_threshold",
     "HockeystickError": "values.errors",
     "InvalidInputError": "values.errors",
     "Laplace": "plan.mechanisms.laplace",
+    "LaplaceThreshold": "plan.mechanisms.laplace_threshold",
     "MixtureGaussian": "plan.mechanisms.mixture_gaussian",
+    "PermuteAndFlip": "plan.mechanisms.permute_and_flip",
     "NoSampling": "plan.sampling.none",
     "NotApplicableError": "values.errors",
     "Pair": "plan.own_pair",
@@ -51,10 +55,13 @@ LATE = {
     "RDP": "plan.mechanisms.rdp",
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
+    "SparseVector": "plan.mechanisms.sparse_vector",
+    "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
     "Round": "plan.round",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
     "Tradeoff": "plan.mechanisms.tradeoff",
+    "TruncatedLaplace": "plan.mechanisms.truncated_laplace",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
     "UnreachableError": "values.errors",
     "UnsupportedError": "values.errors",
@@ -83,16 +90,23 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
     from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
     from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+    from hockeystick.plan.mechanisms.exponential import Exponential
     from hockeystick.plan.mechanisms.gaussian import Gaussian
+    from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
     from hockeystick.plan.mechanisms.gdp import GDP
     from hockeystick.plan.mechanisms.laplace import Laplace
+    from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
     from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+    from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
     from hockeystick.plan.mechanisms.pmf import Pmf
     from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
     from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
     from hockeystick.plan.mechanisms.rdp import RDP
+    from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
+    from hockeystick.plan.mechanisms.sparse_vector import SparseVector
     from hockeystick.plan.mechanisms.staircase import Staircase
     from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+    from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
     from hockeystick.plan.own_pair import Pair
     from hockeystick.plan.plan import Plan, dp_sgd
@@ -152,15 +166,19 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Estimate",
+    "Exponential",
     "Gaussian",
+    "GaussianThreshold",
     "HockeystickError",
     "InvalidInputError",
     "Laplace",
+    "LaplaceThreshold",
     "MixtureGaussian",
     "NoSampling",
     "NotApplicableError",
     "Pair",
     "Parameter",
+    "PermuteAndFlip",
     "Plan",
     "Pmf",
     "Poisson",
@@ -168,10 +186,13 @@ __all__ = [
     "Profile",
     "RandomAllocation",
     "RandomizedResponse",
+    "ReportNoisyMax",
     "Round",
     "Shuffled",
+    "SparseVector",
     "Staircase",
     "Tradeoff",
+    "TruncatedLaplace",
     "TruncatedPoisson",
     "UnreachableError",
     "UnsupportedError",

@@ -34,8 +34,9 @@ KINDS = (
     "staircase",
     "binomial",
     "pmf",
+    "truncated-laplace",
 )
-LIKELY = (20, 8, 4, 4, 1, 1, 1, 1, 1)  # how often each is drawn
+LIKELY = (20, 8, 4, 4, 1, 1, 1, 1, 1, 1)  # how often each is drawn
 REPLACEABLE = KINDS[1:7]  # that have a pair where a record is replaced, unsampled
 AT_AN_EDGE = 0.25  # share of the values that lie at an edge; a plan of several has most of its values between them
 
@@ -124,6 +125,8 @@ class Draw:
             made["noise_multiplier"] = self.edge((1e-3, 0.1, 1.0, 500.0), 0.1, 50.0)
         elif kind == "binomial":
             made |= {"trials": self.random.randint(1, 60), "probability": self.edge((1e-6, 0.5, 0.999999), 0.01, 0.99)}
+        elif kind == "truncated-laplace":
+            made |= {"scale": self.noise(), "bound": self.edge((0.51, 1.0, 2.0, 1e12), 0.6, 1e3)}
         elif kind == "pmf":
             made |= {"p": self.law(size := self.random.randint(1, 5)), "q": self.law(size)}
         else:
@@ -189,6 +192,13 @@ class Draw:
         return hs.dp_sgd(noise, rate, steps)
 
 
+def _noise_of(item: dict[str, Any]) -> str | None:
+    """The key of the noise of a round, if there is one and more of it always protects more."""
+    if item["mechanism"] == "truncated-laplace":
+        return None
+    return next((key for key in ("scale", "noise_multiplier") if key in item), None)
+
+
 def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     """A plan that is at least as private: less of one parameter that costs, or more of one that protects."""
     rounds = [dict(item) for item in table["round"]]
@@ -197,8 +207,7 @@ def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     change = draw.of("noise", "rate", "count")
     if change == "noise" and "epsilon" in item:
         item["epsilon"] /= factor
-    elif change == "noise":
-        key = "scale" if "scale" in item else "noise_multiplier"
+    elif change == "noise" and (key := _noise_of(item)) is not None:
         item[key] = min(item[key] * factor, 1e12)
     elif change == "rate" and "sample_rate" in item:
         item["sample_rate"] = max(item["sample_rate"] / factor, LEAST)

@@ -186,7 +186,8 @@ def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> 
 
 
 def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
-    return [(direction, _subject(composition)) for direction, composition in mixed_compositions(directions)]
+    found = [(direction, _subject(composition)) for direction, composition in mixed_compositions(directions)]
+    return [(direction, replace(rounds, moments=directions.moments(direction))) for direction, rounds in found]
 
 
 def _subject(rounds: RenyiComposition) -> Gathered:
@@ -220,8 +221,16 @@ def _from_above(
     return replace(found, engine=f"rdp+{found.engine}")
 
 
+def _at_most(found: Interval, rough: Interval) -> Interval:
+    """The answer by pairs, with a bound from sharper moments for its upper end where that is lower; named after it."""
+    return replace(found.at_most(rough.upper), engine=rough.engine) if rough.upper < found.upper else found
+
+
 def _epsilon(rounds: Gathered, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     """Epsilon of one direction; at delta 0 that of all kinds, which no engine is asked for."""
+    if rounds.moments is not None:
+        found = _epsilon(replace(rounds, moments=None), delta, gap, engine)
+        return _at_most(found, _epsilon_of(cast(Composition, rounds.moments), delta, gap, RenyiEngine))
     if rounds.curves is not None:
         if delta <= rounds.curves.infinite_mass_ends[1]:
             return _epsilon_of(cast(Composition, rounds.curves), delta, gap, RenyiEngine)
@@ -324,6 +333,9 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
 
 def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """log delta of one direction; beyond the largest loss of all kinds no engine is asked for it."""
+    if rounds.moments is not None:
+        found = _log_delta(replace(rounds, moments=None), epsilon, gap, engine)
+        return _at_most(found, _log_delta_of(cast(Composition, rounds.moments), epsilon, gap, RenyiEngine))
     if rounds.curves is not None:
         found = _log_delta(replace(rounds, curves=None), epsilon, gap, engine)
         return _from_above(rounds.curves, found, lambda one, engine: _log_delta_of(one, epsilon, gap, engine))

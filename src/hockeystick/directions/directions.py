@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
@@ -229,12 +229,13 @@ class Directions:
                     yield known
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
-        """The dominating pair and count of every kind of rounds in one direction.
+        """The dominating pair and count of every kind of rounds in one direction; of a product those of its factors.
 
         Raises:
             UnsupportedError: a round for which none is proven.
         """
-        return [(known.above, count) for known, count in self.known(direction)]
+        found = [(known.above, count) for known, count in self.known(direction)]
+        return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def curves(self, direction: Direction) -> list[tuple[RenyiCurve, int]]:
         """The Renyi curve and count of every kind of rounds in one direction; some have a curve and no pair.
@@ -252,6 +253,13 @@ class Directions:
         """
         found = zip(self._found(direction), self.kinds, strict=True)
         return [(kind.curve(direction) if known is None else known.above, count) for known, (kind, count) in found]
+
+    def moments(self, direction: Direction) -> RenyiComposition | None:
+        """The Renyi curves of all rounds in one direction; ``None`` where they are those of the pairs."""
+        found = zip(self._found(direction), self.kinds, strict=True)
+        if not any(isinstance(known, Between) and known.curve is not None and count for known, (_, count) in found):
+            return None
+        return RenyiComposition(self.curves(direction))
 
     def exact(self, direction: Direction) -> list[tuple[ExactRound, int]]:
         """Every kind of rounds that is run at all in exact numbers, and its count, in one direction.

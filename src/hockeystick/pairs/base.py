@@ -186,6 +186,11 @@ class RenyiCurve(ABC):
     def log_moment(self, t: float) -> float:
         """A certified upper bound on ``K(t) = log E_P [e^(tL); L < inf]``, t > 0; see ``pairs/moment.py``."""
 
+    @property
+    def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
+        """Curves and counts of which this one is the sum, which a composition takes in its place: most are one."""
+        return ((self, 1),)
+
     @classmethod
     def fold(cls, rounds: Sequence[tuple[Self, int]]) -> Sequence[tuple[Self, int]]:
         """An equivalent composition of curves of this family, given as (curve, count).

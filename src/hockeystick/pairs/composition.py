@@ -26,16 +26,16 @@ class RenyiComposition:
     Proposition 1).
 
     Args:
-        rounds: (curve, count) with counts >= 0; equal curves are merged, closed families folded.
+        rounds: (curve, count) with counts >= 0; products are taken apart, equal curves merged, closed families folded.
     """
 
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
         merged: dict[RenyiCurve, int] = {}
-        for curve, count in rounds:
-            if count:
-                merged[curve] = merged.get(curve, 0) + count
+        for whole, times in rounds:
+            for curve, count in whole.factors if times else ():
+                merged[curve] = merged.get(curve, 0) + count * times
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
         for curve, count in merged.items():
             families[type(curve)].append((curve, count))
@@ -79,7 +79,9 @@ class RenyiComposition:
     @cached_property
     def log_finite_mass(self) -> float:
         """The logarithm of the probability that no round has infinite loss."""
-        masses = ((pair.infinite_mass, count) for pair, count in self.rounds)
+        masses = [(pair.infinite_mass, count) for pair, count in self.rounds]
+        if any(mass >= 1 for mass, _ in masses):  # two laws without a common outcome
+            return -math.inf
         return math.fsum(count * math.log1p(-mass) for mass, count in masses if mass)
 
     @property

@@ -67,6 +67,7 @@ class Gathered:
         worse: dominates it.
         reason: why there are two; ``None`` where there is one.
         curves: all rounds as they are known, where a pair stands in ``exact`` for those that have only a Renyi curve.
+        moments: the Renyi curves of all rounds, where those of some may be below those of their pairs.
     """
 
     exact: Composition
@@ -74,6 +75,7 @@ class Gathered:
     worse: Composition
     reason: str | None = None
     curves: RenyiComposition | None = None
+    moments: RenyiComposition | None = None
 
     @property
     def tried(self) -> bool:

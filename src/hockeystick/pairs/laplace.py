@@ -33,17 +33,23 @@ MOMENT_PANELS = 4096  # of the middle part; the error is of second order in thei
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMiddle:
-    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta."""
+    """Densities of Lap(theta, 1) and Lap(0, 1) for 0 < x < theta, or those with another factor before them.
+
+    Attributes:
+        theta: the distance of the two centres in units of the scale.
+        log_top: log of the density at either centre, under its own law.
+    """
 
     theta: float
+    log_top: float = LOG_HALF
 
     def log_p(self, x: Array) -> Array:
-        """The logarithm of the density under P, ``log(1/2) - (theta - x)``."""
-        return LOG_HALF - (self.theta - x)
+        """The logarithm of the density under P, ``log_top - (theta - x)``."""
+        return self.log_top - (self.theta - x)
 
     def log_q(self, x: Array) -> Array:
-        """The logarithm of the density under Q, ``log(1/2) - x``."""
-        return LOG_HALF - x
+        """The logarithm of the density under Q, ``log_top - x``."""
+        return self.log_top - x
 
     def loss(self, x: Array) -> Array:
         """The loss between the two centres, ``2x - theta``."""
@@ -56,12 +62,12 @@ class LaplaceMiddle:
     def masses(self, x: Array) -> Masses:
         """Exponentials: what of each law lies between 0 and x, and between x and theta."""
         x = np.clip(x, 0.0, self.theta)
-        rest = self.theta - x
+        rest, top = self.theta - x, math.exp(self.log_top)
         return Masses(
-            0.5 * np.exp(-rest) * -np.expm1(-x),
-            -0.5 * np.expm1(-rest),
-            -0.5 * np.expm1(-x),
-            0.5 * np.exp(-x) * -np.expm1(-rest),
+            top * np.exp(-rest) * -np.expm1(-x),
+            -top * np.expm1(-rest),
+            -top * np.expm1(-x),
+            top * np.exp(-x) * -np.expm1(-rest),
         )
 
     def outcome(self, loss: Array) -> Array:
@@ -73,8 +79,8 @@ class LaplaceMiddle:
         return np.full_like(x, 8 * self.theta)
 
     def log_p_error(self, x: Array) -> Array:
-        """Rounding of theta, of x and of the differences."""
-        return np.full_like(x, 8 * self.theta + 8)
+        """Rounding of theta, of x and of the differences; of the factor where it is far from 1."""
+        return np.full_like(x, 8 * self.theta + 8 * max(abs(self.log_top), 1.0))
 
     def growth(self, x: Array) -> Array:
         """``|exp(+-(x + iy))|`` grows by ``exp(|y|)`` at most, in any direction."""
@@ -151,24 +157,40 @@ class LaplacePair(DominatingPair):
         return out
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
-        """Atoms and panels: with ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add)."""
-        rough = (moment.mixture_add if add else moment.mixture_remove)(self.log_moment, rate, t)
-        if spent():
-            return rough
-        spend(PANEL * MOMENT_PANELS)
-        middle = self.smooth
-        width = self.theta / MOMENT_PANELS
-        power = -t if add else 1 + t
-        loss, _, log_q = (np.asarray(column) for column in (self.atoms.loss, self.atoms.log_p, self.atoms.log_q))
-        ends = moment.atoms(mixed_loss(loss, rate), log_q, power)
-        x = width * np.arange(MOMENT_PANELS + 1, dtype=np.float64)
-        if add:
-            x = 0.5 * (x[1:] + x[:-1])
-        psi = mixed_loss(middle.loss(x), rate)
-        log_f = middle.log_q(x) + power * psi
-        if add:
-            inside = moment.log_concave(log_f, -1 - 2 * t * mixed_slope(middle.loss(x), psi, rate), width)
-        else:
-            inside = moment.log_convex(log_f, width)
-        size = 1 + self.theta + power * float(np.abs(psi).max())
-        return min(moment.rounded_up(float(np.logaddexp(ends, inside)), size), rough)
+        """Atoms and panels; see :func:`sampled_log_moment`."""
+        return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
+
+
+def sampled_log_moment(
+    middle: LaplaceMiddle, atoms: Atoms, base: Callable[[float], float], rate: float, add: bool, t: float
+) -> float:
+    """An upper bound on K(t) after Poisson sampling: the sum over the atoms, and panels between them.
+
+    With ``g = 1 - q + q e^l`` the integrand is log-convex (remove) or log-concave (add).
+
+    Args:
+        middle: the smooth part of the base pair.
+        atoms: its atoms; outcomes that only Q has are among them, with loss minus infinity.
+        base: upper bounds on the K of the base pair, of the pair with its laws exchanged where a record is added.
+        rate: q.
+        add: whether the direction is the one that adds a record.
+        t: the order, less 1.
+    """
+    rough = (moment.mixture_add if add else moment.mixture_remove)(base, rate, t)
+    if spent():
+        return rough
+    spend(PANEL * MOMENT_PANELS)
+    width = middle.theta / MOMENT_PANELS
+    power = -t if add else 1 + t
+    ends = moment.atoms(mixed_loss(atoms.loss, rate), atoms.log_q, power)
+    x = width * np.arange(MOMENT_PANELS + 1, dtype=np.float64)
+    if add:
+        x = 0.5 * (x[1:] + x[:-1])
+    psi = mixed_loss(middle.loss(x), rate)
+    log_f = middle.log_q(x) + power * psi
+    if add:
+        inside = moment.log_concave(log_f, -1 - 2 * t * mixed_slope(middle.loss(x), psi, rate), width)
+    else:
+        inside = moment.log_convex(log_f, width)
+    size = 1 + middle.theta + abs(middle.log_top) + power * float(np.abs(psi).max())
+    return min(moment.rounded_up(float(np.logaddexp(ends, inside)), size), rough)

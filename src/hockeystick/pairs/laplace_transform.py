@@ -83,7 +83,7 @@ class LaplaceLine:
         half = math.sinh(0.5 * a) * np.cos(0.5 * b) + 1j * (math.cosh(0.5 * a) * np.sin(0.5 * b))
         first = 2 * half * half
         beyond = float(exp_beyond_first(np.array([h]))[0])
-        ratio = _sinh_ratio(a, b)
+        ratio = sinh_ratio(a, b)
         w = math.exp(-h) * (first + h * ratio - beyond)
         # d m / d hw is at most e^(-h) (|sinh hw| + h cosh a): an error of 16 units in hw, and 64 in each part
         size = np.abs(first) + h * (np.abs(ratio) + np.minimum(1.0, np.square(a) + np.square(b))) + beyond
@@ -124,7 +124,7 @@ class LaplaceEnvelope:
         return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
 
 
-def _sinh_ratio(a: float, b: Array) -> ComplexArray:
+def sinh_ratio(a: float, b: Array) -> ComplexArray:
     """``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1: by its series near 0."""
     x = a + 1j * b
     near = np.where(np.abs(x) < SERIES, x, 0.0)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hockeystick.pairs.base import DominatingPair
+from hockeystick.pairs.base import DominatingPair, RenyiCurve
 from hockeystick.values.errors import InvalidInputError
 
 WIDTH = "the width is the theory's"
@@ -62,6 +62,7 @@ class Between:
         above: dominates every instance.
         below: one or more pairs, each dominated by an instance; in which order, see the module.
         why: why they differ, in a sentence that is said with every answer.
+        curve: a Renyi curve of every instance, where one is known that is not that of ``above``: it may be the lower.
 
     Raises:
         InvalidInputError: nothing below.
@@ -70,6 +71,7 @@ class Between:
     above: DominatingPair
     below: tuple[DominatingPair, ...]
     why: str = "no pair is known that is attained and dominates"
+    curve: RenyiCurve | None = None
 
     def __post_init__(self) -> None:
         if not self.below:

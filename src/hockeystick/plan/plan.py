@@ -27,6 +27,7 @@ from hockeystick.values.frozen import FrozenDict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hockeystick.plan.audit import Audit
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.selection import Runs, Selection
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
@@ -325,6 +326,31 @@ class Plan:
         from hockeystick.plan.selection import Selection
 
         return Selection(self, runs, mean, shape)
+
+    def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:
+        """Whether an attack on one run contradicts this plan.
+
+        Each canary is put into the data or left out by a fair coin of its own; guesses are made from what was released.
+
+        Args:
+            canaries: how many there were.
+            guesses: of how many of them it was guessed whether they are in.
+            correct: how many guesses were right.
+            significance: the p-value up to which the plan is rejected, in (0, 1).
+
+        Raises:
+            InvalidInputError: a number outside its domain, more guesses than canaries, or more right ones than guesses.
+            UnsupportedError: another adjacency than ``add-or-remove``, or a round of which nothing is proven.
+
+        >>> one = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+        >>> one.audit(canaries=1000, guesses=200, correct=115).rejected
+        False
+        >>> one.audit(canaries=1000, guesses=200, correct=190).rejected
+        True
+        """
+        from hockeystick.plan.audit import audit
+
+        return audit(self, canaries, guesses, correct, significance)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

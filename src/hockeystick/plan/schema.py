@@ -61,6 +61,9 @@ QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
 record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
 
+NAMED = 8
+"""Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
+
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
 
@@ -309,15 +312,18 @@ def _ordered(schema: Any, as_read: bool = False) -> Any:
 
 def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
     names = [kind.name for kind in MECHANISMS]
+    few = f"{listed(names[:NAMED])}, ... (`hockeystick supported` lists all {len(names)})"
     if "mechanism" not in item:
-        close = [key for key in item if nearest(key, ["mechanism"], 0.8)]
-        if close:
-            return InvalidInputError(f"unknown key {close[0]!r}; did you mean 'mechanism'?", "mechanism")
-        return InvalidInputError(f"mechanism is missing; it must be one of {listed(names)}", "mechanism")
+        slips = [key for key in item if nearest(key, ["mechanism"], 0.8)]
+        if slips:
+            return InvalidInputError(f"unknown key {slips[0]!r}; did you mean 'mechanism'?", "mechanism")
+        return InvalidInputError(f"mechanism is missing; it must be one of {few}", "mechanism")
     if item["mechanism"] not in names:
-        line = choice("mechanism", item["mechanism"], names, ANOTHER)
-        absent = isinstance(item["mechanism"], str) and nearest(item["mechanism"], names, ANOTHER) is None
-        return InvalidInputError(line + ("; that mechanism is not there" if absent else ""), "mechanism")
+        close = nearest(item["mechanism"], names, ANOTHER)
+        absent = "; that mechanism is not there" if isinstance(item["mechanism"], str) else ""
+        hint = absent if close is None else f"; did you mean {close!r}?"
+        line = f"mechanism must be one of {few}; received {shown(item['mechanism'])}{hint}"
+        return InvalidInputError(line, "mechanism")
     return InvalidInputError(choice("sampling", item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
 
 

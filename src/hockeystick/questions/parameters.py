@@ -99,6 +99,7 @@ def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
     def read(plan: Plan) -> tuple[float, Build]:
         found = {getattr(getattr(item, part), key) for item in plan.rounds if _has(getattr(item, part), key)}
         value = _one(found, key)
+        _check_monotone(plan, key)
 
         def build(new: float) -> Plan:
             return _each(plan, lambda item: _with(item, part, key, new))
@@ -106,6 +107,22 @@ def _field(part: str, key: str) -> Callable[[Plan], tuple[float, Build]]:
         return value, build
 
     return read
+
+
+def _check_monotone(plan: Plan, key: str) -> None:
+    """Raise where more of a parameter may cost privacy or save it.
+
+    Raises:
+        InvalidInputError: a mechanism says so.
+    """
+    for item in plan.rounds:
+        reason = item.mechanism.not_monotone.get(key)
+        if reason is not None:
+            raise InvalidInputError(
+                f"{key} of mechanism {item.mechanism.name!r} cannot be calibrated, as privacy is not monotone in it: "
+                f"{reason}; compare a few values with `epsilon`",
+                key,
+            )
 
 
 def _has(part: object, key: str) -> bool:
@@ -208,6 +225,8 @@ def _epochs(plan: Plan) -> tuple[float, Build]:
 
 def _noise(plan: Plan) -> tuple[float, Build]:
     keys = ("noise_multiplier", "scale")
+    for key in keys:
+        _check_monotone(plan, key)
     if not any(_has(item.mechanism, key) for item in plan.rounds for key in keys):
         raise InvalidInputError("the plan has no round whose noise could be scaled", "noise")
 

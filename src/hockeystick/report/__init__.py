@@ -12,6 +12,8 @@ LATE = {
     "epsilon_answer": "answer",
     "epsilon_json": "answer",
     "warning_lines": "answer",
+    "audit_answer": "audit",
+    "audit_json": "audit",
     "calibration_answer": "calibration",
     "calibration_json": "calibration",
     "Entry": "comparison",
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
         epsilon_json,
         warning_lines,
     )
+    from hockeystick.report.audit import audit_answer, audit_json
     from hockeystick.report.calibration import calibration_answer, calibration_json
     from hockeystick.report.comparison import (
         Entry,
@@ -91,6 +94,8 @@ __all__ = [
     "Answer",
     "Entry",
     "assumption_lines",
+    "audit_answer",
+    "audit_json",
     "calibration_answer",
     "calibration_json",
     "comparison_json",

@@ -3,6 +3,7 @@
 from fuzz.cases import (
     accountants,
     at_once,
+    audits,
     budgets,
     calibrations,
     command,
@@ -22,6 +23,7 @@ from fuzz.cases import (
 __all__ = [
     "accountants",
     "at_once",
+    "audits",
     "budgets",
     "calibrations",
     "command",

@@ -28,6 +28,7 @@ COMMANDS = (
     "compare",
     "calibrate",
     "sampling",
+    "audit",
     "plot",
     "reproduce",
     "report",
@@ -164,6 +165,22 @@ def calibrate(draw: Draw, held: Held) -> None:
                          ["--risk", repr(draw.probability())], ["--success", "0.5", "--baseline", "1e-3"])  # fmt: skip
         draw.note("target", [name, *target])
         _run(held, ["calibrate", name, *source, *target, *draw.of([], ["--json"])], stdin)
+
+
+@case("command", "cli.audit")
+def audit(draw: Draw, held: Held) -> None:
+    """A p-value and a verdict, or one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, stdin, _ = _source(draw, folder)
+        canaries = draw.random.randint(0, 1000)
+        numbers = [canaries, made := draw.random.randint(0, canaries + 1), draw.random.randint(0, made + 1)]
+        draw.note("numbers", numbers)
+        flags = ("--canaries", "--guesses", "--correct")
+        asked = [text for flag, number in zip(flags, numbers, strict=True) for text in (flag, str(number))]
+        done = _run(held, ["audit", *source, *asked, "--json"], stdin, ALL)
+        if done is not None and done[0] == 0:
+            said = _json(held, done[1])
+            held.law(0 <= said.get("p_value", -1) <= 1, f"p-value of {said}")
 
 
 @case("command", "cli.plot.curve", "cli.plot.tradeoff", "cli.plot.steps", "cli.plot.compare")

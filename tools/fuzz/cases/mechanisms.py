@@ -36,7 +36,17 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "DPSGDJL": lambda draw: hs.DPSGDJL(draw.spread(1.0, 30.0), draw.random.randint(1, 500)),
     "DiscreteGaussian": lambda draw: hs.DiscreteGaussian(draw.spread(0.3, 60.0)),
     "DiscreteLaplace": lambda draw: hs.DiscreteLaplace(draw.spread(0.1, 100.0), draw.random.randint(1, 5)),
+    "Exponential": lambda draw: hs.Exponential(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "GDP": lambda draw: hs.GDP(draw.spread(1e-3, 10.0)),
+    "GaussianThreshold": lambda draw: hs.GaussianThreshold(
+        draw.spread(0.3, 30.0), draw.spread(1.0, 200.0), draw.random.randint(1, 20)
+    ),
+    "LaplaceThreshold": lambda draw: hs.LaplaceThreshold(
+        draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20)
+    ),
+    "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
+    "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
+    "SparseVector": lambda draw: hs.SparseVector(draw.spread(1e-3, 2.0), draw.random.randint(1, 50)),
     "Pmf": lambda draw: hs.Pmf(*map(tuple, _two(draw))),
     "PrivacyCurve": lambda draw: hs.PrivacyCurve(
         _exact(0.0, draw.spread(0.1, 3.0)), _exact(0.3, draw.spread(1e-12, 1e-2))
@@ -44,6 +54,9 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "RDP": lambda draw: hs.RDP((2, 8, 32), tuple(sorted(draw.spread(1e-4, 5.0) for _ in range(3)))),
     "Staircase": lambda draw: hs.Staircase(draw.spread(1e-3, 5.0)),
     "Tradeoff": lambda draw: hs.Tradeoff(_exact(0.0, 0.25, 1.0), _exact(1.0, draw.spread(0.01, 0.5), 0.0)),
+    "TruncatedLaplace": lambda draw: hs.TruncatedLaplace(
+        draw.spread(0.1, 100.0), draw.spread(2.0, 1000.0), draw.of(0.5, 1.0, 1.9)
+    ),
     "ZCDP": lambda draw: hs.ZCDP(draw.spread(1e-8, 3.0)),
 }
 """How a mechanism of each class is drawn."""
@@ -76,6 +89,22 @@ def rounds(draw: Draw, held: Held) -> None:
         back = held.ask("delta", lambda: plan.delta(found.upper))
         if isinstance(back, hs.DeltaBound):
             held.at_most("delta at the upper end of epsilon", back.lower, delta)
+
+
+@case("mechanism", *(f"{name}.{asked}" for name in ("GaussianThreshold", "LaplaceThreshold") for asked in
+      ("alone", "noise")))  # fmt: skip
+def keys(draw: Draw, held: Held) -> None:
+    """The probability that a key of one person alone is released: two ends, at most a half, less for more."""
+    kind = draw.of(hs.GaussianThreshold, hs.LaplaceThreshold)
+    noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e12), 1.0, 1e4))
+    made = held.ask("threshold", lambda: kind(noise, threshold, 1))
+    if made is None:
+        return
+    low, high = made.alone()
+    held.law(0 <= low <= high <= 0.5 * (1 + 1e-9) and high > 0, f"{low} to {high}")
+    held.law(made.noise.infinite_mass == 0, "noise with infinite loss")
+    farther = kind(noise, min(2 * threshold, 1e12), 1).alone()
+    held.at_most("the probability at twice the threshold", farther[0], high)
 
 
 @case("mechanism", "Pair", *(f"Pair.{name}" for name in

@@ -68,13 +68,15 @@ class Property(StrEnum):
     ``with_against_without`` is a ``GaussianPair``. ``guarantee``: nothing is known but a guarantee for the plan's own
     adjacency. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement
     is that of two opposite vectors, whatever the other records add.
-    ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite.
+    ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite. ``joint``: a round is
+    several releases at once, and its pair a product, of which no sampled pair is built.
     """
 
     GAUSSIAN = "gaussian"
     GUARANTEE = "guarantee"
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
+    JOINT = "joint"
 
 
 class Mechanism(ABC):
@@ -84,11 +86,13 @@ class Mechanism(ABC):
         name: the plan file's name for it.
         claims: what is proven of its pair in each direction, unsampled.
         properties: what else holds of it; none by default, which allows the least.
+        not_monotone: parameters in which privacy is not monotone, and why: they are not calibrated.
     """
 
     name: ClassVar[str]
     claims: ClassVar[Mapping[Direction, Claim]]
     properties: ClassVar[frozenset[Property]] = frozenset()
+    not_monotone: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:

@@ -6,16 +6,23 @@ from hockeystick.plan.mechanisms.binomial import Binomial
 from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
 from hockeystick.plan.mechanisms.discrete_laplace import DiscreteLaplace
 from hockeystick.plan.mechanisms.dp_sgd_jl import DPSGDJL
+from hockeystick.plan.mechanisms.exponential import Exponential
 from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.mechanisms.gaussian_threshold import GaussianThreshold
 from hockeystick.plan.mechanisms.gdp import GDP
 from hockeystick.plan.mechanisms.laplace import Laplace
+from hockeystick.plan.mechanisms.laplace_threshold import LaplaceThreshold
 from hockeystick.plan.mechanisms.mixture_gaussian import MixtureGaussian
+from hockeystick.plan.mechanisms.permute_and_flip import PermuteAndFlip
 from hockeystick.plan.mechanisms.pmf import Pmf
 from hockeystick.plan.mechanisms.privacy_curve import PrivacyCurve
 from hockeystick.plan.mechanisms.randomized_response import RandomizedResponse
 from hockeystick.plan.mechanisms.rdp import RDP
+from hockeystick.plan.mechanisms.report_noisy_max import ReportNoisyMax
+from hockeystick.plan.mechanisms.sparse_vector import SparseVector
 from hockeystick.plan.mechanisms.staircase import Staircase
 from hockeystick.plan.mechanisms.tradeoff import Tradeoff
+from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
 from hockeystick.plan.mechanisms.zcdp import ZCDP
 
 MECHANISMS: tuple[type[Mechanism], ...] = (
@@ -28,6 +35,13 @@ MECHANISMS: tuple[type[Mechanism], ...] = (
     DiscreteLaplace,
     Staircase,
     Binomial,
+    TruncatedLaplace,
+    Exponential,
+    PermuteAndFlip,
+    ReportNoisyMax,
+    SparseVector,
+    LaplaceThreshold,
+    GaussianThreshold,
     Pmf,
     PrivacyCurve,
     Tradeoff,

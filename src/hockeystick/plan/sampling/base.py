@@ -45,6 +45,14 @@ NO_PAIR = Claim(Status.REFUSED, "of the mechanism nothing but a Renyi curve is k
 """What follows from a base of which there is no pair, under a scheme whose theorem begins with one."""
 
 
+JOINT_SAMPLED = Claim(
+    Status.REFUSED,
+    "a round is several releases at once, and no pair is built of what a sampled record does to all of them; "
+    "account for it unsampled",
+)
+"""Why a mechanism whose pair is a product is not sampled."""
+
+
 def inherited(base: Claim, theorem: Claim) -> Claim:
     """What a theorem that takes tight pairs to tight pairs, and dominating to dominating ones, makes of a claim.
 

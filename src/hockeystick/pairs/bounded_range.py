@@ -1,0 +1,141 @@
+"""Rounds whose losses lie in some interval of length epsilon: what dominates them, what they attain, their moments.
+
+A mechanism has *bounded range* epsilon if for neighbouring datasets all losses lie in ``[t - epsilon, t]`` for some t,
+which may differ from one pair of datasets to another (Durfee, Rogers 2019 [DR19]; Dong, Durfee, Rogers 2020 [DDR20]).
+As ``E_P e^-L = 1``, ``0 <= t <= epsilon``.
+
+**Two losses** (generalised randomised response in these papers). G_t has the losses t and ``t - epsilon``, of masses
+``x = (e^epsilon - e^t) / (e^epsilon - 1)`` and ``1 - x`` under P. With P and Q exchanged it is ``G_(epsilon - t)``.
+Among all laws of the likelihood ratio R under Q with values in ``[e^(t - epsilon), e^t]`` and mean 1 it is the largest
+in convex order, that of the two ends, so that it has the largest ``E_Q f(R)`` for every convex f.
+
+**One round.** So the largest curve is ``H(a) = max_t x (1 - a e^-t)_+``. With ``E = e^epsilon`` and ``s = e^t`` this is
+``(E - s) (1 - a / s) / (E - 1)``, largest at ``s = sqrt(a E)``, which is in [1, E] for ``1/E <= a <= E``:
+
+    H(a) = (sqrt(E) - sqrt(a))^2 / (E - 1),     1 - a below 1/E,     0 above E .
+
+It is convex, and the curve of the pair with the density ``a H''(a)`` of the loss ``l = log a`` under Q, ``sqrt(E) / (2
+(E - 1)) e^(-l/2)`` on ``[-epsilon, epsilon]``, and ``e^l`` times that under P, with no atoms
+(``WindowPair.bounded_range``). It dominates every round of bounded range, and is itself none, as its losses have twice
+the range.
+
+**Moments.** ``R^(1 + s)`` is convex, so that ``K(s) <= max_t log(x e^(st) + (1 - x) e^(s (t - epsilon)))``. With ``A =
+E - E^-s`` and ``B = 1 - E^-s`` what is in the logarithm is ``e^(st) (A - e^t B) / (E - 1)``, largest at ``e^t = s A /
+((s + 1) B)``:
+
+    K(s) = s log(s A / ((s + 1) B)) + log(A / ((s + 1) (E - 1))) .
+
+It is also at most ``s (1 + s) epsilon^2 / 8``: ``K''(s)`` is the variance of the loss under a tilted law, at most
+``epsilon^2 / 4``; hence K less this is concave, and it is 0 at 0 and at -1, where ``E_P e^-L = 1``. Bounds on moments
+that hold for every round add up, however the next one is chosen (Mironov 2017 [Mir17], Proposition 1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
+
+LARGEST = 300.0
+"""Exponents up to which the closed form of the moments is formed; beyond, ``s (1 + s) epsilon^2 / 8`` or s epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class TwoLossPair(DominatingPair):
+    """G_t: the losses t and ``t - epsilon``, with ``t = share epsilon``.
+
+    Attributes:
+        epsilon: their distance, greater than 0.
+        share: t / epsilon, between 0 and 1.
+    """
+
+    epsilon: Fraction
+    share: Fraction
+
+    @property
+    def high(self) -> float:
+        """t, the larger loss."""
+        return float(self.share * self.epsilon)
+
+    @property
+    def low(self) -> float:
+        """``t - epsilon``, the smaller one."""
+        return float((self.share - 1) * self.epsilon)
+
+    @property
+    def atoms(self) -> Atoms:
+        """Both losses, with masses in logarithms that are sums of one sign."""
+        log_whole = math.log(-math.expm1(-float(self.epsilon)))
+        at_high = math.log(-math.expm1(self.low)) - log_whole
+        at_low = self.low + math.log(-math.expm1(-self.high)) - log_whole
+        log_p = np.array([at_low, at_high])
+        loss = np.array([self.low, self.high])
+        return Atoms(loss, log_p, log_p - loss)
+
+    @property
+    def smooth(self) -> None:
+        """None: both losses are atoms."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From ``t - epsilon`` to t, the two losses."""
+        return self.low, self.high
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """t as a fraction."""
+        return self.share * self.epsilon
+
+    @property
+    def spacing(self) -> Fraction:
+        """Epsilon, the distance of the two."""
+        return self.epsilon
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The rho of ``G_(epsilon - t)``, the pair with its laws exchanged."""
+        return TwoLossPair(self.epsilon, 1 - self.share).rho
+
+    def log_moment(self, t: float) -> float:
+        """The sum over both losses, rounded up."""
+        atoms = self.atoms
+        return moment.of_law(atoms.loss, atoms.log_p, atoms.log_q, t)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRangeCurve(RenyiCurve):
+    """The largest moments of rounds of bounded range.
+
+    Attributes:
+        epsilon: of the range, greater than 0.
+    """
+
+    epsilon: Fraction
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """Losses of either sign up to epsilon."""
+        return -float(self.epsilon), float(self.epsilon)
+
+    @property
+    def exact_supremum(self) -> Fraction:
+        """Epsilon, the largest loss that some round has."""
+        return self.epsilon
+
+    def log_moment(self, t: float) -> float:
+        """The least of the three bounds, rounded up."""
+        e = float(self.epsilon)
+        rough = min(moment.rounded_up(0.125 * t * (1 + t) * e * e), moment.rounded_up(t * e))
+        if not (1 + t) * e < LARGEST:
+            return rough
+        # A / (E - 1), A / B and their logarithms, in which E does not appear by itself
+        log_a = e + math.log(-math.expm1(-(1 + t) * e))
+        log_b, log_whole = math.log(-math.expm1(-t * e)), e + math.log(-math.expm1(-e))
+        first, second = math.log1p(-1 / (1 + t)) + log_a - log_b, log_a - math.log1p(t) - log_whole
+        size = t * (abs(log_a) + abs(log_b)) + abs(log_a) + abs(log_whole) + (1 + t)
+        return min(moment.rounded_up(t * first + second, size), rough)

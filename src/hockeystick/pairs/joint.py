@@ -1,0 +1,96 @@
+"""Several pairs that one round has at once: their product.
+
+A round that releases several things with independent noise is dominated by the product of the pairs of these (Zhu,
+Dong, Wang 2022 [ZDW22], Theorem 10). A composition is a product itself, so that it takes the parts for rounds of their
+own (``RenyiCurve.factors``), and no engine meets the product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from hockeystick.numerics.rounding import next_up
+from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
+from hockeystick.values.errors import NotApplicableError
+
+SPARE = 4
+"""Doubles by which a sum is moved up for its roundings, each of which is one of its parts' size at most."""
+
+
+@dataclass(frozen=True)
+class JointPair(DominatingPair):
+    """The product of pairs, each as often as it says.
+
+    Attributes:
+        together: pairs and how often each is there, at least once.
+
+    >>> from hockeystick.pairs import Composition, GaussianPair
+    >>> Composition([(JointPair(((GaussianPair(0.5), 4),)), 9)]) == Composition([(GaussianPair(0.5), 36)])
+    True
+    """
+
+    together: tuple[tuple[DominatingPair, int], ...]
+
+    @property
+    def factors(self) -> Sequence[tuple[RenyiCurve, int]]:
+        """The pairs, which a composition takes in its place."""
+        return self.together
+
+    @property
+    def atoms(self) -> Atoms:
+        """Not had for the product.
+
+        Raises:
+            NotApplicableError: always.
+        """
+        raise NotApplicableError(_NO_LAW)
+
+    @property
+    def smooth(self) -> None:
+        """Not had for the product.
+
+        Raises:
+            NotApplicableError: always.
+        """
+        raise NotApplicableError(_NO_LAW)
+
+    @property
+    def infinite_mass(self) -> float:
+        """The probability that some part has infinite loss, rounded up."""
+        finite = math.fsum(count * math.log1p(-part.infinite_mass) for part, count in self.together)
+        return next_up(-math.expm1(finite), SPARE) if finite < 0 else 0.0
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The sums of the ends."""
+        ranges = [(part.loss_range, count) for part, count in self.together]
+        return sum(count * low for (low, _), count in ranges), sum(count * high for (_, high), count in ranges)
+
+    @property
+    def exact_supremum(self) -> Fraction | None:
+        """The sum of the largest losses, where every part knows its own exactly."""
+        found = [(part.exact_supremum, count) for part, count in self.together]
+        if any(exact is None for exact, _ in found):
+            return None
+        return sum((exact * count for exact, count in found if exact is not None), Fraction(0))
+
+    @property
+    def rho(self) -> float:
+        """The sum of the parts'."""
+        return next_up(math.fsum(count * part.rho for part, count in self.together), SPARE)
+
+    @property
+    def mirrored_rho(self) -> float:
+        """The sum of the parts'."""
+        return next_up(math.fsum(count * part.mirrored_rho for part, count in self.together), SPARE)
+
+    def log_moment(self, t: float) -> float:
+        """The sum of the parts', rounded up."""
+        return next_up(math.fsum(count * part.log_moment(t) for part, count in self.together), SPARE)
+
+
+_NO_LAW = "a round of several releases at once has no law of one loss here: it is composed of its parts"
+"""Why the law of a product is not had."""

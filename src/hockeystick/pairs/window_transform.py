@@ -1,0 +1,164 @@
+"""The characteristic function of a window of losses (``laplace_window.py``), in closed form.
+
+With ``h = w / 2`` and ``W = 2z + 1`` the atoms at the ends of the window make ``2 A e^-h cosh hW``, and the density ``c
+e^(l/2)`` between them makes ``4 c sinh(hW) / W``. With F the finite mass and a and b the shares of it that the two
+have, ``a + b = 1``,
+
+    m(z) = F [ a cosh(hW) / cosh(h)  +  b sinh(hW) / (W sinh(h)) ] .
+
+**Stable form**, for a small window: with ``S(x) = sinh(x)/x - 1``
+
+    m / F - 1 = 2 a sinh(h (1 + z)) sinh(h z) / cosh(h)  +  b (S(hW) - S(h)) / (1 + S(h)) .
+
+**Envelope.** As for the Laplace loss (``laplace_transform.py``), with these two factors. With ``p = h (2t + 1)`` and
+``y = 2hs``: ``|cosh(p + iy)|^2 = cosh^2 p - sin^2 y``, and ``|sinh(hW)/W|`` is at most ``sinh(p) / (2t + 1)`` and
+at most ``cosh(p) / 2s``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import moment
+from hockeystick.pairs.laplace_transform import LARGEST, SPARE, sinh_ratio
+from hockeystick.pairs.transform import line_upper, safe_log_one_plus
+
+Array = npt.NDArray[np.float64]
+ComplexArray = npt.NDArray[np.complex128]
+
+MASS_UNITS = 6000.0
+"""Units in the last place of the mass of infinite loss: eight roundings of an exponent that is at most 745."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowTransform:
+    """The characteristic function of the finite losses.
+
+    Attributes:
+        width: w, the largest of them.
+        ends: a, the share of the finite mass that is at the ends.
+        between: b, the share that is between them.
+        log_finite: log F.
+        infinite: ``1 - F``.
+    """
+
+    width: float
+    ends: float
+    between: float
+    log_finite: float
+    infinite: float
+
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
+    def line(self, t: float, reach: float, tolerance: float) -> WindowLine:
+        """The line through t, in closed form: it has no remainder but rounding."""
+        return WindowLine(self, t)
+
+    def envelope(self, t: float, count: int) -> WindowEnvelope:
+        """The envelope at tilt t, whatever the count."""
+        return WindowEnvelope(self, t)
+
+    def upper(self, t: float, slack: float) -> float:
+        """K(t) in closed form, plus its rounding."""
+        return line_upper(self.line(t, 0.0, slack))
+
+    def log_moment(self, t: float) -> float:
+        """An upper bound on K(t): the closed form, or ``log F + t w`` where that leaves the range of a double."""
+        end = moment.rounded_up(t * self.width + self.log_finite + self.finite_error, abs(self.log_finite))
+        upper = self.upper(t, 0.0)
+        return min(upper, end) if math.isfinite(upper) else end
+
+    @property
+    def finite_error(self) -> float:
+        """Bound on the rounding of log F: that of ``1 - F`` while it is little, and of the logarithm."""
+        lost = min(self.infinite, 1.0) * MASS_UNITS
+        return UNIT_ROUNDOFF * (2 * lost + 64 * (abs(self.log_finite) + self.infinite))
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLine:
+    """m on Re z = t.
+
+    Attributes:
+        of: the transform.
+        t: the tilt.
+    """
+
+    of: WindowTransform
+    t: float
+
+    def cost(self, count: int) -> float:
+        """About thirty elementary evaluations a point: a closed form with hyperbolic functions."""
+        return 30.0 * count
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
+        """K by the stable form; an error in the width, eight roundings at most, moves the phases by as much."""
+        h, a, b = 0.5 * self.of.width, self.of.ends, self.of.between
+        p = h * (2 * self.t + 1)
+        if not p < LARGEST:
+            return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
+        y: Array = h * step * np.arange(count, dtype=np.float64)  # Im hz, half of Im hW
+        atoms = 2 * _sinh(h * (1 + self.t), y) * _sinh(h * self.t, y) / math.cosh(h)
+        ratio, own = sinh_ratio(p, 2 * y), float(sinh_ratio(h, np.zeros(1))[0].real)
+        smooth = (ratio - own) / (1 + own)
+        value = a * atoms + b * smooth
+        # dm/F by d(hW) is at most slope; 16 units of hW and of h, and 64 of each part
+        at_ends, inside = a / math.cosh(h), b * h / math.sinh(h)
+        far = np.hypot(p, 2 * y)
+        slope = at_ends * np.minimum(math.sinh(p) + 2 * y, math.cosh(p)) + inside * math.cosh(p) * np.minimum(far, 1.0)
+        size = a * np.abs(atoms) + b * (np.abs(ratio) + own + np.minimum(1.0, np.square(far))) / (1 + own)
+        shifted = h * math.tanh(h) * (at_ends * math.cosh(p) + inside * math.sinh(p) / p)
+        found, error = safe_log_one_plus(value, UNIT_ROUNDOFF * (64 * size + 16 * slope * far + 16 * shifted))
+        return found + self.of.log_finite, error + self.of.finite_error
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEnvelope:
+    """How far m can fall.
+
+    Attributes:
+        of: the transform.
+        t: the tilt.
+    """
+
+    of: WindowTransform
+    t: float
+
+    @property
+    def cost(self) -> float:
+        """One evaluation an edge: the bound is a closed form."""
+        return 1.0
+
+    def log_bound(self, edges: Array) -> Array:
+        """The worst from each edge on: between two edges, and beyond the last, where y has returned to 0."""
+        h, w = 0.5 * self.of.width, 2 * self.t + 1
+        p = h * w
+        if not p < LARGEST:
+            return np.zeros(len(edges))
+        ends = np.append(edges, np.inf)
+        low, high = 2 * h * ends[:-1], 2 * h * ends[1:]
+        crossed = np.floor(low / math.pi) != np.floor(high / math.pi)
+        least = np.minimum(np.square(np.sin(low)), np.square(np.sin(np.where(crossed, 0.0, high))))
+        least = np.where(crossed, 0.0, least)
+        cosh, smooth = math.cosh(p), math.sinh(p) / w
+        at_ends, inside = self.of.ends / math.cosh(h), self.of.between / math.sinh(h)
+        drop = at_ends * least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
+        drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
+        share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
+        out: Array = np.log1p(-share)
+        # nothing between two edges is smaller than what comes later is allowed to be
+        return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
+
+
+def _sinh(real: float, imaginary: Array) -> ComplexArray:
+    """sinh of ``real + i imaginary``."""
+    out: ComplexArray = math.sinh(real) * np.cos(imaginary) + 1j * (math.cosh(real) * np.sin(imaginary))
+    return out

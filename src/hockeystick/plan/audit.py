@@ -1,0 +1,240 @@
+"""Auditing: is a run that was attacked the plan that was filed?
+
+Canaries are records of which each is put into the data or left out by its own fair coin. From what the run releases an
+attacker guesses, of as many canaries as it likes, whether they are in; v of r guesses are right. Many right guesses
+speak against the plan: a run of it makes them improbable.
+
+**The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
+run be (epsilon, delta)-differentially private where a record is added or removed, m the number of canaries, ``f(v)``
+the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at least v. Then v or
+more guesses are right with probability at most
+
+    f(v) + 2 m delta max_{1 <= i <= m} (f(v - i) - f(v)) / i ,
+
+whatever the attacker does, in one run, and however the canaries influence each other.
+
+A plan has such a guarantee at every epsilon, with the delta of its own certified curve, so that the smallest of these
+numbers is one, too: that is the p-value here. It is a statement on the plan as it stands: where it is at most the
+significance, either something improbable has happened or the run was not that plan (its noise, sampling or clipping is
+another, or a batch leaks otherwise). A large p-value says nothing for the plan: attacks may be weak.
+
+**Rounding.** The maximum over i is taken over blocks: for ``a <= i <= b`` the quotient is at most ``(f(v - b) - f(v))
+/ a``, which is the quotient at b times ``b / a``. Blocks are single up to :data:`SINGLE` and then grow by
+:data:`GROWTH`, so that the second term is too large by that share at most; tails of the binomial law, which are
+incomplete beta functions, are raised by :data:`SPARE`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.work import one_call, part
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+
+Array = npt.NDArray[np.float64]
+
+SINGLE = 500
+"""Differences i of right guesses that are looked at one by one."""
+
+GROWTH = 1.02
+"""By which factor the blocks of larger differences grow."""
+
+SPARE = 1e-9
+"""Relative: what the tails of a binomial law may be off by, by far."""
+
+MOST = 10**9
+"""Most canaries."""
+
+PLACES, REFINED, TIMES = 17, 5, 3
+"""Epsilons at which the curve of a plan is asked at first, then around the best one, and how often."""
+
+FARTHEST = 40.0
+"""The epsilon up to which they are looked for where the plan has a probability of unbounded loss: beyond it every guess
+may be right but for e^-40."""
+
+SHARE = 0.2
+"""The share of the work of a call that finding the largest epsilon of the search may take."""
+
+LEAST_SHARE = 1e-3
+"""The share of the significance up to which a delta counts for nothing: where the search for epsilon ends."""
+
+CANARIES = domains.whole_numbers(1, MOST).of("canaries, each in the data by its own fair coin")
+"""Domain of the number of canaries."""
+
+GUESSES = domains.whole_numbers(0, MOST).of("canaries of which was guessed whether they are in")
+"""Domain of the number of guesses."""
+
+CORRECT = domains.whole_numbers(0, MOST).of("guesses that are right")
+"""Domain of the number of right guesses."""
+
+SIGNIFICANCE = domains.Domain(
+    "a number between 0 and 1",
+    {"exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "p-value up to which the plan is rejected",
+)
+"""Domain of the significance."""
+
+
+def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: float) -> float:
+    """An upper bound on the probability of so many right guesses, of any (epsilon, delta) run.
+
+    Args:
+        canaries: m.
+        guesses: r, at most m.
+        correct: v, at most r.
+        epsilon: 0 or greater.
+        delta: at that epsilon.
+
+    >>> round(p_value(canaries=1000, guesses=100, correct=80, epsilon=1.0, delta=1e-5), 4)
+    0.073
+    """
+    if correct <= 0:
+        return 1.0
+    chance = min(1 / (1 + math.exp(-epsilon)) * (1 + 1e-15), 1.0)
+    most = _tails(np.array([correct]), guesses, chance)[0]
+    if delta == 0 or most >= 1:
+        return min(float(most), 1.0)
+    last = min(correct, canaries)  # beyond it f(v - i) is 1, and i grows
+    ends = [*range(1, min(SINGLE, last) + 1)]
+    while ends[-1] < last:
+        ends.append(min(max(int(ends[-1] * GROWTH), ends[-1] + 1), last))
+    upto = np.array(ends)
+    starts = np.concatenate([[1], upto[:-1] + 1])
+    tails = _tails(correct - upto, guesses, chance)
+    worst = float(((tails - most * (1 - 2 * SPARE)) / starts).max())
+    return min(float(most) + 2 * canaries * delta * worst * (1 + SPARE), 1.0)
+
+
+def _tails(least: npt.NDArray[np.int64], trials: int, chance: float) -> Array:
+    """Upper bounds on the probability of at least so many of the trials; 1 where that is none."""
+    from scipy.special import betainc
+
+    at = np.maximum(least, 1).astype(np.float64)
+    found = np.where(least <= 0, 1.0, betainc(at, trials - at + 1, chance))
+    out: Array = np.minimum(found * (1 + SPARE), 1.0)
+    return out
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an attack on one run says of a plan.
+
+    Attributes:
+        canaries: how many there were.
+        guesses: of how many it was guessed.
+        correct: how many guesses were right.
+        significance: the p-value up to which the plan is rejected.
+        p_value: an upper bound on the probability of so many right guesses, had the run been the plan.
+        epsilon: the point of the plan's certified curve that makes it so small.
+        delta: the plan's delta there.
+    """
+
+    canaries: int
+    guesses: int
+    correct: int
+    significance: float
+    p_value: float
+    epsilon: float
+    delta: float
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the p-value is at most the significance."""
+        return self.p_value <= self.significance
+
+    @property
+    def verdict(self) -> str:
+        """What follows, in words."""
+        if self.rejected:
+            return (
+                "rejected: a run of this plan would give as many right guesses with a probability of at most the "
+                "significance; the run was not this plan, or the canaries were not drawn by fair coins"
+            )
+        return "not rejected: the guesses do not contradict this plan, which is no proof that the run was it"
+
+    def epsilon_below(self, delta: float) -> float:
+        """The largest epsilon that is rejected at a delta, at the significance: an empirical lower bound, 0 if none.
+
+        It is about the run alone and not about the plan. It holds with confidence ``1 - significance`` for one delta
+        that is chosen beforehand.
+
+        Raises:
+            InvalidInputError: a delta outside [0, 1).
+        """
+        delta = domains.open_probability(delta, "delta", "at which the run has that epsilon at least")
+
+        def rejected(epsilon: float) -> bool:
+            return p_value(self.canaries, self.guesses, self.correct, epsilon, delta) <= self.significance
+
+        if not rejected(0.0):
+            return 0.0
+        low, high = 0.0, 1.0
+        while rejected(high) and high < FARTHEST:
+            low, high = high, 2 * high
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if rejected(middle) else (low, middle)
+        return low
+
+
+def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: float) -> Audit:
+    """The audit of a plan by so many right guesses; see :meth:`hockeystick.Plan.audit`."""
+    canaries = int(CANARIES.check(canaries, "canaries"))
+    guesses, correct = int(GUESSES.check(guesses, "guesses")), int(CORRECT.check(correct, "correct"))
+    significance = SIGNIFICANCE.check(significance, "significance")
+    for key, value, most, what in (
+        ("guesses", guesses, canaries, "canaries"),
+        ("correct", correct, guesses, "guesses"),
+    ):
+        if value > most:
+            raise InvalidInputError(f"{key} must be at most {what}; received {value} and {most}", key)
+    if plan.adjacency is not Adjacency.ADD_OR_REMOVE:
+        raise UnsupportedError(
+            "an audit needs adjacency 'add-or-remove', as canaries are put in or left out; received "
+            f"{plan.adjacency.value!r}"
+        )
+
+    with one_call(len(plan.kinds)):
+        with part(SHARE):
+            far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
+        curve = _curve(plan)
+
+        def best(epsilons: Array) -> tuple[float, float, float]:
+            asked = zip(epsilons.tolist(), curve(epsilons).tolist(), strict=True)
+            return min((p_value(canaries, guesses, correct, *point), *point) for point in asked)
+
+        low, high = 0.0, min(far, FARTHEST)
+        found = best(np.linspace(low, high, PLACES))
+        width = (high - low) / (PLACES - 1)
+        for _ in range(TIMES):
+            around = np.linspace(max(found[1] - width, low), min(found[1] + width, high), REFINED)
+            found = min(found, best(around))
+            width /= 2
+    return Audit(canaries, guesses, correct, significance, *found)
+
+
+def _curve(plan: Plan) -> Callable[[Array], Array]:
+    """Upper bounds on delta at epsilons: by the profile of a plan that has one, else one by one."""
+    try:
+        profile = plan.profile()
+        profile.delta(np.zeros(1))
+    except UnsupportedError:
+        return lambda epsilons: np.array([_delta(plan, epsilon, len(epsilons)) for epsilon in epsilons.tolist()])
+    return lambda epsilons: profile.delta(epsilons).upper
+
+
+def _delta(plan: Plan, epsilon: float, among: int) -> float:
+    """An upper bound on delta at one of so many epsilons, each of which may take its share of the work."""
+    with part(1 / (1 + among)):
+        return plan.delta(epsilon).ends["upper"]

@@ -1,0 +1,101 @@
+"""The exponential mechanism, by the range of its losses.
+
+A candidate y is chosen with probability proportional to ``exp(epsilon u(y) / (2 D))``, where no utility u(y) changes by
+more than D between neighbours: the logarithm of each weight changes by ``epsilon / 2`` either way, and that of their
+sum by one number, so that all losses lie in an interval of length epsilon: bounded range (Durfee, Rogers 2019 [DR19]).
+Also with ``exp(epsilon u(y) / D)``, where all utilities change in one direction at a time. Report-noisy-max with
+Gumbel noise is the same mechanism.
+
+**Three numbers** are meant by "the composition" of k such rounds (Dong, Durfee, Rogers 2020 [DDR20]):
+
+1. the largest delta where all rounds are fixed beforehand (the non-adaptive optimum, solved there): the best t of k
+   rounds G_t of two losses (``pairs/bounded_range.py``), all with one t;
+2. the largest where each round may depend on the answers before (the adaptive optimum): the best t of every next round;
+3. the composition of the pair that dominates one round.
+
+None is below the one before. For epsilon 0.5 and 10 rounds they are 5.0e-4, 5.6e-4 and 1.8e-3 at 2.5.
+
+**The answer** is between two ends. The upper one is the smaller of the third number and of what follows from the
+moments of bounded range, 1.2e-3 there; both hold however rounds depend on each other. The lower one is a non-adaptive
+composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates, whose utilities
+change by D in opposite directions, and which one without any change would choose with some odds: of these there is a
+choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what lies between
+sixteenths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs import BlackBoxPair, RenyiCurve
+from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
+from hockeystick.pairs.laplace_window import WindowPair
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import ROUND_EPSILON, check_fields
+
+SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
+"""Shares t / epsilon of the rounds of two losses that are tried, each with its mirror image; any of them is sound."""
+
+WHY = (
+    "above, each round is the worst there is for whatever was answered before; below, all rounds are one exponential "
+    "mechanism with two candidates"
+)
+"""Why the ends of an answer are of two pairs."""
+
+_BRACKET = Claim(Status.BRACKET, "Dong, Durfee, Rogers 2020 [DDR20]: bounded range; proofs in pairs/bounded_range.py")
+"""What is known in every direction."""
+
+
+@dataclass(frozen=True)
+class Exponential(Mechanism):
+    """A choice among candidates with probabilities proportional to ``exp(epsilon utility / (2 sensitivity))``.
+
+    Any mechanism of bounded range is accounted alike. The sensitivity is that of the utilities under the plan's own
+    adjacency: the same answer under every adjacency, no factor 2.
+
+    Args:
+        epsilon: the range of the losses, which is also the pure epsilon of a round; 0 or greater.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> Exponential(epsilon=0.5).pair(Direction.ADD).loss_range
+    (-0.5, 0.5)
+    """
+
+    epsilon: Annotated[float, ROUND_EPSILON.of("range of the losses: the exponent's epsilon")]
+
+    name: ClassVar[str] = "exponential"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _BRACKET)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def pair(self, direction: Direction) -> WindowPair | BlackBoxPair:
+        """The pair that dominates one round."""
+        return self.with_against_without()
+
+    def with_against_without(self) -> WindowPair | BlackBoxPair:
+        """The pair that dominates one round, which is its own mirror image."""
+        return WindowPair.bounded_range(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)
+
+    def known(self, direction: Direction) -> Between:
+        """The pair that dominates one round, with the moments, and rounds of two losses below."""
+        if not self.epsilon:
+            return Between(self.pair(direction), (self.pair(direction),), WHY)
+        epsilon, shares = decimal(self.epsilon), [Fraction(number, 16) for number in SIXTEENTHS]
+        if direction is Direction.ADD:
+            shares.reverse()  # the same instances, seen from the other side
+        below = tuple(TwoLossPair(epsilon, share) for share in shares)
+        return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon))
+
+    def curve(self, direction: Direction) -> RenyiCurve:
+        """The largest moments of bounded range, which are below those of the pair."""
+        return BoundedRangeCurve(decimal(self.epsilon)) if self.epsilon else BlackBoxPair(0.0)

@@ -1,0 +1,106 @@
+"""What the mechanisms share that release keys: noisy counts of those keys whose noisy count reaches a threshold.
+
+Every key that some person of the dataset has gets its count, to which a person adds at most 1, plus independent noise Z
+of a symmetric law. A key of which the noisy count is at least the threshold T is released, with that noisy count; of
+the others nothing is. Keys that nobody has are not looked at: that is what the threshold is for. A person has at most L
+keys in one release (who has more keeps L of them, chosen by no other person's data).
+
+**Two kinds of keys.** Remove a person. Of the keys of the others nothing changes. Of the person's own,
+
+- one that others have, too, is there in both datasets, with counts that differ by c, ``0 < c <= 1``. What is released
+  of it is made from the noisy count, and processing tells no more: the pair A of the noise at distance 1 dominates;
+- one that nobody else has is never released without the person, and with it with probability ``P(c + Z >= T)``, at
+  most ``p = P(1 + Z >= T)``: the pair B of the laws (1 - p, p) and (1, 0) on (not released, released) dominates, as
+  what is released has infinite loss, whatever it says.
+
+**Above.** A pair that dominates both kinds is the product of A and R, where R tells everything with probability p and
+nothing else: it is (0, p)-differential privacy at its worst, with outcomes (yes, no, nothing) of masses ``(p, 0, 1 -
+p)`` and ``(0, p, 1 - p)``. A is the product with R ignored; B is R with "no" and "nothing" both read as "not released".
+The noise of different keys is independent, so that L keys of any kinds are dominated by ``(A x R)^L``, and rounds
+compose (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10), also where datasets follow from what was released before.
+
+**Below** are two instances: all keys of every round are of the first kind, ``A^L`` (which is approached as the counts
+of the others grow beyond the threshold, where every noisy count is released), or all are of the second, ``B^L``. For
+one key the larger of the two curves is the truth; of several rounds the maximum of two compositions is less than the
+composition of the maximum, which is why there are two ends. In delta the upper end adds what the lower one takes the
+larger of.
+
+**Replaced persons** take their L keys away and bring L others: ``(A x R)^2L`` above, as both are their own mirror
+images; ``A^2L``, and ``B^L`` with L mirror images of B, below.
+
+Such releases, and better thresholds, are those of Desfontaines, Voss, Gipson, Mandayam 2022 [DVGM22].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import ClassVar
+
+from hockeystick.numerics.rounding import TINY
+from hockeystick.pairs import BlackBoxPair, DominatingPair
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.joint import JointPair
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import Domain, whole_numbers
+
+MOST_KEYS = 1_000_000
+"""Most keys of one person."""
+
+THRESHOLD = Domain(
+    "a number from 1 to 1e12", {"minimum": 1, "maximum": 1e12}, "least noisy count of a key that is released"
+)
+"""The thresholds: below 1 a person's own key is more likely released than not."""
+
+KEYS = whole_numbers(1, MOST_KEYS).of("keys that one person has at most, in one release")
+"""The bounds on one person's keys."""
+
+WHY = (
+    "keys that others have, too, and keys of one person alone are both allowed for above, and below all are of one kind"
+)
+"""Why the ends of an answer are of two pairs."""
+
+_BRACKET = Claim(Status.BRACKET, "proof in plan/mechanisms/key_threshold.py")
+"""What is known in every direction."""
+
+
+class KeyThreshold(Mechanism):
+    """Noisy counts of the keys whose noisy count reaches a threshold.
+
+    Attributes:
+        keys: how many keys one person has at most, in one release.
+    """
+
+    keys: int
+
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _BRACKET)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.JOINT, Property.INFINITE_LOSS})
+
+    @property
+    @abstractmethod
+    def noise(self) -> DominatingPair:
+        """A: the pair of one noisy count, to which a person adds 1."""
+
+    @abstractmethod
+    def alone(self) -> tuple[float, float]:
+        """p, the probability with which a person's own key is released, from below and from above."""
+
+    def pair(self, direction: Direction) -> JointPair:
+        """All keys, of either kind."""
+        keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
+        return JointPair(((self.noise, keys), (BlackBoxPair(0.0, max(self.alone()[1], TINY)), keys)))
+
+    def known(self, direction: Direction) -> Between:
+        """Keys of either kind above; all of the first kind, or all of the second, below."""
+        p, keys = Fraction(self.alone()[0]), self.keys
+        gone = FinitePair((1 - p, p), (Fraction(1), Fraction(0)))
+        if direction is Direction.REPLACE_ONE:
+            shared = JointPair(((self.noise, 2 * keys),))
+            below: tuple[DominatingPair, ...] = (shared, JointPair(((gone, keys), (gone.mirrored, keys))), shared)
+        else:
+            one = gone.mirrored if direction is Direction.ADD else gone
+            below = JointPair(((self.noise, keys),)), JointPair(((one, keys),))
+        return Between(self.pair(direction), below, WHY)

@@ -1,0 +1,43 @@
+"""What is proven of selections by noisy utilities, of which the best is chosen: pure epsilon, whatever the noise.
+
+Candidates have utilities of which each changes by at most D between neighbours. To each independent noise Z is added,
+the candidate with the largest sum is chosen, and nothing but its name is told.
+
+**Lemma** (after Dwork, Roth 2014 [DR14], Claim 3.9). Let ``P(Z >= r + c) >= e^(-c/b) P(Z >= r)`` for all r and all
+``c >= 0``, as of Laplace, exponential and Gumbel noise of scale b. Then the choice satisfies ``epsilon = 2 D / b``;
+where all utilities change in one direction at a time, ``epsilon = D / b``.
+
+Proof. Fix the noise of all candidates but y. On one dataset y wins if its noise is at least some r; on the neighbour,
+if it is at least some r', and ``r' <= r + 2 D``, as y's own utility and the best of the others change by at most D each
+(in one direction at a time: by D together). So the chance on the neighbour is at least ``e^(-2D/b)`` of that on the
+first; average over the noise of the others. Gumbel noise of scale b: with ``u = e^(-r/b)`` the ratio is ``(1 - e^(-u
+q)) / (1 - e^-u)``, ``q = e^(-c/b) <= 1``, and ``1 - e^(-uq) >= q (1 - e^-u)`` as ``1 - e^-x`` is concave and 0 at 0.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from hockeystick.pairs import BlackBoxPair
+from hockeystick.plan.mechanisms.base import Mechanism, Property
+from hockeystick.values.adjacency import Direction
+
+
+class NoisySelection(Mechanism):
+    """A choice of which nothing but its pure epsilon is used from above.
+
+    Attributes:
+        epsilon: of one choice, under the plan's own adjacency.
+    """
+
+    epsilon: float
+
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
+
+    def pair(self, direction: Direction) -> BlackBoxPair:
+        """The worst pair with that epsilon."""
+        return BlackBoxPair(self.epsilon)
+
+    def with_against_without(self) -> BlackBoxPair:
+        """The worst pair with that epsilon, which does not depend on the direction."""
+        return BlackBoxPair(self.epsilon)

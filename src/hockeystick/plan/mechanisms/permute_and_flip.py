@@ -1,0 +1,76 @@
+"""Permute-and-flip: candidates are gone through in random order, each chosen with its own probability.
+
+McKenna, Sheldon 2020 [MS20]: in a uniformly random order each candidate y is chosen, and the search ended, with
+probability ``exp(-epsilon (u* - u(y)) / (2 D))``, u* being the largest utility; the best one is chosen for sure when
+its turn comes. It is epsilon-differentially private, as shown there; and the same as report-noisy-max with exponential
+noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao, Zhang 2021 [DKS+21]), so that the proof in ``noisy_selection.py`` is
+one of it, too.
+
+It is **not of bounded range** epsilon, so that the bounds for the exponential mechanism do not hold: let one of two
+candidates be as good as the other on one dataset, and 2 D worse on the other one. Then the law is (1/2, 1/2), against
+``(e^-epsilon / 2, 1 - e^-epsilon / 2)``, as the worse one is chosen if it comes first and its coin falls well. The
+losses are epsilon and ``-log(2 - e^-epsilon)``: a range of 1.49 for epsilon 1.
+
+That instance, in which utilities change by D in opposite directions, is the lower end of every answer, seen from
+either side; the upper end is that of the pure epsilon alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.points import exponential
+from hockeystick.pairs.sides import Between
+from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import ROUND_EPSILON, check_fields
+
+FARTHEST = Fraction(700)
+"""Epsilon up to which the instance is formed: beyond it utilities that change by less are one, too."""
+
+WHY = "above, of a choice its pure epsilon alone is used; below are two candidates, one of which gets worse"
+"""Why the ends of an answer are of two pairs."""
+
+_BRACKET = Claim(
+    Status.BRACKET, "McKenna, Sheldon 2020 [MS20], Theorem 1; proof in plan/mechanisms/permute_and_flip.py"
+)
+"""What is known in every direction."""
+
+
+@dataclass(frozen=True)
+class PermuteAndFlip(NoisySelection):
+    """A choice among candidates by permute-and-flip, with ``exp(-epsilon (best - utility) / (2 sensitivity))``.
+
+    The sensitivity is that of the utilities under the plan's own adjacency.
+
+    Args:
+        epsilon: of one choice; 0 or greater.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> PermuteAndFlip(epsilon=0.5).pair(Direction.ADD)
+    BlackBoxPair(epsilon=0.5, delta=0.0)
+    """
+
+    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
+
+    name: ClassVar[str] = "permute-and-flip"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _BRACKET)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def known(self, direction: Direction) -> Between:
+        """The worst pair with that epsilon, and two candidates seen from either side."""
+        half = Fraction(1, 2)
+        worse = half * exponential(-min(decimal(self.epsilon), FARTHEST))
+        one = FinitePair((half, half), (worse, 1 - worse))
+        below = (one.mirrored, one) if direction is Direction.ADD else (one, one.mirrored)
+        return Between(self.pair(direction), below, WHY)

@@ -1,0 +1,44 @@
+"""The candidate with the largest noisy utility, by pure epsilon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.plan.mechanisms.base import Claim, Status
+from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import ROUND_EPSILON, check_fields
+
+_ABOVE = Claim(
+    Status.UPPER, "Dwork, Roth 2014 [DR14], Claim 3.9: pure epsilon; proof in plan/mechanisms/noisy_selection.py"
+)
+"""What is known in every direction: nothing from below."""
+
+
+@dataclass(frozen=True)
+class ReportNoisyMax(NoisySelection):
+    """The name of the candidate whose utility with noise of scale ``2 sensitivity / epsilon`` is the largest.
+
+    Laplace, exponential or Gumbel noise; half that scale suffices where all utilities change in one direction at a
+    time. With Gumbel noise it is the exponential mechanism, of which more is known (:class:`Exponential`), with
+    exponential noise :class:`PermuteAndFlip`. The sensitivity is that under the plan's own adjacency.
+
+    Args:
+        epsilon: of one choice; 0 or greater.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
+
+    >>> ReportNoisyMax(epsilon=0.5).pair(Direction.ADD)
+    BlackBoxPair(epsilon=0.5, delta=0.0)
+    """
+
+    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
+
+    name: ClassVar[str] = "report-noisy-max"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _ABOVE)
+
+    def __post_init__(self) -> None:
+        check_fields(self)

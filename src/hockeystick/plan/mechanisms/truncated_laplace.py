@@ -1,0 +1,78 @@
+"""Laplace noise that is cut off at a bound: outcomes near either end are possible under one of two laws alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.pairs.laplace_window import WindowPair
+from hockeystick.plan.mechanisms.base import Claim, Property, Status
+from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+_TIGHT = Claim(Status.TIGHT, "proof in pairs/laplace_window.py")  # in every direction
+
+
+@dataclass(frozen=True)
+class TruncatedLaplace(NoiseOnSum):
+    """Noise of density proportional to ``e^(-|x| / scale)`` on ``|x| <= bound``, on each coordinate of a vector.
+
+    An outcome within the sensitivity of either end is possible with the record alone, or without it alone: no delta
+    below the mass of these can be had at any epsilon.
+
+    Args:
+        scale: of the noise before it is cut off, in the units of the vector; greater than 0.
+        bound: the largest size of the noise, in the same units; more than half the sensitivity.
+        sensitivity: the most that one record changes the vector in L1 norm, in the same units.
+        replace_one_distance: as for :class:`Gaussian`, in units of the sensitivity.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or a bound of at most half the sensitivity, with which the two
+            laws have no outcome in common.
+
+    >>> TruncatedLaplace(scale=2.0, bound=20.0).pair(Direction.ADD).loss_range
+    (-0.5, 0.5)
+    """
+
+    scale: Annotated[float, MAGNITUDE.of("scale of the noise before it is cut off")]
+    bound: Annotated[float, MAGNITUDE.of("largest size of the noise")]
+    sensitivity: Annotated[float, MAGNITUDE.of("most that one record changes the vector in L1 norm")] = 1.0
+    replace_one_distance: Annotated[float, DISTANCE] = FULL_DISTANCE
+
+    name: ClassVar[str] = "truncated-laplace"
+    noise_key: ClassVar[str] = "scale"
+    not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise within the same bound is cut off more often"}
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _TIGHT)
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.SUM, Property.INFINITE_LOSS})
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if decimal(self.sensitivity) >= 2 * decimal(self.bound):
+            raise InvalidInputError(
+                f"bound must be more than half the sensitivity; received {self.bound!r} for a sensitivity of "
+                f"{self.sensitivity!r}: the two laws would have no outcome in common",
+                "bound",
+            )
+
+    def pair(self, direction: Direction) -> WindowPair:
+        """The noise around the largest difference against the noise around 0.
+
+        Raises:
+            UnsupportedError: a replaced record may move the vector so far that no outcome is common to both laws.
+        """
+        times = decimal(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
+        distance, bound = decimal(self.sensitivity) * times, decimal(self.bound)
+        if distance >= 2 * bound:
+            raise UnsupportedError(
+                f"bound must be more than half of what a replaced record may move, {float(distance)!r}; received "
+                f"{self.bound!r}: the two laws would have no outcome in common"
+            )
+        return WindowPair.truncated_laplace(distance, bound, decimal(self.scale))
+
+    def with_against_without(self) -> WindowPair:
+        """The law with the record against the law without it."""
+        return self.pair(Direction.REMOVE)

@@ -1,0 +1,147 @@
+"""Keys above a threshold against releases of given datasets, and both ends against closed forms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from mpmath import mp
+
+import hockeystick as hs
+import oracle
+from oracle.keys import release_delta, released_alone
+
+NOISES = ("laplace", "gaussian")
+KEY = {"laplace": "scale", "gaussian": "noise_multiplier"}
+RELATIONS = ("remove", "add", "replace-one")
+
+
+def made(noise: str, scale: float, threshold: float, keys: int) -> hs.LaplaceThreshold | hs.GaussianThreshold:
+    """The mechanism with that noise."""
+    return (hs.LaplaceThreshold if noise == "laplace" else hs.GaussianThreshold)(scale, threshold, keys)
+
+
+def noise_alone(noise: str, scale: float, count: int, epsilon: float, adjacency: str = "remove") -> Any:
+    """delta of so many noisy counts that everybody sees."""
+    item = {"mechanism": noise, KEY[noise]: scale, "count": count}
+    return oracle.delta({"adjacency": adjacency, "round": [item]}, epsilon, 25)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize(("scale", "threshold"), [(1.0, 1.0), (2.0, 7.5), (0.7, 12.0), (3.0, 90.0)])
+def test_the_probability_that_tells_a_person_is_an_integral(noise: str, scale: float, threshold: float) -> None:
+    low, high = made(noise, scale, threshold, 1).alone()
+    truth = released_alone(noise, scale, threshold)
+    assert low <= truth <= high
+    assert high - low <= 1e-11 * high
+
+
+def test_probabilities_below_the_range_of_a_double_are_not_lost() -> None:
+    for noise in NOISES:
+        low, high = made(noise, 0.01, 1000.0, 1).alone()
+        assert low == 0.0
+        assert high > 0.0
+        plan = hs.Plan([hs.Round(made(noise, 0.01, 1000.0, 1))])
+        assert plan.epsilon(1e-6).upper < math.inf
+        assert plan.epsilon(0.0).upper == math.inf
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("others", [(1,), (0,), (0, 0), (6, 0, 0)], ids=str)
+def test_every_dataset_is_below_the_upper_end(noise: str, others: tuple[int, ...]) -> None:
+    """Counts far below, at and above the threshold, and keys of one person alone."""
+    scale, threshold = 1.1, 4.0
+    for epsilon in (0.4,):
+        truth = release_delta(noise, scale, threshold, others, epsilon)
+        found = hs.Plan([hs.Round(made(noise, scale, threshold, len(others)))], "remove").delta(epsilon)
+        assert truth <= found.upper
+        if others in ((0,), (0, 0)):  # this instance is one of the lower end
+            assert truth >= found.lower * (1 - 1e-9) or noise_alone(noise, scale, len(others), epsilon) > truth
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_two_visible_keys_approach_the_lower_end(noise: str) -> None:
+    """Of counts far above the threshold every noisy count is released: the instance of the first kind."""
+    found = hs.Plan([hs.Round(made(noise, 1.1, 4.0, 1))], "remove").delta(0.3)
+    near = release_delta(noise, 1.1, 4.0, (40,), 0.3)
+    assert near == pytest.approx(found.lower, rel=1e-9)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("adjacency", RELATIONS)
+@pytest.mark.parametrize(
+    ("scale", "threshold", "keys", "count"), [(2.0, 20.0, 1, 1), (3.0, 70.0, 2, 3), (5.0, 20.0, 4, 1)]
+)
+def test_both_ends_are_closed_forms(
+    noise: str, adjacency: str, scale: float, threshold: float, keys: int, count: int
+) -> None:
+    """``max`` of the two kinds below; above ``1 - (1 - p)^n + (1 - p)^n delta`` of all noisy counts."""
+    plan = hs.Plan([hs.Round(made(noise, scale, threshold, keys), count=count)], adjacency)
+    counts = keys * count * (2 if adjacency == "replace-one" else 1)
+    p = released_alone(noise, scale, threshold)
+    for epsilon in (0.1, 1.0):
+        alone = noise_alone(noise, scale, counts, epsilon)
+        above = 1 - (1 - p) ** counts * (1 - alone)
+        if adjacency == "add":
+            fresh = max(1 - mp.exp(epsilon) * (1 - p) ** counts, mp.zero)
+        elif adjacency == "remove":
+            fresh = 1 - (1 - p) ** counts
+        else:  # half of the keys are taken away, half are brought
+            half = (1 - p) ** (counts // 2)
+            fresh = 1 - half + half * max(1 - mp.exp(epsilon), mp.zero)
+        below = max(alone, fresh)
+        found = plan.delta(epsilon)
+        assert found.lower <= below
+        assert found.upper >= above
+        assert found.lower == pytest.approx(float(below), rel=2e-4)
+        assert found.upper == pytest.approx(float(above), rel=2e-4)
+    assert "the width is the theory's" in (plan.delta(1.0).reason or "")
+
+
+def test_the_ends_are_near_each_other_where_one_kind_decides() -> None:
+    rare = hs.Plan([hs.Round(hs.GaussianThreshold(3.0, 25.0, 5), count=4)]).epsilon(1e-6)
+    assert rare.upper - rare.lower < 1e-5 * rare.upper
+    noise = hs.Plan([hs.Round(hs.Gaussian(3.0), count=20)]).epsilon(1e-6)
+    assert rare.lower == pytest.approx(noise.upper, rel=1e-6)
+    assert hs.Plan([hs.Round(hs.GaussianThreshold(3.0, 10.0, 5))]).epsilon(1e-6).lower == math.inf
+
+
+def test_keys_are_rounds_of_one_key() -> None:
+    for kind in (hs.LaplaceThreshold, hs.GaussianThreshold):
+        together = hs.Plan([hs.Round(kind(3.0, 50.0, 6), count=2)])
+        apart = hs.Plan([hs.Round(kind(3.0, 50.0, 1), count=12)])
+        assert together.epsilon(1e-6) == apart.epsilon(1e-6)
+
+
+def test_published_methods_take_the_parts() -> None:
+    plan = hs.Plan([hs.Round(hs.LaplaceThreshold(4.0, 120.0, 2), count=5), hs.Round(hs.Gaussian(5.0))])
+    certified = plan.epsilon(1e-6)
+    answered = set()
+    for name in hs.ACCOUNTANTS:
+        try:
+            ends = plan.epsilon(1e-6, accountant=name).ends
+        except hs.UnsupportedError:
+            continue
+        answered.add(name)
+        assert ends.get("upper", math.inf) >= certified.lower * (1 - 1e-9)
+        assert ends.get("lower", 0.0) <= certified.upper * (1 + 1e-9)
+    assert {"auto", "contour", "grid", "rdp", "basic", "optimal"} <= answered
+
+
+def test_sampled_rounds_and_calibrated_noise_are_refused() -> None:
+    one = hs.LaplaceThreshold(2.0, 40.0, 3)
+    for sampling in (hs.Poisson(0.1), hs.WithoutReplacement(10, 100)):
+        with pytest.raises(hs.UnsupportedError, match="several releases at once"):
+            hs.Plan([hs.Round(one, sampling)], "remove").epsilon(1e-6)
+    with pytest.raises(hs.InvalidInputError, match="lifts a person's own key over the threshold"):
+        hs.calibrate(hs.Plan([hs.Round(one)]), "scale", hs.targets.Epsilon(1.0, 1e-6))
+
+
+def test_plan_files_know_them() -> None:
+    plan = hs.Plan([hs.Round(hs.LaplaceThreshold(2.0, 40.0, 3), count=4), hs.Round(hs.GaussianThreshold(2.0, 15.0, 1))])
+    assert hs.Plan.from_dict(plan.to_dict()) == plan
+    with pytest.raises(hs.InvalidInputError, match="keys is missing"):
+        hs.Plan.from_dict({"round": [{"mechanism": "laplace-threshold", "scale": 2.0, "threshold": 40.0}]})
+    with pytest.raises(hs.InvalidInputError, match="threshold must be a number from 1 to 1e12"):
+        hs.LaplaceThreshold(2.0, 0.5, 3)
