@@ -158,6 +158,14 @@ def _remaining(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) 
     return enveloped("remaining", plan, asked, remaining_json(plan, found))
 
 
+def _audit(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
+    from hockeystick.report.audit import audit_json
+
+    values = _of(asked, "canaries", "guesses", "correct", "significance", "delta")
+    delta = values.pop("delta")
+    return enveloped("audit", plan, asked, audit_json(plan, plan.audit(**values), delta))
+
+
 def _report(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) -> dict[str, Any]:
     from hockeystick.report.document.record import report_record
 
@@ -185,6 +193,7 @@ KINDS: Mapping[str, Again] = {
     "samplings": _samplings,
     "profile": _profile,
     "remaining": _remaining,
+    "audit": _audit,
     "report": _report,
     "statement": _statement,
 }
