@@ -38,8 +38,11 @@ MARGIN = 1e-7
 LEAST_WEIGHT = 1e-305
 """What a smaller weight of a hinge is raised to: below the range of a double they would be lost."""
 
-Line = tuple[float, float]  # (log a, log b) of the line a - b r
+Line = tuple[float, float]
+"""The logarithms of a and b of a line ``a - b r``."""
+
 ZERO: Line = (-math.inf, -math.inf)
+"""The line that is 0 everywhere."""
 
 LARGEST = 600.0
 """The largest a of a line: its exponential is formed."""
