@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
+.PHONY: help demo test test-slow test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -35,7 +35,8 @@ endif
 
 help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
-	@echo 'make test      style, types, layers and tests (installs what they need)'
+	@echo 'make test      style, types, layers and tests (installs what they need), but for the slow ones'
+	@echo 'make test-slow the tests that take seconds each'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
@@ -107,7 +108,11 @@ test: .venv/.test
 	@echo 'lint-imports'
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@echo 'pytest'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow'
+
+test-slow: .venv/.test
+	@echo 'pytest, the slow tests'
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m slow tests
 
 test-oldest: .venv-oldest/.test
 	@echo 'pytest, with the oldest releases'

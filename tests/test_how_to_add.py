@@ -79,11 +79,13 @@ def test_each_example_is_one_file_one_entry_and_one_test() -> None:
     assert sorted(path.name for path in (ROOT / "docs/how-to-add").glob("*.py")) == sorted(n for _, n, _ in PLACED)
 
 
+@pytest.mark.slow
 def test_the_examples_pass_their_own_tests(followed: Path) -> None:
     run(followed, *(f"{folder}{name}" for folder, name, _ in PLACED if folder.startswith("tests/")))
     run(followed, *(f"{folder}{name}" for folder, name, _ in PLACED if not folder.startswith("tests/")))
 
 
+@pytest.mark.slow
 def test_with_them_the_tests_of_all_kinds_pass(followed: Path) -> None:
     """Import contracts, the table of what is supported, the schema, the generated pages, the bibliography."""
     run(followed, *THROUGH_REGISTRIES)

@@ -121,6 +121,7 @@ def test_two_rounds_at_a_small_rate() -> None:
     assert close(composition.contour_delta([entry], "remove", "0.5"), nested, 19)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "scale", "rate", "level"), [("add", "1", "0.2", 4), ("replace-one", "2", "0.1", 3)]
 )

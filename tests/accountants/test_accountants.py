@@ -157,6 +157,7 @@ def is_on_the_right_side(found: Answer, truth: hs.Bound) -> None:
     assert math.isfinite(found.upper) or found.reason
 
 
+@pytest.mark.slow
 @each_accountant
 @each_plan
 def test_epsilon_is_on_the_right_side(name: str, kind: str) -> None:
@@ -164,6 +165,7 @@ def test_epsilon_is_on_the_right_side(name: str, kind: str) -> None:
         is_on_the_right_side(found, true_epsilon(kind, delta))
 
 
+@pytest.mark.slow
 @each_accountant
 @each_plan
 def test_delta_is_on_the_right_side(name: str, kind: str) -> None:
@@ -180,6 +182,7 @@ def test_every_accountant_answers_for_dp_sgd(name: str) -> None:
         assert name in OWN or found.accountant == name
 
 
+@pytest.mark.slow
 @each_accountant
 @each_plan
 def test_a_smaller_delta_has_no_smaller_epsilon(name: str, kind: str) -> None:
@@ -189,6 +192,7 @@ def test_a_smaller_delta_has_no_smaller_epsilon(name: str, kind: str) -> None:
         assert larger.ends.get("lower", larger.quoted) <= smaller.quoted * (1 + SLACK)
 
 
+@pytest.mark.slow
 @each_accountant
 @each_plan
 def test_delta_at_epsilon_of_delta_comes_back(name: str, kind: str) -> None:
@@ -221,6 +225,7 @@ def test_rounds_written_one_by_one_are_the_same_plan(name: str) -> None:
     assert ask[0].ends == ask[1].ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])  # test_reference.py asks more of our own
 def test_never_on_the_wrong_side_of_values_computed_elsewhere(name: str) -> None:
     asked = [(record, answer(record, name)) for record in SAMPLE]

@@ -166,6 +166,7 @@ def test_the_bounds_hold_the_truth(
         assert found.lower <= truth <= found.upper
 
 
+@pytest.mark.slow
 def test_the_printed_terms_are_of_no_use_and_the_proved_ones_are() -> None:
     """Noise 2, rate 0.3, 20 rounds, L = 20, n = 4e6: 1.2e-2 wide as printed, 4e-8 as proved."""
     plan, window = hs.dp_sgd(2.0, 0.3, 20, adjacency="remove"), (20.0, 4_000_000)

@@ -284,12 +284,14 @@ class TestBeyondTheRangeOfADouble:
             assert (band.lower <= band.upper).all()
 
 
+@pytest.mark.slow
 def test_an_epsilon_next_to_0_is_no_place_for_jumps() -> None:
     """Tilts of 1/epsilon are beyond the range of a double; warnings are errors here."""
     found = hs.dp_sgd(2.5, 1 - 2**-53, 95_400_000, adjacency="remove").delta(5e-324)
     assert found.lower <= found.upper == 1.0
 
 
+@pytest.mark.slow
 def test_places_of_a_grid_beyond_the_range_of_an_integer() -> None:
     """Noise of a million millions: the window of the sum lies 1e23 places from the origin."""
     found = hs.dp_sgd(1e12, 0.000194, 80_100).delta(0.5)

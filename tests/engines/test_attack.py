@@ -253,6 +253,7 @@ def test_rate_next_to_one(rate: float, gap: float) -> None:
     assert found.lower <= oracle.epsilon(plan, "0.1") <= found.upper
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("adjacency", "rounds", "delta"),
     [
@@ -368,6 +369,7 @@ def test_failures_next_to_impossible(delta: str, rate: float, count: int) -> Non
             assert found.log_delta.ends["upper"] >= mp.log(true)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_random_plans() -> None:
     """Small plans at random, against the oracle, at three gaps whose answers must also meet."""

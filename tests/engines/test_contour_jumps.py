@@ -71,6 +71,7 @@ def test_no_bound_on_a_core_where_the_ratio_grows_faster_than_the_cut_falls() ->
     assert log_core(law, Split(3.0, 0.25), 1e7, 10) == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "split", "t"), LAWS)
 def test_the_bound_on_the_jumps(law: MixtureTransform, split: Split, t: float) -> None:
     """Above ``|J(t + is)|``, and falling: what holds at s holds beyond it."""
@@ -93,6 +94,7 @@ def test_the_bound_on_the_jumps_charges_both_ends() -> None:
     assert len(panels(law, split, 2.0)) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("law", "split", "t"), LAWS)
 def test_jumps_on_the_line(law: MixtureTransform, split: Split, t: float) -> None:
     """Within the stated error, which is some 1e-13 of J(t)."""
@@ -185,6 +187,7 @@ SHORT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("noise", "rate", "count", "delta", "longest"), SHORT)
 def test_answers_on_short_lines(
     monkeypatch: pytest.MonkeyPatch, noise: float, rate: float, count: int, delta: str, longest: int
@@ -233,6 +236,7 @@ def test_with_and_without_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
     assert max(at.lower, there.lower) <= min(at.upper, there.upper)
 
 
+@pytest.mark.slow
 def test_a_curve_of_many_epsilons_charges_the_core_at_each() -> None:
     """Far below the epsilon for which the core was left out the upper end still holds, and is wide."""
     given = plan(0.5, 2e-5, 1000)

@@ -147,6 +147,7 @@ def test_merging_is_below_and_spreading_above_the_true_curve(pair: DominatingPai
     sides(pair, mesh_for(pair, h * scale, t))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, phases=[Phase.reuse, Phase.generate])
 @given(st.sampled_from(PAIRS), st.floats(0.02, 1.0), st.floats(0.01, 30.0), st.floats(0.0, 1.0))
 def test_the_sides_hold_on_any_grid(pair: DominatingPair, h: float, t: float, shift: float) -> None:

@@ -331,6 +331,7 @@ def test_a_ball_that_is_no_number_bounds_nothing() -> None:
     assert max(certified.lower, proved.lower) <= min(certified.upper, proved.upper)
 
 
+@pytest.mark.slow
 def test_odds_beyond_the_range_of_a_double_are_no_place_to_cut() -> None:
     with pytest.raises(UnsupportedError, match="no proof for this plan"):
         dp_sgd(0.03, 4.15e-299, 136).epsilon(1e-300, proof=True)

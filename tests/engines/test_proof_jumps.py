@@ -58,6 +58,7 @@ def test_the_bound_on_the_core(jumps: Jumps) -> None:
     assert float(truth) <= bound <= float(truth) + 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jumps", JUMPS)
 def test_the_bound_on_the_jumps(jumps: Jumps) -> None:
     """Above ``|J(t + is)|`` from the reach on, falling, and below J(t) by far."""
@@ -92,6 +93,7 @@ def test_the_jumps_moved_integral() -> None:
     assert truth <= bound <= truth + 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jumps", JUMPS)
 @pytest.mark.parametrize("log_tolerance", [-2.0, -40.0])
 def test_the_transform_of_the_core(jumps: Jumps, log_tolerance: float) -> None:
@@ -135,6 +137,7 @@ def lines(monkeypatch: pytest.MonkeyPatch) -> list[BallContour]:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 20.0])
 def test_a_short_line_for_rare_jumps(epsilon: float, lines: list[BallContour]) -> None:
     """One line of few points, and both ends on their sides of the oracle's value."""
@@ -147,6 +150,7 @@ def test_a_short_line_for_rare_jumps(epsilon: float, lines: list[BallContour]) -
     assert Fraction(found.lower) * (1 - slack) <= truth <= Fraction(found.upper) * (1 + slack)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "delta"), [(2, 1e-10), (3, 1e-10), (5, 1e-10)])
 def test_few_rounds_at_a_small_rate(count: int, delta: float, lines: list[BallContour]) -> None:
     """epsilon, at each end held against the oracle's delta."""

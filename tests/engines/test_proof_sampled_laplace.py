@@ -144,6 +144,7 @@ PLANS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "rate", "count", "adjacency", "epsilon"), PLANS)
 def test_delta_against_the_oracle(scale: float, rate: float, count: int, adjacency: str, epsilon: float) -> None:
     entry = {"mechanism": "laplace", "scale": scale, "sampling": "poisson", "sample_rate": rate, "count": count}
@@ -154,6 +155,7 @@ def test_delta_against_the_oracle(scale: float, rate: float, count: int, adjacen
     assert found.upper - found.lower <= 1e-6 * found.upper
 
 
+@pytest.mark.slow
 def test_beside_other_rounds_against_the_oracle() -> None:
     """One of each kind that a proof can treat."""
     sampling = {"sampling": "poisson", "sample_rate": 0.02}

@@ -50,6 +50,7 @@ def integral(mu: Fraction, rate: Fraction, z: Number, height: float = 0.0, size:
         return mpmath.quad(at, [mpmath.mpf(i) / 4 for i in range(-64, 65)], maxdegree=3 if size else 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:
     """Above the integral at every height and every s, and within e^6 of the largest."""

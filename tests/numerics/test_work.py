@@ -121,6 +121,7 @@ def test_a_profile_that_had_to_be_short_says_so_and_the_next_call_does_better(mo
     assert (np.ravel(whole.upper - whole.lower) <= 2e-3 * np.ravel(whole.upper)).all()
 
 
+@pytest.mark.slow
 def test_a_calibration_that_had_to_be_short_is_on_the_safe_side(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Epsilon(1.0, 1e-6)
     with calls_of(2e8, monkeypatch):
@@ -153,6 +154,7 @@ def test_sections_that_were_not_laid_for_want_of_work_are_laid_the_next_time() -
     assert wide.lower[0] <= narrow.lower[0] <= narrow.upper[0] <= wide.upper[0]
 
 
+@pytest.mark.slow
 def test_many_kinds_take_the_renyi_bound_of_all_of_them() -> None:
     """Gathered into 32 kinds these rounds alone gave 3.17."""
     rounds = [hs.Round(hs.Laplace(1.0 + 8 * i / 383), hs.Poisson(1e-4 + 0.1 * (i * 7 % 384) / 384)) for i in range(384)]

@@ -327,6 +327,7 @@ def test_above_the_range_the_ratio_loses_no_more_off_the_line_than_is_charged(of
     assert 0 < max(lost) <= charged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", [one for one in LAWS if one.kind is Kind.ADD])
 def test_the_range_is_charged_for_what_the_ratio_loses_off_the_line(of: ShiftTransform) -> None:
     for t in (0.5, 40.0):

@@ -21,6 +21,7 @@ Q = (Fraction(2, 5), Fraction(7, 20), Fraction(1, 4))
 PAIR = FinitePair(P, Q)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 3, 40, 400])
 def test_sums_and_masses_are_those_of_the_multinomial_law(count: int) -> None:
     """Every atom to what it says that it may be off by, from exact rationals."""

@@ -50,6 +50,7 @@ def test_values_on_the_line(law: MixtureTransform, t: float) -> None:
         assert errors[j] < 3e-12 / abs(true / moment(law, t, 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "rate", "kind", "t"),
     [

@@ -128,6 +128,7 @@ def test_fouriers_time_grows_faster() -> None:
     assert points[-1] / points[0] == pytest.approx(rounds[-1] / rounds[0], rel=0.6)
 
 
+@pytest.mark.slow
 def test_a_plain_transform_ends_in_its_rounding() -> None:
     """Web version, Figure 6, at rate 1: it holds of the plain transform; PRV here tilts the law first and goes on."""
     for rate, far, floor in ((1.0, 14.0, 1e-15), (4e-3, 8.0, 1e-13)):
@@ -295,6 +296,7 @@ def test_the_fourier_estimate_is_the_procedure_without_the_spurious_sample(noise
     assert answer.value == pytest.approx(followed.own_root, abs=5e-7)
 
 
+@pytest.mark.slow
 def test_the_table_takes_every_error_apart() -> None:
     table = small("koskela-table")
     parts = ("published_less_procedure", "from_stopping", "from_spurious", "root_error")
@@ -354,6 +356,7 @@ def test_the_central_limit_improves_with_the_rounds() -> None:
         assert off[-1] < 1
 
 
+@pytest.mark.slow
 def test_who_is_above_whom_in_the_announcement() -> None:
     """Renyi far above, buckets drifting upwards with the rounds, connect-the-dots on the truth."""
     truth = of("dots", CERTIFIED, "value")
@@ -428,6 +431,7 @@ def test_the_accountant_of_buckets_says_why_it_has_no_answer() -> None:
     assert all("rounding" in str(reason) for reason in rows.values("reason"))
 
 
+@pytest.mark.slow
 def test_the_saddle_point_is_on_the_truth_between_renyi_and_the_central_limit() -> None:
     """Epsilon against rounds: better than either by orders of magnitude, and better with more rounds."""
     assert above("saddle-epsilon", "rdp", CERTIFIED)
@@ -439,6 +443,7 @@ def test_the_saddle_point_is_on_the_truth_between_renyi_and_the_central_limit() 
     assert off[-1] < 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.65, 1.0])
 def test_the_saddle_point_follows_the_curve_to_1e_60(noise: float) -> None:
     """The central limit leaves it by many powers of ten, Renyi stays within two above, the saddle point within 7 %."""

@@ -267,6 +267,7 @@ print(longest, peak)
     assert kilobytes < 600_000 * (1024 if sys.platform == "darwin" else 1)  # Darwin counts bytes
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_kinds_of_rounds_are_read_and_one_more_is_refused() -> None:
     rounds = [{"mechanism": "laplace", "scale": 1 + number} for number in range(100_000)]
     assert len(plan_from_dict({"round": rounds}).rounds) == 100_000

@@ -147,6 +147,7 @@ def test_a_line_of_a_file_may_be_broken() -> None:
     assert parse_plan(text, "<stdin>").rounds[0].mechanism == Steps((1.0, 2.0, 3.5))
 
 
+@pytest.mark.slow
 def test_what_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
     rounds = [hs.Round(Steps((at + 0.5, *(0.5 for _ in range(1999))))) for at in range(260)]
     with pytest.raises(hs.InvalidInputError, match="give rounds that repeat once"):

@@ -144,6 +144,7 @@ def test_bounds_of_any_width_intersect(plan: Plan, delta: float, epsilon: float,
         assert second.lower <= first.upper
 
 
+@pytest.mark.slow
 @few
 @given(plans, deltas)
 def test_epsilon_and_delta_are_inverse(plan: Plan, delta: float) -> None:
@@ -206,6 +207,7 @@ def test_a_smaller_rate_is_more_private(item: Round, rate: float, ratio: float, 
     no_worse(Plan([more]), Plan([all_]), delta, epsilon)
 
 
+@pytest.mark.slow
 @few
 @given(plans, rounds, st.integers(1, 100), deltas, targets)
 def test_fewer_rounds_are_more_private(plan: Plan, item: Round, more: int, delta: float, epsilon: float) -> None:
@@ -224,6 +226,7 @@ def test_epsilon_falls_with_delta_and_delta_with_epsilon(
     assert plan.delta(epsilon + more).lower <= plan.delta(epsilon).upper
 
 
+@pytest.mark.slow
 @few
 @given(st.lists(gaussians, min_size=1, max_size=2), deltas, targets)
 def test_replacing_is_no_easier_than_removing(items: list[Round], delta: float, epsilon: float) -> None:
@@ -232,6 +235,7 @@ def test_replacing_is_no_easier_than_removing(items: list[Round], delta: float, 
     no_worse(one, two, delta, epsilon)
 
 
+@pytest.mark.slow
 @few
 @given(plans, deltas, targets)
 def test_both_directions_are_the_worse_of_the_two(plan: Plan, delta: float, epsilon: float) -> None:
@@ -315,6 +319,7 @@ def test_unbounded_loss_has_no_pure_epsilon(plan: Plan) -> None:
     assert found.reason
 
 
+@pytest.mark.slow
 @few
 @given(plans, st.floats(1e-6, 0.1), st.integers(1, 20), st.floats(0.01, 0.99))
 def test_below_the_failure_mass_epsilon_is_infinite(plan: Plan, delta_0: float, count: int, share: float) -> None:

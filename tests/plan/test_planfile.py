@@ -149,6 +149,7 @@ def bits(plan: hs.Plan) -> str:
     return repr((plan.rounds, plan.adjacency, plan.delta_target, sorted((plan.published or {}).items())))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(plans)
 def test_round_trips_are_exact(plan: hs.Plan) -> None:

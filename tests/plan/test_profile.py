@@ -180,6 +180,7 @@ def test_the_bayes_risk_of_a_gaussian_is_the_closed_form(mu: float, prior: float
     assert band.gap <= 1e-5
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(st.floats(0.1, 4.0))
 def test_a_gaussian_is_fitted_by_itself(mu: float) -> None:
@@ -320,6 +321,7 @@ def test_the_last_false_negative_rates_are_found() -> None:
     assert band.lower == pytest.approx(truth, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plan", [gaussian(1e4), hs.Plan([hs.Round(hs.RandomizedResponse(1e4))])], ids=["gaussian", "randomised"]
 )

@@ -119,6 +119,7 @@ def test_plan_files_and_epochs() -> None:
         hs.Plan.from_dict({"round": [{key: value for key, value in row.items() if key != "steps_per_epoch"}]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [1e-3, 0.05, 0.2, 30.0, 1e6])
 @pytest.mark.parametrize("steps", [2, 10**6, 10**12])
 def test_extremes_end_with_a_bound_that_holds(noise: float, steps: int) -> None:

@@ -228,6 +228,7 @@ def test_a_probability_below_the_range_of_a_double_proves_no_epsilon() -> None:
     assert found.lower < one.epsilon(4.32440576732437e-05).lower < found.upper  # pure luck apart, tuning costs more
 
 
+@pytest.mark.slow
 def test_one_run_or_hardly_more_costs_as_much_as_the_plan() -> None:
     plan = Plan([Round(Gaussian(2.0), Poisson(0.1), 10)])
     once = plan.epsilon(1e-6).upper
@@ -235,6 +236,7 @@ def test_one_run_or_hardly_more_costs_as_much_as_the_plan() -> None:
     assert Selection(plan, "geometric", 3.0).epsilon(1e-6).upper > once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["add", "remove"])
 def test_one_ordering_has_an_upper_end_alone(adjacency: str) -> None:
     rounds = [Round(Gaussian(2.0), Poisson(0.1), 10)]

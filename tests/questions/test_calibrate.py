@@ -50,6 +50,7 @@ def test_noise_meets_epsilon_and_less_noise_does_not(epsilon: float, log_delta: 
     check(plan, "noise", targets.Epsilon(epsilon, 10**log_delta))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(st.floats(0.3, 5.0), st.floats(-9, -4))
 def test_noise_where_only_the_grid_applies(epsilon: float, log_delta: float) -> None:
@@ -65,6 +66,7 @@ def test_noise_to_an_advantage_is_that_of_the_closed_form(advantage: float) -> N
     assert found.value == pytest.approx(1 / (2 * ndtri((1 + advantage) / 2)), rel=2e-6)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(st.floats(0.05, 4.0), st.floats(-3, -0.5), st.floats(0.1, 0.9))
 def test_noise_to_error_rates_is_that_of_the_closed_form(mu: float, log_fpr: float, prior: float) -> None:
@@ -127,6 +129,7 @@ def test_a_function_may_make_the_plan() -> None:
     assert value == pytest.approx(hs.calibrate(SGD, "noise", targets.Epsilon(1.0, 1e-6)).value, rel=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [None, 1e-3, 50.0])
 def test_no_value_beyond_the_range_is_an_answer(start: float | None) -> None:
     """Noise of 0.7 is needed, and the range ends at 0.5: the search may not begin at 1, which meets the target."""

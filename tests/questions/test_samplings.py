@@ -20,6 +20,7 @@ SGD = hs.dp_sgd(1.1, **SIZES, epochs=60, adjacency="replace-one", delta=1e-5)
 FLAGS = ["--noise-multiplier", "1.1", "--batch-size", "256", "--dataset-size", "60000", "--epochs", "60"]
 
 
+@pytest.mark.slow
 def test_a_row_for_every_scheme_with_the_numbers_of_its_plan() -> None:
     rows = hs.samplings(SGD)
     assert [row.scheme for row in rows] == list(SAMPLINGS)
@@ -39,6 +40,7 @@ def test_a_row_for_every_scheme_with_the_numbers_of_its_plan() -> None:
     assert (shuffled.plan.rounds[0].count, shuffled.plan.steps) == (60, 14_100)
 
 
+@pytest.mark.slow
 def test_the_noise_reaches_the_target_and_hardly_more() -> None:
     for row in hs.samplings(SGD, epsilon=3.0):
         if row.noise_multiplier is not None and row.plan is not None:
@@ -114,6 +116,7 @@ def test_loaders_are_known_of_every_scheme() -> None:
     assert all(LOADERS.values())
 
 
+@pytest.mark.slow
 def test_the_command_shows_every_row() -> None:
     done = runner().invoke(main, ["sampling", *FLAGS, "--adjacency", "replace-one", "--delta", "1e-5"])
     assert done.exit_code == 0
@@ -124,6 +127,7 @@ def test_the_command_shows_every_row() -> None:
     assert "DataLoader(shuffle=True)" in done.stdout
 
 
+@pytest.mark.slow
 def test_as_json_it_is_what_the_library_says() -> None:
     done = runner().invoke(main, ["sampling", *FLAGS, "--delta", "1e-5", "--epsilon", "3", "--json"])
     found = json.loads(done.stdout)
