@@ -72,7 +72,7 @@ LATE = {
     "calibrate": "questions.calibration",
     "conversions": "conversions",
     "deltas": "questions.many",
-    "dp_sgd": "plan.plan",
+    "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
     "filters": "filters",
     "load_plan": "plan.file",
@@ -84,6 +84,7 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
     from hockeystick.accountants import ACCOUNTANTS
+    from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
     from hockeystick.plan.mechanisms.binomial import Binomial
@@ -109,7 +110,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.mechanisms.truncated_laplace import TruncatedLaplace
     from hockeystick.plan.mechanisms.zcdp import ZCDP
     from hockeystick.plan.own_pair import Pair
-    from hockeystick.plan.plan import Plan, dp_sgd
+    from hockeystick.plan.plan import Plan
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.round import Round
     from hockeystick.plan.sampling.cyclic_poisson import CyclicPoisson
@@ -140,7 +141,7 @@ else:
     __getattr__ = exports(__name__, LATE)
 
     if not COMMAND:  # which says its version and its help without a plan
-        import hockeystick.plan.plan  # noqa: F401  # and all that the common question takes: its answer loads no more
+        import hockeystick.plan.dp_sgd  # noqa: F401  # and all that the common question takes: its answer loads no more
 
 __version__ = "0.1.0"
 

@@ -74,7 +74,7 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
         )
     if "noise_multiplier" not in flags:
         raise InvalidInputError("--noise-multiplier is missing: the flags describe DP-SGD, which needs it")
-    from hockeystick.plan.plan import dp_sgd
+    from hockeystick.plan.dp_sgd import dp_sgd
 
     with flag_names():
         return dp_sgd(**flags)

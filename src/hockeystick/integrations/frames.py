@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hockeystick.integrations.history import plan_from_history
-from hockeystick.plan.plan import dp_sgd
+from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import listed, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError

@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from hockeystick.papers.table import Cell, Table
+from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.plan.mechanisms import Gaussian
-from hockeystick.plan.plan import Plan, dp_sgd
+from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import WithoutReplacement
 from hockeystick.plot import BRACKET, Bracket, Line, Panel

@@ -1,0 +1,101 @@
+"""The plan of DP-SGD by the arguments that people have at hand."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields
+
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling.base import Sampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError
+
+
+def dp_sgd(
+    noise_multiplier: float,
+    sample_rate: float | None = None,
+    steps: int | None = None,
+    *,
+    batch_size: int | None = None,
+    dataset_size: int | None = None,
+    steps_per_epoch: int | None = None,
+    epochs: int | None = None,
+    sampling: str = Poisson.name,
+    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    delta: float | None = None,
+) -> Plan:
+    """The plan of DP-SGD: Gaussian rounds that see a sample, by default a Poisson sample.
+
+    Args:
+        noise_multiplier: standard deviation of the noise / clipping norm.
+        sample_rate: probability that a record enters a batch; or give ``batch_size`` and ``dataset_size``.
+        steps: number of optimiser steps; or give ``epochs``. Whole epochs where a round of the scheme is one.
+        batch_size: expected batch size; that of every batch where the sampling scheme fixes it.
+        dataset_size: number of records.
+        steps_per_epoch: of schemes that ask for it: ``"shuffled"`` also takes both sizes, ``"random-allocation"`` not.
+        epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
+            ``ceil(1 / sample_rate)`` where no batch size is given.
+        sampling: how batches are made: the name of a scheme that ``hockeystick supported`` lists.
+        adjacency: neighbouring relation.
+        delta: default target.
+
+    Raises:
+        InvalidInputError: a missing, superfluous or invalid argument.
+
+    >>> dp_sgd(noise_multiplier=1.1, batch_size=256, dataset_size=60_000, epochs=60).steps
+    14100
+    >>> fixed = dp_sgd(2.0, batch_size=256, dataset_size=60_000, steps=14_100, sampling="without-replacement")
+    >>> fixed.epsilon(1e-5).upper  # doctest: +ELLIPSIS
+    2.82671...
+    """
+    scheme = _scheme(
+        sampling,
+        sample_rate=sample_rate,
+        batch_size=batch_size,
+        dataset_size=dataset_size,
+        steps_per_epoch=steps_per_epoch,
+    )
+    if (steps is None) == (epochs is None):
+        raise InvalidInputError(
+            "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
+        )
+    if epochs is not None:
+        return Plan([Round(Gaussian(noise_multiplier), scheme, epochs=epochs)], adjacency, delta)
+    assert steps is not None
+    count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
+    if left:
+        raise InvalidInputError(
+            f"steps must come to whole epochs of {scheme.steps_per_round} steps with sampling {sampling!r}, as one "
+            f"that is broken off counts whole; received {steps}; give epochs",
+            "steps",
+        )
+    return Plan([Round(Gaussian(noise_multiplier), scheme, count)], adjacency, delta)
+
+
+def _scheme(name: str, **keys: float | None) -> Sampling:
+    """The sampling scheme of that name with these keys, of which those that are not given are ``None``.
+
+    Raises:
+        InvalidInputError: no scheme of that name, a key that it does not have, or one that is missing.
+    """
+    schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
+    if name != Poisson.name:
+        from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
+
+        schemes = {scheme.name: scheme for scheme in SAMPLINGS}
+    if name not in schemes:
+        raise InvalidInputError(domains.choice("sampling", name, list(schemes)), "sampling")
+    known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
+    given = {key: value for key, value in keys.items() if value is not None}
+    for key in given:
+        if key not in known:
+            takes = domains.listed(known) if known else "none"
+            raise InvalidInputError(f"{key} does not go with sampling {name!r}, whose keys are {takes}", key)
+    for key, item in known.items():
+        if key not in given and item.default is MISSING and item.default_factory is MISSING:
+            raise InvalidInputError(f"{key} is missing; sampling {name!r} needs it", key)
+    made: Sampling = schemes[name](**given)
+    return made
