@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import papers_check
 import pytest
-from papers_check import CLAIMS, Claim, Number
+from papers_check import CLAIMS, PASSAGES, Claim, Number
 
 from hockeystick.accountants import ACCOUNTANTS
 from hockeystick.papers import EXPERIMENTS
@@ -25,6 +26,13 @@ def test_a_number_agrees_within_its_last_digit() -> None:
     assert Number("1.2e-9", lambda: 1.11e-9).check() is None
     assert Number("1.2e-9", lambda: 1.05e-9).check() is not None
     assert Number("-115.1", lambda: -115.3).check() == "shown as -115.1, computed as -115.3"
+
+
+def test_the_passages_stand_in_the_page() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs" / "papers.md").read_text(encoding="utf-8").split())
+    for passage in PASSAGES:
+        assert passage.text.count("{}") == len(passage.numbers)
+        assert passage.shown in page
 
 
 def test_every_row_is_whole() -> None:
@@ -55,6 +63,7 @@ def test_the_command_says_what_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys:
     right, wrong = Number("1.0", lambda: 1.01), Number("1.0", lambda: 2.0)
     row = Claim("a", "b", "c", "d", "{} {}", papers_check.HOLDS, (right, wrong))
     monkeypatch.setattr(papers_check, "CLAIMS", (row,))
+    monkeypatch.setattr(papers_check, "PASSAGES", ())
     assert papers_check.main() == 1
     said = capsys.readouterr().out
     assert "b: shown as 1.0, computed as 2.0" in said

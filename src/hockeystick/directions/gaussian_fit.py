@@ -119,7 +119,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     b, u = nodes.b, nodes.upper
     kept: list[int] = []
     rates: list[float] = []  # where line kept[i] takes over from line kept[i + 1], decreasing
-    for i in range(len(b)):
+    for i in _of_different_slopes(b, u):
         while kept:
             at = (u[kept[-1]] - u[i]) / (b[i] - b[kept[-1]])
             if rates and at >= rates[-1]:
@@ -140,6 +140,17 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
     beyond = corners > last
     corners, height = np.where(beyond, last, corners), np.where(beyond, most, height)
     return corners, height, lines
+
+
+def _of_different_slopes(b: Array, u: Array) -> list[int]:
+    """The lines ``u_i + b_i alpha``; of neighbours that rounding gave the same slope, the lowest."""
+    kept: list[int] = []
+    for i, (slope, height) in enumerate(zip(b.tolist(), u.tolist(), strict=True)):
+        if not kept or slope != b[kept[-1]]:
+            kept.append(i)
+        elif height < u[kept[-1]]:
+            kept[-1] = i
+    return kept
 
 
 def _regret(trade_offs: TradeOffs, mu: float) -> Bound:

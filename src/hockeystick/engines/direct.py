@@ -35,7 +35,7 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
-ATOM = 100.0  # units of work of one atom at one epsilon: five elementary functions
+ATOM, NODE = 100.0, 1000.0  # units of work at one epsilon of one atom, five elementary functions, and of one node
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
@@ -145,6 +145,7 @@ class DirectEngine:
             self._panels += panels
             if self._panels > ALL_PANELS:
                 raise NotApplicableError("the densities of one round would need too many panels, time and again")
+            spend(NODE * NODES * panels)
             lower, upper = _integral(smooth, epsilon, threshold, log_floor, panels)
             if lower == -math.inf or log_floor < lower - 0.8 * DEPTH:
                 break

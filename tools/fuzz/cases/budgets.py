@@ -213,7 +213,8 @@ def _approximate_budget(draw: Draw, held: Held, made: filters.ApproximateDpFilte
         basic = sum((item.count * _root(cost[0]) for item, cost in pairs), decimal.Decimal(0))
         least = decimal.Decimal(min(slack, given)) if slack else None
         advanced = basic if least is None else (-2 * least.ln() * total).sqrt() + total / 2
-        held.law(min(basic, advanced) <= decimal.Decimal(draw.said["epsilon"]) * (1 + decimal.Decimal("1e-40")),
+        most = decimal.Decimal(repr(float(draw.said["epsilon"])))  # budgets are the decimals that they are written as
+        held.law(min(basic, advanced) <= most * (1 + decimal.Decimal("1e-40")),
                  f"epsilon spent is {min(basic, advanced):.20g} of {draw.said['epsilon']!r}")  # fmt: skip
 
 
