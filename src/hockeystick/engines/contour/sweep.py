@@ -50,7 +50,8 @@ class Certificate(NamedTuple):
 
     def moved(self, log: Any, side: Side) -> Any:
         """An end of log delta from the logarithm of ``low`` or ``high``, moved outward by all its roundings."""
-        return log + side * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + side * self.slip
+        sign = float(side)  # NumPy would ask an enumeration for a dozen attributes that it does not have
+        return log + sign * 4 * UNIT_ROUNDOFF * abs(log) + self.scale + sign * self.slip
 
 
 def enclosed(
