@@ -37,6 +37,9 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 DEFAULT_GAP = 1e-6  # width of the interval, where none is asked: relative for epsilon, absolute for log delta
+TOO_WIDE = "rounding or remainders keep it from the asked gap"
+"""Why an interval is wider than was asked, where all contours were laid that were wanted."""
+
 COARSE = 0.05  # gap from which on any upper bound may be of use
 LONG = 20_000  # points, of which not many sums are tried
 SHORT = 3000  # points of a sum whose place is only guessed
@@ -103,13 +106,19 @@ class ContourEngine:
                 *_seeing(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
             )
 
-        sharpness, best, terms = 0.2, None, None
+        sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
         for _ in range(ATTEMPTS):
             try:
-                path = Path(self._transforms, aim, sharpness * gap)
-            except BlindError:
-                aim = seeing()
-                path = Path(self._transforms, aim, sharpness * gap)
+                try:
+                    path = Path(self._transforms, aim, sharpness * gap)
+                except BlindError:
+                    aim = seeing()
+                    path = Path(self._transforms, aim, sharpness * gap)
+            except NotApplicableError as error:
+                if best is None:
+                    raise
+                reason = str(error)  # a sharper contour is out of reach: the last one is what there is
+                break
             contour = Contour(path, self._counts)
             found = contour.log_delta(epsilon)
             if best is None or found.upper - found.lower < best.upper - best.lower:
@@ -126,7 +135,7 @@ class ContourEngine:
                 sharpness *= 0.05
         assert best is not None
         assert terms is not None
-        return _labelled(best, best.upper - best.lower <= gap, aim.saddle), terms
+        return _labelled(best, best.upper - best.lower <= gap, aim.saddle, reason), terms
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -148,7 +157,7 @@ class ContourEngine:
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
         path, tilt, guess, coarse = self._first(target, gap)
-        aim, sharpness, lean, slope, best, astray = None, SHARPNESS, 1.0, tilt, None, False
+        aim, sharpness, lean, slope, best, astray, reason = None, SHARPNESS, 1.0, tilt, None, False, TOO_WIDE
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
@@ -156,7 +165,11 @@ class ContourEngine:
                     guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
                 tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
-                path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
+                try:
+                    path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
+                except NotApplicableError as error:
+                    reason = str(error)  # a sharper contour is out of reach: the last one is what there is
+                    break
             contour = Contour(path, self._counts)
             root, slope = contour.solve(target, guess)
             found = contour.certified(log_delta, root, slope)
@@ -179,7 +192,7 @@ class ContourEngine:
                 sharpness *= 0.05
             guess = root
         assert best is not None
-        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt)
+        return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt, reason)
 
     def _first(self, target: float, gap: float) -> FirstPath:
         digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
@@ -288,9 +301,8 @@ def _seeing(
     return first, 0.99 * math.exp(low), math.exp(low)
 
 
-def _labelled(found: Interval, narrow: bool, tilt: float) -> Interval:
-    limited = None if narrow else "rounding or remainders keep it from the asked gap"
-    return replace(found, engine="contour", limited=limited, tilt=tilt)
+def _labelled(found: Interval, narrow: bool, tilt: float, reason: str) -> Interval:
+    return replace(found, engine="contour", limited=None if narrow else reason, tilt=tilt)
 
 
 def _placed_at(log_delta: float) -> Callable[[Guide], float]:
