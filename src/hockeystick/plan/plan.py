@@ -52,7 +52,9 @@ class Plan:
     Raises:
         InvalidInputError: an unknown adjacency, or delta outside (0, 1).
 
-    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000) + 5 * Round(Gaussian(noise_multiplier=20.0))
+    >>> import hockeystick as hs
+    >>> training = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+    >>> plan = training + 5 * Round(hs.Gaussian(noise_multiplier=20.0))
     >>> [round_.count for round_ in plan.rounds]
     [1000, 5]
     """
@@ -220,7 +222,8 @@ class Plan:
                 or no proof where one is asked for.
             HockeystickError: a proof is asked for, and python-flint is missing.
 
-        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
+        >>> import hockeystick as hs
+        >>> hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
         2.1...
         """
         if delta is None and self.delta_target is None:
@@ -270,7 +273,8 @@ class Plan:
                 or no proof where one is asked for.
             HockeystickError: a proof is asked for, and python-flint is missing.
 
-        >>> dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
+        >>> import hockeystick as hs
+        >>> hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).delta(epsilon=2.0).upper  # doctest: +ELLIPSIS
         2.66...e-06
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
@@ -298,7 +302,8 @@ class Plan:
             InvalidInputError: a gap outside (0, 1].
             UnsupportedError: a round for which no dominating pair is proven.
 
-        >>> profile = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
+        >>> import hockeystick as hs
+        >>> profile = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).profile()
         >>> profile.tpr([0.001, 0.01]).upper.round(4).tolist()
         [0.0041, 0.0291]
         """
@@ -319,7 +324,8 @@ class Plan:
             InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
             UnsupportedError: a round for which no dominating pair is proven.
 
-        >>> one = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+        >>> import hockeystick as hs
+        >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
         >>> round(one.epsilon(1e-6).upper, 2), round(one.selection("geometric", mean=20).epsilon(1e-6).upper, 2)
         (2.12, 3.23)
         """
@@ -342,7 +348,8 @@ class Plan:
             InvalidInputError: a number outside its domain, more guesses than canaries, or more right ones than guesses.
             UnsupportedError: another adjacency than ``add-or-remove``, or a round of which nothing is proven.
 
-        >>> one = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+        >>> import hockeystick as hs
+        >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
         >>> one.audit(canaries=1000, guesses=200, correct=115).rejected
         False
         >>> one.audit(canaries=1000, guesses=200, correct=190).rejected
