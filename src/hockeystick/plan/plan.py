@@ -223,7 +223,8 @@ class Plan:
             HockeystickError: a proof is asked for, and python-flint is missing.
 
         >>> import hockeystick as hs
-        >>> hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000).epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
+        >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
+        >>> one.epsilon(delta=1e-6).upper  # doctest: +ELLIPSIS
         2.1...
         """
         if delta is None and self.delta_target is None:
