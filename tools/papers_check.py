@@ -981,6 +981,13 @@ PASSAGES = (
             Number("2e-3", lambda: max(_distances("dots", "connect-the-dots").values())),
         ),
     ),
+    Passage(
+        "{} a round with L = 20 and {} with L = 3",
+        (
+            Number("2e-6", lambda: _errors(1.0, 0.01, 20.0, 4_000_000).discretisation(1)),
+            Number("5e-8", lambda: _errors(1.0, 0.01, 3.0, 4_000_000).discretisation(1)),
+        ),
+    ),
     Passage("Renyi by factors of {} and {} there", (Number("40", _factor(0.65)), Number("57", _factor(1.0)))),
     Passage(
         "the talk's two are up to {} per cent off and ours up to {}",
