@@ -26,10 +26,10 @@ from typing import NamedTuple
 
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import Aim, BlindError, Path, upper
+from hockeystick.engines.contour.path import Aim, BlindError, LongLineError, Path, upper
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.work import check_left, remembered
+from hockeystick.numerics.work import WorkLimitError, check_left, remembered
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
@@ -114,7 +114,7 @@ class ContourEngine:
                 except BlindError:
                     aim = seeing()
                     path = Path(self._transforms, aim, sharpness * gap)
-            except NotApplicableError as error:
+            except (LongLineError, WorkLimitError) as error:
                 if best is None:
                     raise
                 reason = str(error)  # a sharper contour is out of reach: the last one is what there is
@@ -167,7 +167,7 @@ class ContourEngine:
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 try:
                     path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
-                except NotApplicableError as error:
+                except (LongLineError, WorkLimitError) as error:
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
             contour = Contour(path, self._counts)

@@ -46,6 +46,10 @@ UNKNOWN = 30.0  # error of a value of K with which it says nothing
 DEEPEST = -600.0  # log of what a double holds, with some to spare
 
 
+class LongLineError(NotApplicableError):
+    """There is a line, and its points would take longer than a question may."""
+
+
 class BlindError(NotApplicableError):
     """The guide does not see what counts, and nobody has looked up to where it does."""
 
@@ -129,7 +133,7 @@ class Path:
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         if evaluations > MAX_EVALUATIONS:
-            raise NotApplicableError(f"the contour would need {evaluations:.0e} evaluations")
+            raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
         check_left()
         spend(EVALUATION * evaluations + CALLS * len(lines))
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
