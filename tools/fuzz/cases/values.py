@@ -6,6 +6,7 @@ import copy
 import math
 import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,11 @@ def objects(draw: Draw, held: Held) -> None:
         held.same("copies", (copy.copy(thing), copy.deepcopy(thing)), (thing, thing))
         held.same("hash", hash(copy.deepcopy(thing)), hash(thing))
         if not isinstance(thing, str):
-            held.same("repr", eval(repr(thing), {name: getattr(hs, name) for name in hs.__all__}), thing)
+            held.same(
+                "repr",
+                eval(repr(thing), {name: getattr(hs, name) for name in hs.__all__} | {"Fraction": Fraction}),
+                thing,
+            )
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(hs.Adjacency.parse(adjacency.value) is adjacency, f"parse {adjacency}")
