@@ -15,29 +15,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import Result
 
 import hockeystick as hs
-from command import runner
-from hockeystick.cli import main
+from command import refused, run
 from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
 
 PURE = '[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
 FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
-
-
-def run(*args: str | Path, stdin: str | bytes | None = None) -> Result:
-    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
-
-
-def refused(*args: str | Path, stdin: str | bytes | None = None) -> str:
-    result = run(*args, stdin=stdin)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("error: ").removesuffix("\n")
 
 
 @pytest.fixture

@@ -6,27 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
-from command import runner
-from hockeystick.cli import main
+from command import refused, run
 
 PLAN = 'adjacency = "add"\ndelta = 1e-3\n[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
 """A plan whose report takes milliseconds: one ordering, so that no error rates are looked for."""
 
 FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.1", "--steps", "10", "--adjacency", "add"]
-
-
-def run(*args: str | Path, stdin: str | None = None) -> Result:
-    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
-
-
-def refused(*args: str | Path, stdin: str | None = None) -> str:
-    result = run(*args, stdin=stdin)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("error: ")
-    assert result.stderr.count("\n") == 1
-    return result.stderr.removeprefix("error: ").removesuffix("\n")
 
 
 @pytest.fixture

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
-from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from command import runner
-from hockeystick.cli import main
+from command import run
 from hockeystick.cli.numbers import DOWN, UP, number
 from hockeystick.values.exact import decimal, quotient, towards
 
 KEYS = ["--dataset-size", "60_000", "--epochs", "2"]
-
-
-def run(*args: str | Path, stdin: str | None = None) -> Result:
-    return runner().invoke(main, [str(arg) for arg in args], input=stdin)
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**12))

@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
-from command import runner
+from command import run
 from hockeystick import targets
-from hockeystick.cli import main
 from hockeystick.questions.calibration import TOLERANCE
 from hockeystick.targets import Target
 
@@ -24,10 +22,6 @@ SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
 GAUSS = hs.Plan([hs.Round(hs.Gaussian(1.0), count=4)])
 LAPLACE = hs.Plan([hs.Round(hs.Laplace(3.0), count=10)])
 BOXES = hs.Plan([hs.Round(hs.ApproximateDP(0.1, 1e-8), count=30)])
-
-
-def run(*args: str | Path) -> Result:
-    return runner().invoke(main, [str(arg) for arg in args])
 
 
 def check(plan: hs.Plan, parameter: str, target: Target, sharp: bool = True) -> hs.Calibration:

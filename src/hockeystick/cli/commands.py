@@ -328,46 +328,6 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
 
 
 @main.command()
-@plan_source
-@with_json
-@click.option("--canaries", type=int, required=True, metavar="NUMBER", help="Canaries, each in by its own fair coin.")
-@click.option("--guesses", type=int, required=True, metavar="NUMBER", help="Of how many it was guessed whether in.")
-@click.option("--correct", type=int, required=True, metavar="NUMBER", help="Guesses that are right.")
-@click.option(
-    "--significance", type=float, default=0.05, show_default=True, metavar="NUMBER", help="P-value that rejects."
-)
-@click.option("--delta", type=FALLING, metavar="NUMBER", help="Say what epsilon the run has at least, at this delta.")
-def audit(
-    plan: str | None,
-    canaries: int,
-    guesses: int,
-    correct: int,
-    significance: float,
-    delta: float | None,
-    as_json: bool,
-    **flags: Any,
-) -> None:
-    """Whether an attack on one run contradicts a plan: a p-value from the plan's own certified curve.
-
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
-    """
-    from hockeystick.report import audit_answer, audit_json, enveloped, print_answer
-
-    chosen = chosen_plan(plan, flags)
-    at = chosen.delta_target if delta is None else delta
-    with flag_names(), progress("auditing"):
-        found = chosen.audit(canaries, guesses, correct, significance)
-        if at is not None:
-            found.epsilon_below(at)  # names a delta that is none
-    if as_json:
-        counted = {"canaries": canaries, "guesses": guesses, "correct": correct}
-        asked = {**counted, "significance": significance, "delta": at}
-        print_json(enveloped("audit", chosen, asked, audit_json(chosen, found, at)))
-    else:
-        print_answer(audit_answer(chosen, found, at))
-
-
-@main.command()
 def accountants() -> None:
     """The accountants, and what kind of number each gives."""
     from hockeystick.accountants import ACCOUNTANTS

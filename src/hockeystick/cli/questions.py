@@ -1,8 +1,8 @@
-"""The commands ``hockeystick profile`` and ``remaining``: all that a plan's privacy means, what may still be run."""
+"""The commands ``hockeystick profile``, ``remaining`` and ``audit``: what a plan means, allows, and is tried by."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,13 @@ from hockeystick.cli.printed import as_json, print_json
 from hockeystick.cli.progress import progress
 from hockeystick.values.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+
 
 def add_questions(group: OneLineGroup) -> None:
     """Give a group of commands those of this file."""
-    for command in (profile, remaining):
+    for command in (profile, remaining, audit):
         group.add_command(command)
 
 
@@ -91,20 +94,60 @@ def remaining(
     target = chosen.delta_target if delta is None else delta
     if target is None:
         raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
-    unit = None if more is None else _one_round(more)
+    repeated = None if more is None else _of_one_round(more)
     with flag_names(), progress("computing what remains"):
-        found = found_remaining(chosen, epsilon, target, unit)
+        found = found_remaining(chosen, epsilon, target, None if repeated is None else repeated.rounds[0])
     if as_json:
-        again = None if unit is None else chosen_plan(more, {}).to_dict()
+        again = None if repeated is None else repeated.to_dict()
         asked = {"epsilon": epsilon, "delta": target, "more": again}
         print_json(enveloped("remaining", chosen, asked, remaining_json(chosen, found)))
     else:
         print_answer(remaining_answer(chosen, found))
 
 
-def _one_round(more: str) -> Any:
-    """The one round of the plan that says what is repeated."""
-    rounds = chosen_plan(more, {}).rounds
-    if len(rounds) != 1:
-        raise InvalidInputError(f"--more: a plan of one kind of round; received {len(rounds)} kinds", "more")
-    return rounds[0]
+@click.command()
+@plan_source
+@as_json
+@click.option("--canaries", type=int, required=True, metavar="NUMBER", help="Canaries, each in by its own fair coin.")
+@click.option("--guesses", type=int, required=True, metavar="NUMBER", help="Of how many it was guessed whether in.")
+@click.option("--correct", type=int, required=True, metavar="NUMBER", help="Guesses that are right.")
+@click.option(
+    "--significance", type=float, default=0.05, show_default=True, metavar="NUMBER", help="P-value that rejects."
+)
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Say what epsilon the run has at least, at this delta.")
+def audit(
+    plan: str | None,
+    canaries: int,
+    guesses: int,
+    correct: int,
+    significance: float,
+    delta: float | None,
+    as_json: bool,
+    **flags: Any,
+) -> None:
+    """Whether an attack on one run contradicts a plan: a p-value from the plan's own certified curve.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    """
+    from hockeystick.report import audit_answer, audit_json, enveloped, print_answer
+
+    chosen = chosen_plan(plan, flags)
+    at = chosen.delta_target if delta is None else delta
+    with flag_names(), progress("auditing"):
+        found = chosen.audit(canaries, guesses, correct, significance)
+        if at is not None:
+            found.epsilon_below(at)  # names a delta that is none
+    if as_json:
+        counted = {"canaries": canaries, "guesses": guesses, "correct": correct}
+        asked = {**counted, "significance": significance, "delta": at}
+        print_json(enveloped("audit", chosen, asked, audit_json(chosen, found, at)))
+    else:
+        print_answer(audit_answer(chosen, found, at))
+
+
+def _of_one_round(more: str) -> Plan:
+    """The plan that says what is repeated."""
+    plan = chosen_plan(more, {})
+    if len(plan.rounds) != 1:
+        raise InvalidInputError(f"--more: a plan of one kind of round; received {len(plan.rounds)} kinds", "more")
+    return plan

@@ -186,8 +186,11 @@ def _reason(subjects: Sequence[tuple[Direction, Gathered]], found: Interval) -> 
 
 
 def _directions(directions: Directions) -> list[tuple[Direction, Gathered]]:
-    found = [(direction, _subject(composition)) for direction, composition in mixed_compositions(directions)]
-    return [(direction, replace(rounds, moments=directions.moments(direction))) for direction, rounds in found]
+    found = []
+    for direction, composition in mixed_compositions(directions):
+        rounds, moments = _subject(composition), directions.moments(direction)
+        found.append((direction, rounds if moments is None else replace(rounds, moments=moments)))
+    return found
 
 
 def _subject(rounds: RenyiComposition) -> Gathered:
@@ -277,10 +280,7 @@ def _below_all(
     if not known:
         return found
     tilts_between = [known[0], math.sqrt(known[0] * known[-1]), known[-1]]
-    rough = ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between))
-    if found.upper <= rough.upper:
-        return found
-    return replace(found.at_most(rough.upper), engine=rough.engine)
+    return _at_most(found, ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between)))
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:

@@ -80,7 +80,7 @@ class LaplaceLine:
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         s: Array = step * np.arange(count, dtype=np.float64)
         b = 2 * h * s
-        half = math.sinh(0.5 * a) * np.cos(0.5 * b) + 1j * (math.cosh(0.5 * a) * np.sin(0.5 * b))
+        half = sinh(0.5 * a, 0.5 * b)
         first = 2 * half * half
         beyond = float(exp_beyond_first(np.array([h]))[0])
         ratio = sinh_ratio(a, b)
@@ -94,10 +94,17 @@ class LaplaceLine:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceEnvelope:
-    """How far m can fall."""
+    """How far m can fall.
+
+    Attributes:
+        theta: the larger of the two losses with an atom; the other one is -theta.
+        t: the tilt.
+        shares: of the finite mass, at the atoms and between them, where these are not the shares of Laplace noise.
+    """
 
     theta: float
     t: float
+    shares: tuple[float, float] | None = None
 
     @property
     def cost(self) -> float:
@@ -116,12 +123,21 @@ class LaplaceEnvelope:
         least = np.minimum(np.square(np.sin(b_low)), np.square(np.sin(np.where(crossed, 0.0, b_high))))
         least = np.where(crossed, 0.0, least)
         cosh, smooth = math.cosh(a), math.sinh(a) / w
-        drop = least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
-        drop = drop + np.maximum(smooth - 0.5 * cosh / edges, 0.0)
-        share = np.minimum(drop * (1 - SPARE) / (cosh + smooth), 1 - 1e-9)
+        at_ends = inside = 1.0  # over e^-h, as is m(t)
+        if self.shares is not None:
+            at_ends, inside = self.shares[0] / math.cosh(h), self.shares[1] / math.sinh(h)
+        drop = at_ends * least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
+        drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
+        share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
         out: Array = np.log1p(-share)
         # nothing between two edges is smaller than what comes later is allowed to be
         return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
+
+
+def sinh(real: float, imaginary: Array) -> ComplexArray:
+    """sinh of ``real + i imaginary``."""
+    out: ComplexArray = math.sinh(real) * np.cos(imaginary) + 1j * (math.cosh(real) * np.sin(imaginary))
+    return out
 
 
 def sinh_ratio(a: float, b: Array) -> ComplexArray:
@@ -132,7 +148,6 @@ def sinh_ratio(a: float, b: Array) -> ComplexArray:
     series = np.ones_like(near)
     for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): what follows is below 2^-53 of the sum
         series = 1 + square / (2 * n * (2 * n + 1)) * series
-    sinh = math.sinh(a) * np.cos(b) + 1j * (math.cosh(a) * np.sin(b))
     far = np.where(np.abs(x) < SERIES, 1.0, x)
-    out: ComplexArray = np.where(np.abs(x) < SERIES, square / 6 * series, sinh / far - 1)
+    out: ComplexArray = np.where(np.abs(x) < SERIES, square / 6 * series, sinh(a, b) / far - 1)
     return out

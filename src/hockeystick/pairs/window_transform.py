@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import moment
-from hockeystick.pairs.laplace_transform import LARGEST, SPARE, sinh_ratio
+from hockeystick.pairs.laplace_transform import LARGEST, LaplaceEnvelope, sinh, sinh_ratio
 from hockeystick.pairs.transform import line_upper, safe_log_one_plus
 
 Array = npt.NDArray[np.float64]
@@ -62,9 +62,9 @@ class WindowTransform:
         """The line through t, in closed form: it has no remainder but rounding."""
         return WindowLine(self, t)
 
-    def envelope(self, t: float, count: int) -> WindowEnvelope:
-        """The envelope at tilt t, whatever the count."""
-        return WindowEnvelope(self, t)
+    def envelope(self, t: float, count: int) -> LaplaceEnvelope:
+        """The envelope at tilt t, whatever the count: as of Laplace noise, with other shares."""
+        return LaplaceEnvelope(self.width, t, (self.ends, self.between))
 
     def upper(self, t: float, slack: float) -> float:
         """K(t) in closed form, plus its rounding."""
@@ -106,7 +106,7 @@ class WindowLine:
         if not p < LARGEST:
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         y: Array = h * step * np.arange(count, dtype=np.float64)  # Im hz, half of Im hW
-        atoms = 2 * _sinh(h * (1 + self.t), y) * _sinh(h * self.t, y) / math.cosh(h)
+        atoms = 2 * sinh(h * (1 + self.t), y) * sinh(h * self.t, y) / math.cosh(h)
         ratio, own = sinh_ratio(p, 2 * y), float(sinh_ratio(h, np.zeros(1))[0].real)
         smooth = (ratio - own) / (1 + own)
         value = a * atoms + b * smooth
@@ -118,47 +118,3 @@ class WindowLine:
         shifted = h * math.tanh(h) * (at_ends * math.cosh(p) + inside * math.sinh(p) / p)
         found, error = safe_log_one_plus(value, UNIT_ROUNDOFF * (64 * size + 16 * slope * far + 16 * shifted))
         return found + self.of.log_finite, error + self.of.finite_error
-
-
-@dataclass(frozen=True, slots=True)
-class WindowEnvelope:
-    """How far m can fall.
-
-    Attributes:
-        of: the transform.
-        t: the tilt.
-    """
-
-    of: WindowTransform
-    t: float
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: the bound is a closed form."""
-        return 1.0
-
-    def log_bound(self, edges: Array) -> Array:
-        """The worst from each edge on: between two edges, and beyond the last, where y has returned to 0."""
-        h, w = 0.5 * self.of.width, 2 * self.t + 1
-        p = h * w
-        if not p < LARGEST:
-            return np.zeros(len(edges))
-        ends = np.append(edges, np.inf)
-        low, high = 2 * h * ends[:-1], 2 * h * ends[1:]
-        crossed = np.floor(low / math.pi) != np.floor(high / math.pi)
-        least = np.minimum(np.square(np.sin(low)), np.square(np.sin(np.where(crossed, 0.0, high))))
-        least = np.where(crossed, 0.0, least)
-        cosh, smooth = math.cosh(p), math.sinh(p) / w
-        at_ends, inside = self.of.ends / math.cosh(h), self.of.between / math.sinh(h)
-        drop = at_ends * least / (cosh + np.sqrt(np.maximum(cosh * cosh - least, 0.0)))
-        drop = drop + inside * np.maximum(smooth - 0.5 * cosh / edges, 0.0)
-        share = np.minimum(drop * (1 - SPARE) / (at_ends * cosh + inside * smooth), 1 - 1e-9)
-        out: Array = np.log1p(-share)
-        # nothing between two edges is smaller than what comes later is allowed to be
-        return np.asarray(np.maximum.accumulate(out[::-1])[::-1])
-
-
-def _sinh(real: float, imaginary: Array) -> ComplexArray:
-    """sinh of ``real + i imaginary``."""
-    out: ComplexArray = math.sinh(real) * np.cos(imaginary) + 1j * (math.cosh(real) * np.sin(imaginary))
-    return out

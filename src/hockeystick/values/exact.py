@@ -71,14 +71,19 @@ def quotient(text: str) -> Fraction | None:
 def towards(value: Fraction, up: bool) -> float:
     """The double next to a fraction that stands for at least as much (``up``), or for at most as much.
 
-    What a double stands for is the decimal that it prints as, see :func:`decimal`.
+    What a double stands for is the decimal that it prints as, see :func:`decimal`. It is infinite where the largest
+    double does not suffice.
 
     >>> towards(Fraction(1, 60000), True), towards(Fraction(1, 60000), False), towards(Fraction(1, 4), True)
     (1.6666666666666667e-05, 1.6666666666666664e-05, 0.25)
     """
-    found = float(value)
-    while decimal(found) < value if up else decimal(found) > value:
-        found = math.nextafter(found, math.inf if up else -math.inf)
+    end = math.inf if up else -math.inf
+    try:
+        found = float(value)
+    except OverflowError:  # its size is far beyond the largest double
+        found = math.copysign(math.inf if (value > 0) == up else sys.float_info.max, 1 if value > 0 else -1)
+    while math.isfinite(found) and (decimal(found) < value if up else decimal(found) > value):
+        found = math.nextafter(found, end)
     return found
 
 

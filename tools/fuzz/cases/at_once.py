@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import hockeystick as hs
@@ -29,32 +30,32 @@ def _alike(held: Held, found: Any, alone: list[Any]) -> None:
             held.law(low <= float(one) and least <= high, f"plan {number}: {low!r} to {high!r} overlaps {one!r}")
 
 
+def _asked(draw: Draw, held: Held, quantity: str, given: str) -> None:
+    """One number for all plans, or one for each; together and one by one."""
+    plans, drawn = _plans(draw), getattr(draw, given)
+    at: Any = [drawn() for _ in plans] if draw.chance(0.5) else drawn()
+    draw.note(given, at)
+    found = held.ask(f"{quantity}s", lambda: getattr(hs, f"{quantity}s")(plans, at), seconds=SECONDS * len(plans))
+    if found is None:
+        return
+    each = at if isinstance(at, list) else [at] * len(plans)
+    alone = [
+        held.ask(f"plan.{quantity}", partial(getattr(plan, quantity), value))
+        for plan, value in zip(plans, each, strict=True)
+    ]
+    _alike(held, found, alone)
+
+
 @case("at-once", "epsilons", "Band.quoted", "Band.gap")
 def epsilons(draw: Draw, held: Held) -> None:
     """At one delta for all, or one for each."""
-    plans = _plans(draw)
-    delta: Any = [draw.delta() for _ in plans] if draw.chance(0.5) else draw.delta()
-    draw.note("delta", delta)
-    found = held.ask("epsilons", lambda: hs.epsilons(plans, delta), seconds=SECONDS * len(plans))
-    if found is None:
-        return
-    each = delta if isinstance(delta, list) else [delta] * len(plans)
-    alone = [held.ask("plan.epsilon", lambda p=p, d=d: p.epsilon(d)) for p, d in zip(plans, each, strict=True)]  # type: ignore[misc]
-    _alike(held, found, alone)
+    _asked(draw, held, "epsilon", "delta")
 
 
 @case("at-once", "deltas")
 def deltas(draw: Draw, held: Held) -> None:
     """At one epsilon for all, or one for each."""
-    plans = _plans(draw)
-    epsilon: Any = [draw.epsilon() for _ in plans] if draw.chance(0.5) else draw.epsilon()
-    draw.note("epsilon", epsilon)
-    found = held.ask("deltas", lambda: hs.deltas(plans, epsilon), seconds=SECONDS * len(plans))
-    if found is None:
-        return
-    each = epsilon if isinstance(epsilon, list) else [epsilon] * len(plans)
-    alone = [held.ask("plan.delta", lambda p=p, e=e: p.delta(e)) for p, e in zip(plans, each, strict=True)]  # type: ignore[misc]
-    _alike(held, found, alone)
+    _asked(draw, held, "delta", "epsilon")
 
 
 @case("at-once", "epsilons", "deltas")

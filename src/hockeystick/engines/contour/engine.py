@@ -106,14 +106,17 @@ class ContourEngine:
                 *_seeing(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
             )
 
+        def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
+            try:
+                return aim, Path(self._transforms, aim, tolerance)
+            except BlindError:
+                deeper = seeing()
+                return deeper, Path(self._transforms, deeper, tolerance)
+
         sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
         for _ in range(ATTEMPTS):
             try:
-                try:
-                    path = Path(self._transforms, aim, sharpness * gap)
-                except BlindError:
-                    aim = seeing()
-                    path = Path(self._transforms, aim, sharpness * gap)
+                aim, path = laid(aim, sharpness * gap)
             except (LongLineError, WorkLimitError) as error:
                 if best is None:
                     raise

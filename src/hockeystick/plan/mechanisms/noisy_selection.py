@@ -16,27 +16,36 @@ q)) / (1 - e^-u)``, ``q = e^(-c/b) <= 1``, and ``1 - e^(-uq) >= q (1 - e^-u)`` a
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from hockeystick.pairs import BlackBoxPair
 from hockeystick.plan.mechanisms.base import Mechanism, Property
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
 
+@dataclass(frozen=True)
 class NoisySelection(Mechanism):
     """A choice of which nothing but its pure epsilon is used from above.
 
     Attributes:
-        epsilon: of one choice, under the plan's own adjacency.
+        epsilon: of one choice, under the plan's own adjacency; 0 or greater.
+
+    Raises:
+        InvalidInputError: a value outside its domain.
     """
 
-    epsilon: float
+    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
 
     properties: ClassVar[frozenset[Property]] = frozenset({Property.GUARANTEE})
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def pair(self, direction: Direction) -> BlackBoxPair:
         """The worst pair with that epsilon."""
-        return BlackBoxPair(self.epsilon)
+        return self.with_against_without()
 
     def with_against_without(self) -> BlackBoxPair:
         """The worst pair with that epsilon, which does not depend on the direction."""

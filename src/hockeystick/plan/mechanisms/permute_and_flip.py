@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import FinitePair
@@ -29,7 +29,6 @@ from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import Claim, Status
 from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
 FARTHEST = Fraction(700)
 """Epsilon up to which the instance is formed: beyond it utilities that change by less are one, too."""
@@ -59,13 +58,8 @@ class PermuteAndFlip(NoisySelection):
     BlackBoxPair(epsilon=0.5, delta=0.0)
     """
 
-    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
-
     name: ClassVar[str] = "permute-and-flip"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _BRACKET)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def known(self, direction: Direction) -> Between:
         """The worst pair with that epsilon, and two candidates seen from either side."""

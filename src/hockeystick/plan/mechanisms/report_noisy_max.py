@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from hockeystick.plan.mechanisms.base import Claim, Status
 from hockeystick.plan.mechanisms.noisy_selection import NoisySelection
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import ROUND_EPSILON, check_fields
 
 _ABOVE = Claim(
     Status.UPPER, "Dwork, Roth 2014 [DR14], Claim 3.9: pure epsilon; proof in plan/mechanisms/noisy_selection.py"
@@ -35,10 +34,5 @@ class ReportNoisyMax(NoisySelection):
     BlackBoxPair(epsilon=0.5, delta=0.0)
     """
 
-    epsilon: Annotated[float, ROUND_EPSILON.of("pure epsilon of a choice")]
-
     name: ClassVar[str] = "report-noisy-max"
     claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, _ABOVE)
-
-    def __post_init__(self) -> None:
-        check_fields(self)

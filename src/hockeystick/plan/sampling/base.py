@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Known, Tight
-from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
 
@@ -51,6 +51,13 @@ JOINT_SAMPLED = Claim(
     "account for it unsampled",
 )
 """Why a mechanism whose pair is a product is not sampled."""
+
+
+def sampled_base(mechanism: type[Mechanism], direction: Direction) -> Claim:
+    """What the mechanism claims of the pair that a theorem on sampling begins with; of a product there is none."""
+    base = mechanism.claims[direction]
+    joint = base.status is not Status.REFUSED and Property.JOINT in mechanism.properties
+    return JOINT_SAMPLED if joint else base
 
 
 def inherited(base: Claim, theorem: Claim) -> Claim:

@@ -13,7 +13,7 @@ from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, Pois
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import JOINT_SAMPLED, Sampling, inherited, own_known, own_pair
+from hockeystick.plan.sampling.base import Sampling, inherited, own_known, own_pair, sampled_base
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -98,9 +98,7 @@ class Poisson(Sampling):
 
         The theorem on replacing begins with the pair of one record's contribution, that of removing it.
         """
-        base = mechanism.claims[direction]
-        if base.status is not Status.REFUSED and Property.JOINT in mechanism.properties:
-            return JOINT_SAMPLED
+        base = sampled_base(mechanism, direction)
         if direction is not Direction.REPLACE_ONE:
             return inherited(base, _THEOREM)
         if base.status is Status.REFUSED:

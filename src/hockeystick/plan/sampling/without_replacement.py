@@ -49,7 +49,7 @@ from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import JOINT_SAMPLED, Sampling, inherited, own_known, own_pair
+from hockeystick.plan.sampling.base import Sampling, inherited, own_known, own_pair, sampled_base
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -144,9 +144,7 @@ class WithoutReplacement(Sampling):
         Adding and removing: tight for noise on a sum. Replacing: between, for those and for guarantees. Of any other
         mechanism the theorem holds from above.
         """
-        base = mechanism.claims[Direction.REPLACE_ONE]
-        if base.status is not Status.REFUSED and Property.JOINT in mechanism.properties:
-            return JOINT_SAMPLED
+        base = sampled_base(mechanism, Direction.REPLACE_ONE)
         if direction is not Direction.REPLACE_ONE:
             if base.status is not Status.REFUSED and Property.GUARANTEE in mechanism.properties:
                 return _OTHER_GUARANTEE
