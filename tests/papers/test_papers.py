@@ -410,7 +410,7 @@ def test_connected_dots_lie_on_the_curve_and_buckets_above() -> None:
 
 
 def test_dots_are_faster_than_prv_at_a_gap_of_a_thousandth() -> None:
-    """The announcement's headline has 5 times; here it is 4 to 30. Over all rounds together: one may be disturbed."""
+    """The announcement's headline has 5 times; here it is 1.5 to 18. Over all rounds together: one may be disturbed."""
     prv, connected = (of("dots", method, "seconds") for method in ("prv", "connect-the-dots"))
     assert sum(connected) < sum(prv)
 
