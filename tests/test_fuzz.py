@@ -65,6 +65,7 @@ def test_laws_hold_for_a_random_call(name: str, index: int) -> None:
     """Of every case a few: what was drawn is in the message."""
     result = run.held(registry.declared()[name], SEED, index, PATIENCE)
     assert not result.wrong, result.said
+    assert not result.late, result.said
 
 
 def test_numbers_of_cases_are_those_of_cases() -> None:
@@ -258,7 +259,7 @@ def test_a_run_goes_on_where_it_was_stopped(
 
     def answered(entry: registry.Entry, seed: int, index: int) -> run.Result:
         asked.append((entry.name, index))
-        return run.Result(["wrong"] if len(asked) == 2 else [], 0.1)
+        return run.Result(["wrong"] if len(asked) == 2 else [], seconds=0.1)
 
     monkeypatch.setattr(run, "run", answered)
     assert run.main(["3", "9"]) == 1
@@ -267,3 +268,20 @@ def test_a_run_goes_on_where_it_was_stopped(
     assert "5 cases, 1 failed" in capsys.readouterr().out
     assert run.main(["5", "9", "--only", "3"]) == 0
     assert asked[-1] == (registry.chosen(9, 3).name, 3)
+
+
+def test_a_time_is_a_finding_where_it_is_seen_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry.declared()[next(iter(registry.declared()))]
+    slow, quick = run.Result([], ("epsilon: took 6.0 s",), 6.0, "epsilon"), run.Result([], (), 4.0, "epsilon")
+    for answers, wrong in (([slow, quick], 0), ([slow, slow], 1), ([quick], 0)):
+        left = iter(answers)
+        monkeypatch.setattr(run, "_once", lambda *_, left=left: next(left))
+        assert len(run.run(entry, SEED, 0).wrong) == wrong
+        assert next(left, None) is None
+
+
+def test_what_is_wrong_in_either_run_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry.declared()[next(iter(registry.declared()))]
+    left = iter([run.Result(["one"], ("took",), 6.0), run.Result(["two"], (), 4.0)])
+    monkeypatch.setattr(run, "_once", lambda *_: next(left))
+    assert run.run(entry, SEED, 0).wrong == ["one", "two"]

@@ -133,3 +133,20 @@ def test_a_split_spends_the_budget_and_not_more() -> None:
     spent = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
     assert 0.999e-5 < spent <= 1e-5
     assert split(kinds, 2e-8, np.square) is None
+
+
+@pytest.mark.parametrize("delta", [1e-6, 1e-3])
+def test_advanced_composition_of_many_kinds_that_are_all_but_equal(delta: float) -> None:
+    """Searching their tables alone, with fewer epsilons each, loses little against one kind of so many rounds."""
+    scales = [30.0 * (1 + 1e-9 * i) for i in range(70)]
+    kinds = hs.Plan([hs.Round(hs.Laplace(scale)) for scale in scales])
+    one = hs.Plan([hs.Round(hs.Laplace(30.0), count=70)])
+    found, known = (plan.epsilon(delta, accountant="advanced").quoted for plan in (kinds, one))
+    assert known * (1 - 1e-6) <= found <= 1.01 * known
+
+
+def test_a_table_is_made_once_for_each_reach() -> None:
+    guarantee = RoundGuarantee(LaplacePair(1.0, 2.0), mutual=True)
+    first, again = guarantee.table(1e-6), guarantee.table(1.01e-6)
+    assert first[1] is again[1]
+    assert len(guarantee.table(1e-6, 129)[0]) == 129

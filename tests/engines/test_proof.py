@@ -337,7 +337,7 @@ def test_odds_beyond_the_range_of_a_double_are_no_place_to_cut() -> None:
         dp_sgd(0.03, 4.15e-299, 136).epsilon(1e-300, proof=True)
 
 
-def test_far_out_simple_bounds_stand_in_for_a_tail() -> None:
+def test_far_out_a_continued_fraction_stands_in_for_a_tail() -> None:
     """Beside the series of the Mills ratio in mpmath, at a = 1; and an epsilon of 2e22 is proved at once."""
     mu = flint.arb(2) ** 37
     with precision(256):
@@ -345,8 +345,16 @@ def test_far_out_simple_bounds_stand_in_for_a_tail() -> None:
     with mp.workdps(60):
         b = 1 + mp.mpf(2) ** 37
         truth = mp.ncdf(-1) - mp.npdf(1) * (1 / b - 1 / b**3 + 3 / b**5)
-        assert abs(mp.mpf(found.mid().str(50, radius=False)) / truth - 1) < mp.mpf(2) ** -70
-    assert 64 < found.rel_accuracy_bits() < 200  # the simple bounds were taken
+        assert abs(mp.mpf(found.mid().str(50, radius=False)) / truth - 1) < mp.mpf(2) ** -150
+    assert found.rel_accuracy_bits() > 200
     plan = Plan([23_800_000 * Round(Gaussian(4.87e-08))], "replace-one")
     proved, certified = plan.epsilon(2.85e-8, proof=True), plan.epsilon(2.85e-8)
     assert certified.lower <= proved.lower <= proved.upper <= certified.upper
+
+
+def test_a_gaussian_sum_far_out_is_proved() -> None:
+    """Some 10^7 standard deviations out the tails are known by their continued fraction."""
+    plan = Plan([Round(Gaussian(9.62e-7), count=2383)])
+    proved, certified = plan.epsilon(1e-6, proof=True), plan.epsilon(1e-6)
+    assert certified.lower <= proved.lower <= proved.upper <= certified.upper
+    assert proved.upper - proved.lower <= 1e-14 * proved.upper

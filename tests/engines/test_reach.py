@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
+from hockeystick.directions.certified import OUTWARD, _beside_best
 from hockeystick.engines.grid.cells import Reach, reached
 from hockeystick.engines.grid.stages import log_markov
 from hockeystick.engines.guide import Guide
@@ -91,3 +92,26 @@ def test_blocks_are_the_whole() -> None:
     """An elementwise function gives the same numbers, whatever the blocks."""
     x = np.linspace(-30.0, 30.0, 3 * BLOCK + 17)
     assert np.array_equal(by_blocks(np.exp, x), np.exp(x))
+
+
+def test_orders_beside_the_best_one() -> None:
+    """Outwards until the bound rises again, then into the wider of the gaps beside the least."""
+    assert _beside_best({1.0: 3.0, 4.0: 2.0, 16.0: 5.0}) in (2.0, 8.0)
+    assert _beside_best({1.0: 1.0, 4.0: 2.0, 16.0: 5.0}) == pytest.approx(1 / OUTWARD)
+    assert _beside_best({1.0: 7.0, 4.0: 6.0, 16.0: 5.0}) == pytest.approx(16.0 * OUTWARD)
+    bounds = {0.01: 0.0, 1.0: 0.0, 100.0: 0.0}
+    for at in bounds:
+        bounds[at] = abs(math.log(at / 7.3))
+    for _ in range(20):
+        at = _beside_best(bounds)
+        bounds[at] = abs(math.log(at / 7.3))
+    assert min(bounds.values()) < 1e-3
+
+
+@pytest.mark.parametrize("noise", [1e4, 1e12])
+def test_random_allocation_with_much_noise_takes_little_memory(noise: float) -> None:
+    """The places of a lattice of v and x would be millions of millions: steps of v are large beside mu."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(noise), hs.RandomAllocation(steps_per_epoch=1000), 3)])
+    unsampled = hs.Plan([hs.Round(hs.Gaussian(noise), count=3)])
+    # by moments, which are a little above what is known of a Gaussian alone
+    assert 0 < plan.epsilon(1e-12).upper <= 1.1 * unsampled.epsilon(1e-12).upper + 1e-13

@@ -47,13 +47,15 @@ class Held:
         patience: what limits on time are multiplied by; 1 where a process has the machine's attention.
 
     Attributes:
-        wrong: what does not hold.
+        wrong: what does not hold, but for times.
+        late: the calls that took longer than they may.
         slowest: processor time of the slowest call, in seconds, and what it was.
     """
 
     def __init__(self, patience: float = 1.0) -> None:
         self._patience = patience
         self.wrong: list[str] = []
+        self.late: list[str] = []
         self.slowest: tuple[float, str] = (0.0, "")
 
     def ask(self, said: str, call: Callable[[], T], *, invalid: bool = False, seconds: float = SECONDS) -> T | None:
@@ -81,7 +83,7 @@ class Held:
             spent = time.process_time() - started
             self.slowest = max(self.slowest, (spent, said))
             if spent > seconds and not (self.wrong and self.wrong[-1].startswith(f"{said}: given up")):
-                self.wrong.append(f"{said}: took {spent:.1f} s")
+                self.late.append(f"{said}: took {spent:.1f} s")
         return None
 
     def do(self, said: str, call: Callable[[], None], *, invalid: bool = False) -> bool:

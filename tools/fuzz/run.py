@@ -10,7 +10,7 @@ import resource
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,14 @@ class Result:
 
     Attributes:
         wrong: every law that does not hold.
+        late: every call that took too long.
         seconds: processor time of its slowest call.
         slowest: what that call was.
         said: what was drawn.
     """
 
     wrong: list[str]
+    late: tuple[str, ...] = ()
     seconds: float = 0.0
     slowest: str = ""
     said: str = ""
@@ -53,7 +55,7 @@ def held(entry: Entry, seed: int, index: int, patience: float = 1.0) -> Result:
         entry.check(draw, laws)
     except Exception:  # of what a case calls without asking, such as to_dict: a finding like any other
         laws.wrong.append(f"raised by what is not asked: {traceback.format_exc()}")
-    return Result(laws.wrong, *laws.slowest, said=repr(draw.said))
+    return Result(laws.wrong, tuple(laws.late), *laws.slowest, said=repr(draw.said))
 
 
 def _answer(entry: Entry, seed: int, index: int, pipe: Connection) -> None:
@@ -67,6 +69,21 @@ def _answer(entry: Entry, seed: int, index: int, pipe: Connection) -> None:
 
 
 def run(entry: Entry, seed: int, index: int) -> Result:
+    """One case in a process of its own, and in another one where a call took too long.
+
+    A call does the same work each time, and a machine with other guests takes up to twice as long for it: a time is a
+    finding where it is seen twice. That of the faster run is reported.
+    """
+    result = _once(entry, seed, index)
+    if not result.late:
+        return result
+    again = _once(entry, seed, index)
+    wrong = [*result.wrong, *(said for said in again.wrong if said not in result.wrong)]
+    late = result.late if again.late else ()
+    return replace(min(result, again, key=lambda each: each.seconds), wrong=[*wrong, *late], late=late)
+
+
+def _once(entry: Entry, seed: int, index: int) -> Result:
     """One case in a process of its own."""
     here, there = multiprocessing.Pipe(duplex=False)
     child = multiprocessing.get_context("fork").Process(target=_answer, args=(entry, seed, index, there))

@@ -40,6 +40,8 @@ SPARE = 1e-12  # relative: pays for the roundings of a short sum
 SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
 ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
+MORE_ORDERS = 8  # looked at beside the three first ones, where there is work left for them
+OUTWARD = 1.5  # factor between an outermost order and the next one beyond it
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
@@ -272,17 +274,38 @@ def _below_all(
 ) -> Interval:
     """The answer with the Renyi bound of all kinds as they are for its upper end, where that is lower.
 
-    It takes some moments of every kind, and is left out where so many would take too long; the order is that which
-    suits the two sides.
+    It takes some moments of every kind, and is left out where so many would take too long; the first orders are those
+    which suit the two sides, and each further one is where the bound may be lower, beside the best one so far.
     """
-    if len(rounds.exact.rounds) * ROUGH_ANSWER > left():
+    each = len(rounds.exact.rounds) * ROUGH_ANSWER / 3
+    if 3 * each > left():
         return found
     tilts = [ask(side, gap, partial(RenyiEngine, precision=ROUGH_ORDER)).tilt for side in (rounds.milder, rounds.worse)]
     known = sorted(tilt for tilt in tilts if tilt is not None and 0 < tilt < math.inf)
     if not known:
         return found
-    tilts_between = [known[0], math.sqrt(known[0] * known[-1]), known[-1]]
-    return _at_most(found, ask(rounds.exact, gap, partial(RenyiEngine, tilts=tilts_between)))
+
+    def bound(tilt: float) -> Interval:
+        return ask(rounds.exact, gap, partial(RenyiEngine, tilts=[tilt]))
+
+    bounds = {tilt: bound(tilt) for tilt in (known[0], math.sqrt(known[0] * known[-1]), known[-1])}
+    for _ in range(MORE_ORDERS):
+        if each > left():
+            break
+        tilt = _beside_best({at: each.upper for at, each in bounds.items()})
+        bounds[tilt] = bound(tilt)
+    return _at_most(found, min(bounds.values(), key=lambda each: each.upper))
+
+
+def _beside_best(uppers: dict[float, float]) -> float:
+    """A new order less 1 beside the best one: farther out where that is the outermost, else in the wider gap."""
+    known = sorted(uppers)
+    best = min(range(len(known)), key=lambda place: uppers[known[place]])
+    before = known[best - 1] if best else known[0] / OUTWARD
+    after = known[best + 1] if best + 1 < len(known) else known[-1] * OUTWARD
+    if best == 0 or (best + 1 < len(known) and after * before > known[best] ** 2):
+        return before if best == 0 else math.sqrt(known[best] * after)
+    return after if best + 1 == len(known) else math.sqrt(before * known[best])
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:

@@ -66,9 +66,37 @@ def spread(radius: Ball) -> Ball:
     return arb(0, upper(abs(radius)))
 
 
+MOST_PARTS = 1 << 14
+"""Parts of a continued fraction that are formed at the most; with fewer than are wanted its ball is wider."""
+
+FAR_OUT = 1 << 14
+"""Standard deviations from where on a normal tail is its density times its Mills ratio: the complementary error
+function of balls loses bits from there on, and is known to none of them from 2^18 on."""
+
+
 def normal_tail(x: Ball) -> Ball:
     """``Phi(-x)``, the standard normal mass above x."""
+    if x > FAR_OUT:
+        return (-x * x / 2).exp() / (2 * arb.pi()).sqrt() * mills_ratio(x)
     return (x / arb(2).sqrt()).erfc() / 2
+
+
+def mills_ratio(x: Ball) -> Ball:
+    """``Phi(-x)`` over the standard normal density at x, for x > 1: ``1/(x + 1/(x + 2/(x + 3/(x + ...))))``.
+
+    All parts of Laplace's continued fraction (Olver et al. 2010 [OLBC10], 7.9.1) are positive, so that its convergents
+    lie above and below it in turn. Two that follow each other differ by about ``n! x^(-2n)``: n is such that this is
+    below the precision far out; nearer the ball is wide.
+    """
+    count = min(int(ctx.prec / (2 * max(float(abs(x).lower().log()), 0.1))) + 2, MOST_PARTS)
+
+    def convergent(n: int) -> Ball:
+        rest = x
+        for part in range(n, 0, -1):
+            rest = x + part / rest
+        return 1 / rest
+
+    return convergent(count).union(convergent(count + 1))
 
 
 def powers(base: ComplexBall, count: int) -> list[ComplexBall]:

@@ -32,6 +32,10 @@ FLAT = 1e-8  # so near the largest loss, relative, thresholds are hard to tell f
 LEAST = 1e-300  # counts for what underflows
 REFINEMENTS, ROUGH, POINTS = 7, 3, 65  # of the search for epsilon: 64^-7 of its range, or 64^-3
 TABLE = 2001  # epsilons at which a curve is looked at when delta is split between kinds of rounds
+MANY = (
+    64  # kinds from which on a table has fewer epsilons, so that all of them take no longer, and a search only tables
+)
+LEAST_TABLE = 129  # epsilons of a table, however many kinds there are
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
 SLACK_PRECISION = 1e-3  # of the log-odds; the bound errs by its square
@@ -120,10 +124,17 @@ class RoundGuarantee:
             epsilon *= 2
         return min(epsilon, self.edge)
 
-    def table(self, delta: float) -> tuple[Array, Array]:
-        """Epsilons from 0 to where delta is well below the one given, and the deltas there."""
-        epsilon = np.linspace(0.0, self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta)), TABLE)
-        return epsilon, self.delta(epsilon)
+    def table(self, delta: float, points: int = TABLE) -> tuple[Array, Array]:
+        """Epsilons from 0 to where delta is well below the one given, and the deltas there, each of shape (points,)."""
+        reach = self._reach(max(delta * DEEPER, 2 * LEAST, self.least_delta))
+        if (reach, points) not in self._known_tables:  # a search asks for many deltas of one reach
+            epsilon = np.linspace(0.0, reach, points)
+            self._known_tables[reach, points] = epsilon, self.delta(epsilon)
+        return self._known_tables[reach, points]
+
+    @cached_property
+    def _known_tables(self) -> dict[tuple[float, int], tuple[Array, Array]]:
+        return {}
 
     @property
     def _lost_mass(self) -> float:
@@ -192,11 +203,13 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
         return [kind.least_delta for kind, _ in kinds] if spent == 0 and budget == 0 else None
     if len(kinds) == 1:
         return [next_down(budget / total, 4)]
-    tables = [(count, cost(epsilon), delta) for (epsilon, delta), count in _tables(kinds, budget)]
+    tabled, table = _tables(kinds, budget)
+    costs = cost(tabled)
 
     def taken(log_price: float) -> list[float]:
         price = math.exp(min(log_price, LARGEST))
-        return [float(delta[np.argmin(costs + price * delta)]) for _, costs, delta in tables]
+        chosen = np.argmin(costs + price * table, axis=1)
+        return [float(each) for each in np.take_along_axis(table, chosen[:, None], axis=1)[:, 0]]
 
     low, high = LOG_PRICES
     for _ in range(50):
@@ -217,7 +230,7 @@ def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], 
     Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
     largest losses are added, and both they and the best found scaled down to the epsilon in ``total``.
     """
-    tables = [(epsilon, delta) for (epsilon, delta), _ in _tables(kinds, LEAST_TABLED)]
+    tables = list(zip(*_tables(kinds, LEAST_TABLED), strict=True))
     known: dict[tuple[int, ...], float] = {}
 
     def at(log_price: float) -> float:
@@ -255,10 +268,24 @@ def least_over_slack(budget: float, bound: Callable[[float, int], float]) -> flo
     return bound(slack(place), REFINEMENTS)
 
 
-def _tables(kinds: Kinds, budget: float) -> list[tuple[tuple[Array, Array], int]]:
-    return [(kind.table(budget / count), count) for kind, count in kinds]
+def _tables(kinds: Kinds, budget: float) -> tuple[Array, Array]:
+    """The epsilons and the deltas of all tables, each of shape (kinds, points)."""
+    points = max(TABLE * MANY // max(len(kinds), MANY), LEAST_TABLE)
+    tables = [kind.table(budget / count, points) for kind, count in kinds]
+    return np.stack([epsilon for epsilon, _ in tables]), np.stack([delta for _, delta in tables])
 
 
 def epsilons(kinds: Kinds, deltas: Sequence[float], refinements: int = REFINEMENTS) -> list[float]:
-    """The epsilon of each kind of round at its delta."""
+    """The epsilon of each kind of round at its delta; of many kinds a rough one is read off their tables."""
+    if len(kinds) > MANY and refinements < REFINEMENTS:
+        return _tabled(kinds, deltas)
     return [kind.epsilon(delta, refinements) for (kind, _), delta in zip(kinds, deltas, strict=True)]
+
+
+def _tabled(kinds: Kinds, deltas: Sequence[float]) -> list[float]:
+    """The least epsilon of each kind's table at which its delta is not exceeded."""
+    total = math.fsum(count * delta for (_, count), delta in zip(kinds, deltas, strict=True))
+    tabled, table = _tables(kinds, total)
+    within = table <= np.array(deltas)[:, None]
+    found = np.take_along_axis(tabled, within.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return [float(each) for each in np.where(within.any(axis=1), found, tabled[:, -1])]

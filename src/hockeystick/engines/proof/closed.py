@@ -22,14 +22,13 @@ from flint import arb
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.laplace_sum import MOST_ROUNDS, LaplaceSum
 from hockeystick.engines.proof.rounds import ExactRounds, SampledGaussian
-from hockeystick.numerics.balls import Ball, ball, normal_tail, precision
+from hockeystick.numerics.balls import FAR_OUT, Ball, ball, mills_ratio, normal_tail, precision
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 LEAST_BITS = 128  # of precision, tried first; each further attempt has twice as many
 MOST_BITS = 1 << 20  # of precision, at the last attempt
 ACCURACY = 64  # bits of delta
-FAR_OUT = 1 << 35  # standard deviations, from where on two simple bounds on a normal tail are near enough
 HOPELESS = 4  # attempts that say that the last one will not do, after which they are believed
 LEAST_DELTA = arb(2) ** -(1 << 20)  # below it an upper end decides every comparison with a delta that is a double
 
@@ -85,13 +84,12 @@ class ClosedForm:
 def gaussian(mu: Ball, epsilon: Ball) -> Ball:
     """delta(eps) of N(mu, 1) against N(0, 1).
 
-    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)``, where the Mills ratio R lies between
-    ``b / (1 + b^2)`` and ``1/b``: far out, where balls know the size of ``Phi(-b)`` only roughly, to 70 bits.
+    With ``a = eps/mu - mu/2`` and ``b = a + mu``, ``e^eps Phi(-b) = phi(a) R(b)`` with the Mills ratio R: far out the
+    two exponents on the left would cancel.
     """
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if b > FAR_OUT:
-        mills = (b / (1 + b * b)).union(1 / b)
-        return normal_tail(a) - (-a * a / 2).exp() / (2 * arb.pi()).sqrt() * mills
+        return normal_tail(a) - (-a * a / 2).exp() / (2 * arb.pi()).sqrt() * mills_ratio(b)
     return normal_tail(a) - epsilon.exp() * normal_tail(b)
 
 

@@ -21,6 +21,8 @@ rules have ``2 + |kappa|`` and 2 in place of D.
 **A lattice.** Nodes are places of ``v = log |kappa|``. Where those are equidistant, dx is such that ``mu dx`` is a
 multiple of their step or a part of it, both of few binary digits: ``u = v + mu x`` then takes few values, all exact,
 and a function of z is formed once for each of them. All sums are products of matrices in blocks of BLOCK columns.
+Where mu is so small that a step of v has more parts than there are columns, the lattice would have more places than
+there are pairs of a node and a column, and z is formed for each of these.
 
 **Roundings of z.** Beside those of SLIP, z has that of ``mu^2/2`` in its exponent, and where kappa has a factor two
 more: of the factor, which is a quotient of whole numbers rounded once, and of the product with it. Functions and
@@ -126,7 +128,7 @@ class Columns:
         self._lift = 0.5 * (self._c + self._a) ** 2
         self._node, self._column = 0, 1  # steps of the lattice, of a node and of a column
         step = mu * widest
-        if dv is not None:
+        if dv is not None and dv <= columns(mu, n, angle) * step:
             self._node, self._column = _parts(dv, step), max(math.floor(step / dv), 1)
             step = self._column * (dv / self._node)
         self._step = step
