@@ -76,7 +76,7 @@ class ExactDiscreteGaussian:
 
 @dataclass(frozen=True, slots=True)
 class ExactCurve:
-    """The pair of the largest privacy curve that some points allow, on a batch that a record enters with some probability.
+    """The pair of the largest privacy curve that some points allow, on a batch that a record may enter.
 
     Attributes:
         epsilons: 0 or greater.
@@ -99,7 +99,5 @@ def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
     return tuple(exponential((mass, Fraction(0))) for mass in masses)
 
 
-ExactRound: TypeAlias = (
-    ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
-)
+ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
 """A round of which a proof knows how to be made."""

@@ -218,6 +218,25 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
             f"{plan.adjacency.value!r}"
         )
 
+    found, least_wrong = _searched(plan, canaries, guesses, correct, significance)
+    least = recursion_p_value(canaries, guesses, correct, least_wrong, found[0])
+    return Audit(canaries, guesses, correct, significance, least, *found[1:], whole_curve=least < found[0])
+
+
+def rejects(plan: Plan, found: Audit) -> bool:
+    """Whether a plan is rejected by the guesses of an audit, of this plan or of another one.
+
+    Whether the p-value is at most the significance is told by one descent of the recursion, without the p-value.
+    """
+    counts = found.canaries, found.guesses, found.correct
+    (point, _, _), least_wrong = _searched(plan, *counts, found.significance)
+    return point <= found.significance or (found.correct > 0 and impossible(*counts, least_wrong, found.significance))
+
+
+def _searched(
+    plan: Plan, canaries: int, guesses: int, correct: int, significance: float
+) -> tuple[tuple[float, float, float], WrongGuesses]:
+    """The p-value by the best single point with its epsilon and delta, and what all points that were asked say."""
     with one_call(len(plan.kinds)):
         with part(SHARE):
             far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
@@ -239,8 +258,7 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
             around = np.linspace(max(found[1] - width, low), min(found[1] + width, high), REFINED)
             found = min(found, best(around))
             width /= 2
-    least = recursion_p_value(canaries, guesses, correct, WrongGuesses(points), found[0])
-    return Audit(canaries, guesses, correct, significance, least, *found[1:], whole_curve=least < found[0])
+    return found, WrongGuesses(points)
 
 
 def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
@@ -249,8 +267,7 @@ def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
         profile = plan.profile()
         profile.delta(np.zeros(1))
     except UnsupportedError:
-        one_by_one = lambda epsilons: np.array([_delta(plan, each, len(epsilons)) for each in epsilons.tolist()])  # noqa: E731
-        return one_by_one, False
+        return (lambda epsilons: np.array([_delta(plan, each, len(epsilons)) for each in epsilons.tolist()])), False
     return (lambda epsilons: profile.delta(epsilons).upper), True
 
 

@@ -28,10 +28,11 @@ beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j 
 
     (c - i) R_i = i H_i + c sum_(l > i) S_l ,   c S_i = R_i + H_i .
 
-All signs are positive: from numbers below S_l for l > i, below R_(i+1), and below H_i follow numbers below R_i and
-S_i. One begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` for H_i. All three rise as i falls: where
-nothing better is known, each keeps its bound. (Of H_v nothing is known: those who are right so often may always be.)
-Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta, whatever the attack.
+All signs are positive: from numbers below S_l for l > i, below R_(i+1), and below H_i follow numbers below R_i and S_i.
+One begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` for H_i. All three rise as i falls:
+where nothing better is known, each keeps its bound. (Of H_v nothing is known: those who are right so often may always
+be.) Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta, whatever the
+attack.
 
 Steps may be left out (then less is known of S, R and H), and the descent may end anywhere: so that it takes at most
 :data:`MOST_STEPS` steps, each is ``sqrt(c) / RESOLUTION`` guesses long.
@@ -52,8 +53,8 @@ import math
 from bisect import bisect
 from collections.abc import Iterable
 
-RESOLUTION = 64
-"""Steps of the descent to a standard deviation, about, of the number of right guesses."""
+RESOLUTION = 512
+"""Steps of the descent to two standard deviations, about, of the number of right guesses."""
 
 MOST_STEPS = 10_000
 """Steps of a descent, after which it ends: some ten milliseconds."""
@@ -64,8 +65,8 @@ DOWN = 1 - 2.0**-49
 LEAST = 1e-290
 """The least p-value that is told."""
 
-HALVINGS = 40
-"""Of the bracket of the logarithm of a p-value: to 1e-9 of it."""
+HALVINGS = 30
+"""Of the bracket of the logarithm of a p-value: to 1e-6."""
 
 
 class WrongGuesses:
@@ -147,7 +148,7 @@ def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: Wr
         most: a bound that is known already, in (0, 1].
 
     >>> pure = WrongGuesses([(0.0, 0.4621171572600098), (1.0, 0.0)])  # randomised response at epsilon 1
-    >>> 0.05 < recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure) < 0.08
+    >>> 0.05 < recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure) < 0.09
     True
     """
     if correct <= 0 or not impossible(canaries, guesses, correct, least_wrong, most):

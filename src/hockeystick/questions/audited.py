@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from hockeystick.numerics.work import counted
-from hockeystick.plan.audit import Audit, p_value
+from hockeystick.plan.audit import Audit, p_value, rejects
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, of_plan
 from hockeystick.values.errors import InvalidInputError
@@ -65,7 +65,7 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     >>> plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])
     >>> most = unrejected_noise(plan, plan.audit(canaries=1000, guesses=100, correct=90))
     >>> most.parameter, round(most.value, 2)
-    ('noise-multiplier', 1.01)
+    ('noise-multiplier', 1.66)
     """
     noise = _noise_of(plan)
     if noise is None:
@@ -84,14 +84,14 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
             other = build(tried)
         except InvalidInputError as error:
             return UnrejectedNoise(name, kept, rejected, str(error))
-        if other.audit(*counts, found.significance).rejected:
+        if rejects(other, found):
             rejected = tried
         else:
             kept = tried
         factor *= 2
     while rejected > kept * (1 + TOLERANCE):
         middle = math.sqrt(kept * rejected)
-        if build(middle).audit(*counts, found.significance).rejected:
+        if rejects(build(middle), found):
             rejected = middle
         else:
             kept = middle
@@ -99,11 +99,15 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
 
 
 def _noise_of(plan: Plan) -> tuple[str, float, Build] | None:
-    """The noise parameter of a plan: its name, its present value, and the plan with another value; ``None`` if none."""
+    """The noise parameter of a plan: its name, its present value, and the plan with another value; ``None`` if none.
+
+    That is the one parameter which all noise of the plan has, or a common factor.
+    """
+    found = []
     for name in FACTORS:
         try:
             parameter, build = of_plan(plan, name)
-        except InvalidInputError:  # the plan has none of that name, or several values: a common factor is tried last
+        except InvalidInputError:  # the plan has none of that name, or several values
             continue
-        return name, parameter.start, build
-    return None
+        found.append((name, parameter.start, build))
+    return found[0] if len(found) == 2 else found[-1] if found else None

@@ -1,4 +1,4 @@
-"""What is said of an audit: the verdict, the p-value, what of the plan's curve makes it, and the noise left possible."""
+"""What is said of an audit: the verdict, the p-value, what of the curve makes it, and the noise left possible."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """The pair of the largest privacy curve through some points, in balls (``pairs/points.py`` has what it is, and why).
 
 Which points are corners of the curve is decided exactly. Both coordinates of every point, ``e^epsilon`` and delta, or
-``e^-epsilon`` and ``1 - (1 - delta) e^-epsilon``, are sums of rational multiples of powers of e with rational exponents,
-and so is the determinant that says on which side of a chord a point lies. By the theorem of Lindemann and Weierstrass
-such a sum, its exponents all different, is 0 only where all of its factors are: else its sign is told by a ball of
-enough bits.
+``e^-epsilon`` and ``1 - (1 - delta) e^-epsilon``, are sums of rational multiples of powers of e with rational
+exponents, and so is the determinant that says on which side of a chord a point lies. By the theorem of Lindemann and
+Weierstrass such a sum, its exponents all different, is 0 only where all of its factors are: else its sign is told by a
+ball of enough bits.
 
 The set of points is its own mirror image, so that the largest curve is, too: what Q alone shows is what P alone shows,
 the least of the deltas.
@@ -40,7 +40,7 @@ class Corner(NamedTuple):
 
 
 def corners(curve: ExactCurve) -> list[Corner]:
-    """The corners of the largest curve, the first of them (0, 1), by increasing alpha; delta falls from each to the next.
+    """The corners of the largest curve, from (0, 1) on by increasing alpha; delta falls from each to the next.
 
     Raises:
         NotApplicableError: points so near one line that no precision tells on which side of it they lie.

@@ -55,8 +55,8 @@ def noise_moment(variance: Ball, w: ComplexBall) -> ComplexBall:
 
     and M has the period 2 pi in Im w, which is brought between about -pi and pi. Then, with ``|Im w| <= V``, the term k
     is at most ``e^(-2 pi s^2 |k| (pi |k| - V))`` in modulus; from K on, where ``pi (2 K + 1) > V``, each such bound is
-    at most ``r = e^(-2 pi s^2 (pi (2 K + 1) - V))`` times the one before, so that the terms from K on on one side sum to
-    at most the bound of the first of them over ``1 - r``.
+    at most ``r = e^(-2 pi s^2 (pi (2 K + 1) - V))`` times the one before, so that the terms from K on on one side sum
+    to at most the bound of the first of them over ``1 - r``.
 
     Raises:
         NotApplicableError: the noise is too small for the series.

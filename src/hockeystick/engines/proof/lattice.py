@@ -1,8 +1,8 @@
 """Discrete Gaussian rounds: delta by a sum over one period of the lattice on which the sum of the losses lies.
 
-With Z_i the noises, ``L_i = spacing_i Z_i + offset_i`` (``discrete.py``). Let lambda be the greatest number of which all
-spacings are whole multiples, ``spacing_i = lambda n_i``; then the sum of all losses is ``lambda N + c`` with the whole
-number N, the sum of all ``n_i Z_i``, and the sum c of all offsets. N has the moments ``G(w) = E e^(wN) = prod
+With Z_i the noises, ``L_i = spacing_i Z_i + offset_i`` (``discrete.py``). Let lambda be the greatest number of which
+all spacings are whole multiples, ``spacing_i = lambda n_i``; then the sum of all losses is ``lambda N + c`` with the
+whole number N, the sum of all ``n_i Z_i``, and the sum c of all offsets. N has the moments ``G(w) = E e^(wN) = prod
 M_i(n_i w)^k_i``. With n_0 the least whole number for which ``a = lambda n_0 + c - eps`` is positive, ``w = t + iu`` and
 t > 0,
 
@@ -45,6 +45,7 @@ from hockeystick.values.errors import NotApplicableError
 EXTRA = (0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)  # theta of t, that are tried
 MOST_POINTS = 200_000  # of a sum
 POINT, TERM = 30_000.0, 2_000.0  # units of work of a point and a kind of round, and of a term of a sum
+MOST_CANCELLED = 4000  # bits: between two whole numbers the series of a moment cancels to e^(-1 / 8 s^2) of its terms
 SPARE_BITS = 40  # beyond those of the tolerance, of the number of rounds and of lambda
 START, STRIDE = 0.5, 1.3  # of where a normal law would be cut, and the factor by which the cut is moved on
 DEEPEST = 30_000.0  # log of the least delta
@@ -78,7 +79,10 @@ class LatticeSum:
         wanted = depth + math.log(tolerance) - 3.0
         start = math.floor((epsilon - float(self._offset)) / spacing) + 1
         fine = 2 * max(-math.log2(min(self._t, 1.0)), -math.log2(min(spacing, 1.0)))
-        rough = SPARE_BITS + math.ceil(fine) + rounds.number.bit_length()
+        cancelled = max(1 / (8 * math.log(2) * float(noise.variance)) for noise, _ in self._noises)
+        if cancelled > MOST_CANCELLED:
+            raise NotApplicableError("the noise is too small for a proof")
+        rough = SPARE_BITS + math.ceil(fine + cancelled) + rounds.number.bit_length()
         with precision(rough):
             top = self._log_moment(self._t) - self._t * start - math.log(-math.expm1(-self._t))
             self._count = self._period(start, wanted)
