@@ -195,7 +195,7 @@ def test_corners_that_no_curve_has_are_left_out() -> None:
 
 
 def test_curves_are_proved_sampled_and_not() -> None:
-    curve = hs.PrivacyCurve(epsilons=[0.5, 1.0, 2.0], deltas=[0.01, 1e-5, 0])
+    curve = hs.PrivacyCurve((Fraction(1, 2), Fraction(1), Fraction(2)), (decimal(0.01), decimal(1e-5), Fraction(0)))
     for rounds in (
         [hs.Round(curve, count=8)],
         [hs.Round(curve, hs.Poisson(0.1), count=6)],

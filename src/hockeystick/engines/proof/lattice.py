@@ -105,7 +105,7 @@ class LatticeSum:
         return rounds.kinds == 1 and bool(rounds.discrete)
 
     def _moment(self, w: ComplexBall) -> ComplexBall:
-        """G(w)."""
+        """The moments G(w) of N at a complex order."""
         total = acb(1)
         for (noise, count), step in zip(self._noises, self._steps, strict=True):
             total *= noise_moment(ball(noise.variance), step * w) ** count

@@ -67,7 +67,7 @@ class PrivacyCurve(Mechanism):
         return self._pair
 
     def exact(self, direction: Direction) -> ExactCurve:
-        """The points themselves."""
+        """The points in exact numbers, as they were given."""
         return ExactCurve(self.epsilons, self.deltas)
 
     def with_against_without(self) -> FinitePair:
