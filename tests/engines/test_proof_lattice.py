@@ -214,3 +214,60 @@ def test_exact_rounds_say_where_losses_end() -> None:
     assert rounds.number == 4
     bounded = ExactRounds.of([(ExactCurve((Fraction(1),), (Fraction(0),)), 3)], Direction.REMOVE)
     assert bounded.rational_supremum == 3
+
+
+@pytest.mark.parametrize("changed", ["_count", "_last", "_theta"])
+def test_few_points_are_charged_for(changed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A period of fewer points, one that is cut earlier, another extra tilt: wider, and the truth is within."""
+    kinds = [(DiscreteNoise(1, Fraction(4)), 3)]
+    with mp.workdps(60):
+        truth = summed(kinds, 1.0)
+    period, cut = LatticeSum._period, LatticeSum._cut
+
+    def fewer(self: LatticeSum, start: int, wanted: float) -> int:
+        count = period(self, start, wanted)
+        if changed == "_theta":
+            self._theta *= 3
+        return count // 3 if changed == "_count" else count
+
+    def earlier(self: LatticeSum, start: int, wanted: float) -> int:
+        last = cut(self, start, wanted)
+        return last // 2 if changed == "_last" else last
+
+    monkeypatch.setattr(LatticeSum, "_period", fewer)
+    monkeypatch.setattr(LatticeSum, "_cut", earlier)
+    widths = []
+    for tilt in (0.3, 1.0, 2.5, 6.0):
+        found = enclosed(kinds, tilt, 1.0, float(mp.log(truth)))
+        with precision(300):
+            exact = ball(to_fraction(truth))
+            assert found.lower <= exact
+            assert exact <= found.upper * (1 + arb("1e-50"))
+            widths.append(float((found.upper - found.lower).mid()) / float(truth))
+    assert max(widths) > 1e-9
+
+
+def test_an_epsilon_in_doubt_is_charged_for() -> None:
+    """A wide ball of epsilon around a loss: its two ends have deltas that the enclosure holds."""
+    noise = DiscreteNoise(1, Fraction(3))
+    at = 2 * noise.spacing + noise.offset
+    made = LatticeSum(ExactRounds(discrete={noise: 1}), 1.0, float(at), -8.0, 1e-12)
+    with precision(200):
+        wide = made.delta(ball(at) + arb(0, 1e-4))
+        for move in (Fraction(-1, 20_000), Fraction(1, 20_000)):
+            one = made.delta(ball(at + move))
+            assert wide.lower <= one.lower
+            assert one.upper <= wide.upper
+
+
+def test_the_remainder_of_the_series_is_that_of_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Series that end early: the ball is wide, and holds the moment."""
+    for variance in (Fraction(1, 9), Fraction(1, 2), Fraction(2)):
+        for w in ((0.3, 1.0), (0.1, 3.1), (0.0, 2.0)):
+            with precision(300):
+                sharp = noise_moment(ball(variance), acb(*w))
+                with monkeypatch.context() as patched:
+                    patched.setattr("hockeystick.engines.proof.discrete.SPARE_BITS", -298)
+                    rough = noise_moment(ball(variance), acb(*w))
+                assert rough.real.rad() > 1e-60
+                assert rough.contains(sharp)

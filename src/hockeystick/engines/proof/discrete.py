@@ -11,6 +11,7 @@ from flint import acb, arb, ctx
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, spread, upper
 from hockeystick.values.errors import NotApplicableError
 
+SPARE_BITS = 8  # by which the first term that is left out is below the precision
 MOST_WAVES = 10_000  # terms of a theta series: noise of 1e-3 takes some 3,000 at a hundred bits
 
 
@@ -68,7 +69,7 @@ def noise_moment(variance: Ball, w: ComplexBall) -> ComplexBall:
     for k in range(1, MOST_WAVES):
         size = (-factor * k * (arb.pi() * k - reach)).exp()
         ratio = (-factor * (arb.pi() * (2 * k + 1) - reach)).exp()
-        if size < arb(2) ** -(ctx.prec + 8) and ratio < arb("0.5"):
+        if size < arb(2) ** -(ctx.prec + SPARE_BITS) and ratio < arb("0.5"):
             rest = spread(2 * size / (1 - ratio))
             return (variance * w * w / 2).exp() * acb(top.real + rest, top.imag + rest) / (below + rest)
         fall, turn = -factor * arb.pi() * k * k, acb(0, factor * k) * w
