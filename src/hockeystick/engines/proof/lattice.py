@@ -23,8 +23,9 @@ e^(iu)`` falls for every b > 0. So what S loses by being cut at U, of all points
 
     2 e^(-t n_0) / (1 - e^-t) prod |M_i(t + iU)|^k_i  over those with n_i = 1, times  M_i(n_i t)^k_i of the others.
 
-Where n_0 cannot be told, as eps may lie on the lattice, the term in doubt is between ``1 - e^(eps - c - lambda n_0)``,
-which is next to 0, and 0: it enters as it is, and the upper end is raised by its size.
+Where n_0 cannot be told, as eps may lie on the lattice, the least of the two is taken. The term in doubt, of the mass
+``P(N = n_0) <= G(t) e^(-t n_0)``, may then have a factor ``1 - e^(eps - c - lambda n_0)`` a little below 0: it enters
+as it is, and the upper end is raised by its size.
 """
 
 from __future__ import annotations
@@ -97,6 +98,7 @@ class LatticeSum:
             if 2 * self._last == self._count:
                 self._values[-1] /= 2  # the point at pi is its own conjugate
             self._left = arb(0) if 2 * self._last >= self._count - 1 else self._beyond()
+            self._most = upper(self._moment(acb(arb(self._t))).real)
             self._right = upper(self._moment(acb(arb(self._t) + arb(self._theta))).real)
 
     @staticmethod
@@ -184,6 +186,7 @@ class LatticeSum:
                 weight = 1 / (1 - (-w).exp()) - share / (1 - (-w - spacing).exp())
                 total += (value * turn * weight).real
             scale = (-t * start).exp()
+            doubt = upper(doubt * self._most * scale)
             total *= scale
             tilted = t + arb(self._theta)
             aliases = 1 / (t * self._count).expm1()
