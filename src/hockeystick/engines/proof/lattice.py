@@ -197,9 +197,11 @@ class LatticeSum:
     def solve(self, target: Ball, guess: float, tilt: float) -> tuple[float, float]:
         """The epsilon >= 0 at which the sum meets the target, about, and ``-d log delta / d eps`` there.
 
-        Secant steps on the logarithm, the first one by the tilt; any answer is sound.
+        Secant steps on the logarithm, the first one by the tilt, within the bracket that the values so far leave; any
+        answer is sound.
         """
         epsilon, slope = guess, tilt
+        low, high = 0.0, math.inf
         before: tuple[float, float] | None = None
         for _ in range(STEPS):
             found = self.delta(arb(epsilon))
@@ -210,15 +212,18 @@ class LatticeSum:
             if before is not None and epsilon != before[0] and excess != before[1]:
                 slope = max((before[1] - excess) / (epsilon - before[0]), 1e-3 * tilt)
             before = epsilon, excess
+            low, high = (epsilon, high) if excess > 0 else (low, epsilon)
             after = max(epsilon + excess / slope, 0.0)
+            if after != epsilon and not low < after < high:
+                after = 0.5 * (low + high) if math.isfinite(high) else 2 * epsilon + 1.0
             if abs(after - epsilon) <= 1e-15 * after:
                 return after, slope
             epsilon = after
         return epsilon, slope
 
 
-STEPS = 30
-"""Of the secant method: a handful is taken."""
+STEPS = 60
+"""Of the secant method: a handful is taken, more where delta bends at a loss."""
 
 
 def _common(spacings: list[Fraction]) -> Fraction:
