@@ -76,6 +76,7 @@ EXPORTED = [
     "load_plan",
     "samplings",
     "targets",
+    "unrejected_noise",
 ]
 
 

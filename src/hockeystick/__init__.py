@@ -78,6 +78,7 @@ LATE = {
     "load_plan": "plan.file",
     "samplings": "questions.samplings",
     "targets": "targets",
+    "unrejected_noise": "questions.audited",
 }
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
@@ -121,6 +122,7 @@ if TYPE_CHECKING:
     from hockeystick.plan.sampling.truncated_poisson import TruncatedPoisson
     from hockeystick.plan.sampling.with_replacement import WithReplacement
     from hockeystick.plan.sampling.without_replacement import WithoutReplacement
+    from hockeystick.questions.audited import unrejected_noise
     from hockeystick.questions.calibration import Calibration, calibrate
     from hockeystick.questions.many import deltas, epsilons
     from hockeystick.questions.parameters import Parameter
@@ -210,6 +212,7 @@ __all__ = [
     "load_plan",
     "samplings",
     "targets",
+    "unrejected_noise",
 ]
 
 

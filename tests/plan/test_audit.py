@@ -94,7 +94,11 @@ def test_the_p_value_is_the_best_over_the_curve() -> None:
     table = [p_value(1000, 200, 180, at, SGD.delta(at).upper) for at in np.linspace(0.5, 4.0, 36).tolist()]
     assert found.p_value <= min(table) * 1.02
     assert SGD.delta(found.epsilon).lower <= found.delta <= SGD.delta(found.epsilon).upper * (1 + 1e-5)
-    assert found.p_value == p_value(1000, 200, 180, found.epsilon, found.delta)
+    assert found.p_value <= p_value(1000, 200, 180, found.epsilon, found.delta) <= min(table) * 1.02
+    assert found.whole_curve
+    pure = hs.Plan([hs.Round(hs.ApproximateDP(0.5, 0.0))]).audit(1000, 200, 130)
+    assert not pure.whole_curve
+    assert pure.p_value == p_value(1000, 200, 130, pure.epsilon, pure.delta)
 
 
 def test_verdicts_and_what_the_run_has_at_least() -> None:

@@ -165,7 +165,7 @@ class SidedCurve:
             raise UnsupportedError(
                 f"a profile needs bounds from both sides: {ONLY_DOMINATED}; ask the plan itself, from above"
             )
-        self.above = self.below = self._worst(compositions(directions, many=True))
+        self.above = self.below = self._worst(compositions(directions, many=True, together=True))
         if not directions.tight:
             self.below = self._worst(attained(directions))
 

@@ -252,7 +252,20 @@ class Directions:
             UnsupportedError: a round for which nothing is proven.
         """
         found = zip(self._found(direction), self.kinds, strict=True)
-        return [(kind.curve(direction) if known is None else known.above, count) for known, (kind, count) in found]
+        return [
+            item
+            for known, (kind, count) in found
+            for item in ([(kind.curve(direction), count)] if known is None else _together(known, count))
+        ]
+
+    def together(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
+        """As :meth:`pairs`, with one pair for several rounds where that is known to be smaller than their composition.
+
+        Raises:
+            UnsupportedError: a round for which no dominating pair is proven.
+        """
+        found = [item for known, count in self.known(direction) for item in _together(known, count)]
+        return [(cast(DominatingPair, part), times * count) for pair, count in found for part, times in pair.factors]
 
     def moments(self, direction: Direction) -> RenyiComposition | None:
         """The Renyi curves of all rounds in one direction; ``None`` where they are those of the pairs."""
@@ -268,6 +281,12 @@ class Directions:
             UnsupportedError: a round for which no dominating pair is proven, or no proof is implemented.
         """
         return [(kind.exact(direction), count) for kind, count in self.kinds if count]
+
+
+def _together(known: Known, count: int) -> Sequence[tuple[DominatingPair, int]]:
+    """Pairs that dominate so many rounds of one kind, and how often each."""
+    found = known.together(count) if isinstance(known, Between) and known.together is not None else ()
+    return found or [(known.above, count)]
 
 
 def _pairs_of(kind: Kind, direction: Direction) -> Known | None:
@@ -290,18 +309,22 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
     raise InvalidInputError("rounds must be given by pairs of hockeystick.pairs, or by Renyi curves", "rounds")
 
 
-def compositions(directions: Directions, *, many: bool = False) -> list[tuple[Direction, Composition]]:
+def compositions(
+    directions: Directions, *, many: bool = False, together: bool = False
+) -> list[tuple[Direction, Composition]]:
     """The directions to compose; one stands for both where they are mirror images.
 
     Args:
         directions: what is composed.
         many: whether the method is one for any number of different rounds.
+        together: whether several rounds may have one pair, which no longer tells of one round by itself.
 
     Raises:
         UnsupportedError: a round for which no dominating pair is proven.
         NotApplicableError: so many different rounds would take too long one by one.
     """
-    found = distinct(directions, lambda direction: Composition(directions.pairs(direction)))
+    pairs = directions.together if together else directions.pairs
+    found = distinct(directions, lambda direction: Composition(pairs(direction)))
     if not many:
         for _, composition in found:
             check_time(composition)

@@ -59,6 +59,36 @@ class ExactFinite:
     rate: Fraction = ONE
 
 
+@dataclass(frozen=True, slots=True)
+class ExactDiscreteGaussian:
+    """Noise on whole numbers, ``P(Z = k)`` proportional to ``e^(-k^2 / 2 variance)``, around a distance against 0.
+
+    Attributes:
+        distance: by how much the two centres differ, a whole number of at least 1.
+        variance: the parameter of the noise, squared.
+        rate: probability with which a record enters a batch.
+    """
+
+    distance: int
+    variance: Fraction
+    rate: Fraction = ONE
+
+
+@dataclass(frozen=True, slots=True)
+class ExactCurve:
+    """The pair of the largest privacy curve that some points allow, on a batch that a record may enter.
+
+    Attributes:
+        epsilons: 0 or greater.
+        deltas: at each of them, between 0 and 1.
+        rate: probability with which a record enters a batch.
+    """
+
+    epsilons: tuple[Fraction, ...]
+    deltas: tuple[Fraction, ...]
+    rate: Fraction = ONE
+
+
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
     """The number ``sum a e^b`` of some pairs (a, b); those of factor 0 are left out."""
     return tuple((factor, power) for factor, power in terms if factor)
@@ -69,5 +99,5 @@ def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
     return tuple(exponential((mass, Fraction(0))) for mass in masses)
 
 
-ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite
+ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
 """A round of which a proof knows how to be made."""

@@ -24,6 +24,7 @@ mirror image stands alone or in the middle.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
@@ -63,6 +64,8 @@ class Between:
         below: one or more pairs, each dominated by an instance; in which order, see the module.
         why: why they differ, in a sentence that is said with every answer.
         curve: a Renyi curve of every instance, where one is known that is not that of ``above``: it may be the lower.
+        together: pairs that dominate so many of these rounds together, however others come in between, and how often
+            each; none where they are no better than ``above`` composed with itself.
 
     Raises:
         InvalidInputError: nothing below.
@@ -72,6 +75,7 @@ class Between:
     below: tuple[DominatingPair, ...]
     why: str = "no pair is known that is attained and dominates"
     curve: RenyiCurve | None = None
+    together: Callable[[int], Sequence[tuple[DominatingPair, int]]] | None = None
 
     def __post_init__(self) -> None:
         if not self.below:

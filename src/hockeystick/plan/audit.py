@@ -13,10 +13,13 @@ more guesses are right with probability at most
 
 whatever the attacker does, in one run, and however the canaries influence each other.
 
-A plan has such a guarantee at every epsilon, with the delta of its own certified curve, so that the smallest of these
-numbers is one, too: that is the p-value here. It is a statement on the plan as it stands: where it is at most the
-significance, either something improbable has happened or the run was not that plan (its noise, sampling or clipping is
-another, or a batch leaks otherwise). A large p-value says nothing for the plan: attacks may be weak.
+A plan has such a guarantee at every epsilon, with the delta of its own certified curve. A second bound takes the whole
+curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25]; ``audit_recursion.py`` has the recursion and its proof). All
+of these are bounds on one number, the largest probability of so many right guesses that any attack on the plan has, and
+none depends on chance: the smallest of them is a bound, too, and that is the p-value here. It is a statement on the
+plan as it stands: where it is at most the significance, either something improbable has happened or the run was not
+that plan (its noise, sampling or clipping is another, or a batch leaks otherwise). A large p-value says nothing for the
+plan: attacks may be weak.
 
 **Rounding.** The maximum over i is taken over blocks: for ``a <= i <= b`` the quotient is at most ``(f(v - b) - f(v))
 / a``, which is the quotient at b times ``b / a``. Blocks are single up to :data:`SINGLE` and then grow by
@@ -35,6 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.work import one_call, part
+from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion_p_value
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -58,6 +62,9 @@ MOST = 10**9
 
 PLACES, REFINED, TIMES = 17, 5, 3
 """Epsilons at which the curve of a plan is asked at first, then around the best one, and how often."""
+
+DENSE = 193
+"""Epsilons at which a plan with a profile is asked for the whole curve: lines through them are 1e-4 of a rate apart."""
 
 FARTHEST = 40.0
 """The epsilon up to which they are looked for where the plan has a probability of unbounded loss: beyond it every guess
@@ -136,8 +143,9 @@ class Audit:
         correct: how many guesses were right.
         significance: the p-value up to which the plan is rejected.
         p_value: an upper bound on the probability of so many right guesses, had the run been the plan.
-        epsilon: the point of the plan's certified curve that makes it so small.
+        epsilon: the point of the plan's certified curve that speaks most against the run, of single points.
         delta: the plan's delta there.
+        whole_curve: whether the p-value takes the whole curve; else that point alone makes it as small.
     """
 
     canaries: int
@@ -147,6 +155,7 @@ class Audit:
     p_value: float
     epsilon: float
     delta: float
+    whole_curve: bool
 
     @property
     def rejected(self) -> bool:
@@ -174,8 +183,12 @@ class Audit:
         """
         delta = domains.open_probability(delta, "delta", "at which the run has that epsilon at least")
 
+        counts = self.canaries, self.guesses, self.correct
+
         def rejected(epsilon: float) -> bool:
-            return p_value(self.canaries, self.guesses, self.correct, epsilon, delta) <= self.significance
+            if p_value(*counts, epsilon, delta) <= self.significance:
+                return True
+            return self.correct > 0 and impossible(*counts, WrongGuesses([(epsilon, delta)]), self.significance)
 
         if not rejected(0.0):
             return 0.0
@@ -205,33 +218,57 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
             f"{plan.adjacency.value!r}"
         )
 
+    found, least_wrong = _searched(plan, canaries, guesses, correct, significance)
+    least = recursion_p_value(canaries, guesses, correct, least_wrong, found[0])
+    return Audit(canaries, guesses, correct, significance, least, *found[1:], whole_curve=least < found[0])
+
+
+def rejects(plan: Plan, found: Audit) -> bool:
+    """Whether a plan is rejected by the guesses of an audit, of this plan or of another one.
+
+    Whether the p-value is at most the significance is told by one descent of the recursion, without the p-value.
+    """
+    counts = found.canaries, found.guesses, found.correct
+    (point, _, _), least_wrong = _searched(plan, *counts, found.significance)
+    return point <= found.significance or (found.correct > 0 and impossible(*counts, least_wrong, found.significance))
+
+
+def _searched(
+    plan: Plan, canaries: int, guesses: int, correct: int, significance: float
+) -> tuple[tuple[float, float, float], WrongGuesses]:
+    """The p-value by the best single point with its epsilon and delta, and what all points that were asked say."""
     with one_call(len(plan.kinds)):
         with part(SHARE):
             far = plan.epsilon(min(LEAST_SHARE * significance / (2 * canaries), 0.5)).ends["upper"]
-        curve = _curve(plan)
+        curve, dense = _curve(plan)
+        points: list[tuple[float, float]] = []
 
         def best(epsilons: Array) -> tuple[float, float, float]:
-            asked = zip(epsilons.tolist(), curve(epsilons).tolist(), strict=True)
+            asked = list(zip(epsilons.tolist(), curve(epsilons).tolist(), strict=True))
+            points.extend(asked)
             return min((p_value(canaries, guesses, correct, *point), *point) for point in asked)
 
         low, high = 0.0, min(far, FARTHEST)
+        if dense:
+            every = np.linspace(low, high, DENSE)
+            points.extend(zip(every.tolist(), curve(every).tolist(), strict=True))
         found = best(np.linspace(low, high, PLACES))
         width = (high - low) / (PLACES - 1)
         for _ in range(TIMES):
             around = np.linspace(max(found[1] - width, low), min(found[1] + width, high), REFINED)
             found = min(found, best(around))
             width /= 2
-    return Audit(canaries, guesses, correct, significance, *found)
+    return found, WrongGuesses(points)
 
 
-def _curve(plan: Plan) -> Callable[[Array], Array]:
-    """Upper bounds on delta at epsilons: by the profile of a plan that has one, else one by one."""
+def _curve(plan: Plan) -> tuple[Callable[[Array], Array], bool]:
+    """Upper bounds on delta at epsilons, and whether many are cheap: by the profile of a plan that has one."""
     try:
         profile = plan.profile()
         profile.delta(np.zeros(1))
     except UnsupportedError:
-        return lambda epsilons: np.array([_delta(plan, epsilon, len(epsilons)) for epsilon in epsilons.tolist()])
-    return lambda epsilons: profile.delta(epsilons).upper
+        return (lambda epsilons: np.array([_delta(plan, each, len(epsilons)) for each in epsilons.tolist()])), False
+    return (lambda epsilons: profile.delta(epsilons).upper), True
 
 
 def _delta(plan: Plan, epsilon: float, among: int) -> float:

@@ -1,11 +1,13 @@
-"""What is said of an audit: the verdict, the p-value, and the point of the plan's curve that makes it."""
+"""What is said of an audit: the verdict, the p-value, what of the curve makes it, and the noise left possible."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from hockeystick.plan.audit import Audit
 from hockeystick.plan.plan import Plan
+from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
 from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
@@ -23,8 +25,11 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     lines = [
         ("verdict", found.verdict.partition(": ")[2]),
         ("guesses", f"{found.correct} right of {found.guesses}, {found.canaries} canaries"),
-        ("decided by", f"delta {round_up(found.delta, SHOWN_DIGITS)} of the plan at epsilon {found.epsilon:.6g}"),
+        ("decided by", _decided_by(found)),
     ]
+    noise = unrejected_noise(plan, found)
+    if noise is not None:
+        lines.append(("noise", noise_said(noise)))
     if delta is not None:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
         lines.append(("of the run", f"epsilon >= {least} at delta = {exact(delta)}, at that significance"))
@@ -32,8 +37,30 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     return Answer(headline, tuple(lines))
 
 
+def _decided_by(found: Audit) -> str:
+    if found.whole_curve:
+        return "the plan's whole certified curve"
+    return f"delta {round_up(found.delta, SHOWN_DIGITS)} of the plan at epsilon {found.epsilon:.6g}"
+
+
+def noise_said(noise: UnrejectedNoise) -> str:
+    """What the guesses say of the noise, in one line.
+
+    >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
+    'noise-multiplier up to 1.25 is not rejected; 1.251 is'
+    """
+    if noise.value == math.inf:
+        return f"{noise.parameter} is not rejected, {noise.limited}"
+    if noise.value is None:
+        return f"{noise.parameter} {noise.rejected:.6g} is rejected; below it {noise.limited}"
+    if noise.rejected is None:
+        return f"{noise.parameter} up to {noise.value:.6g} is not rejected; above it {noise.limited}"
+    return f"{noise.parameter} up to {noise.value:.6g} is not rejected; {noise.rejected:.6g} is"
+
+
 def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
     """The object that ``hockeystick audit --json`` prints."""
+    noise = unrejected_noise(plan, found)
     return {
         "p_value": found.p_value,
         "rejected": found.rejected,
@@ -42,7 +69,15 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
         "canaries": found.canaries,
         "guesses": found.guesses,
         "correct": found.correct,
-        "decided_by": {"epsilon": found.epsilon, "delta": found.delta},
+        "decided_by": {"whole_curve": found.whole_curve, "epsilon": found.epsilon, "delta": found.delta},
+        "noise": None
+        if noise is None
+        else {
+            "parameter": noise.parameter,
+            "not_rejected": None if noise.value == math.inf else noise.value,
+            "rejected": noise.rejected,
+            "limited": noise.limited,
+        },
         "run": None if delta is None else {"epsilon_at_least": found.epsilon_below(delta), "delta": delta},
         "adjacency": plan.adjacency.value,
         **caveats_json(plan, delta),

@@ -23,10 +23,11 @@ from flint import acb, arb
 
 from hockeystick.engines.guide import Guide
 from hockeystick.engines.proof.decay import Cut, Decay
+from hockeystick.engines.proof.discrete import DiscreteNoise
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.jumps import Apart
 from hockeystick.engines.proof.mixture import MixtureBalls
-from hockeystick.engines.proof.rounds import BlackBox, ExactRounds, FiniteLaw, LaplaceNoise
+from hockeystick.engines.proof.rounds import ExactRounds, Finite, LaplaceNoise
 from hockeystick.engines.proof.sampled_laplace import SampledLaplaceBalls
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers, precision, upper
 from hockeystick.numerics.work import charge, check_left, spend
@@ -62,7 +63,11 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
     for one, power in rounds.sampled_laplace.items():
         values = SampledLaplaceBalls(one).values(t, step, count, log_tolerance)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]
-    others: list[tuple[BlackBox | FiniteLaw | LaplaceNoise, int]] = [*rounds.boxes.items(), *rounds.laplace.items()]
+    others: list[tuple[Finite | LaplaceNoise | DiscreteNoise, int]] = [
+        *rounds.boxes.items(),
+        *rounds.laplace.items(),
+        *rounds.discrete.items(),
+    ]
     for closed, power in others:
         values = closed.values(t, step, count)
         totals = [total * value**power for total, value in zip(totals, values, strict=True)]

@@ -1,4 +1,4 @@
-"""Proved ends of delta and epsilon for one direction: which of three ways applies, and where it looks.
+"""Proved ends of delta and epsilon for one direction: which of four ways applies, and where it looks.
 
 Floating point proposes (tilts, guesses of epsilon, where to stop), balls dispose: no end rests on an approximation.
 """
@@ -16,6 +16,7 @@ from hockeystick.engines.proof.atoms import AtomSum
 from hockeystick.engines.proof.closed import ClosedForm
 from hockeystick.engines.proof.contour import BallContour, chernoff, log_moment
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_bisected
+from hockeystick.engines.proof.lattice import LatticeSum
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball
 from hockeystick.pairs import Composition
@@ -63,6 +64,7 @@ class ProofEngine:
         self._rounds, self._composition = rounds, composition
         self._closed = ClosedForm.applies(rounds)
         self._atoms = rounds.kinds == 1 and bool(rounds.boxes)
+        self._lattice = LatticeSum.applies(rounds)
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
@@ -116,7 +118,23 @@ class ProofEngine:
         if self._atoms:
             ends = epsilon_bisected(AtomSum(self._rounds, min(log_target, 0.0) - SPARE), target)
             return self._epsilon(ends, ends[1], gap, AtomSum.name)
+        if self._lattice:
+            return self._lattice_epsilon(target, log_target, gap)
         return self._contour_epsilon(target, log_target, gap)
+
+    def _lattice_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
+        guide = Guide(self._composition, log_target - 50.0)
+        guess = self._guess(guide, log_target, gap)
+        for attempt in range(ATTEMPTS):
+            tilt = guide.saddle(guess)
+            tolerance = max(min(0.1 * gap * max(guess, 1e-3) * tilt, 1e-2), LEAST_TOLERANCE)
+            lattice = LatticeSum(self._rounds, tilt, guess, log_target, tolerance)
+            root, slope = lattice.solve(target.lower, guess, tilt)
+            found = self._epsilon(epsilon_around(lattice, target, root, slope), root, gap, LatticeSum.name)
+            if found.limited is None or root == guess == 0.0 or attempt == ATTEMPTS - 1:
+                break
+            guess = root
+        return found
 
     def _epsilon(self, ends: tuple[float, float], estimate: float, gap: float, name: str) -> ProvedEpsilon:
         narrow = math.isfinite(ends[1]) and ends[1] - ends[0] <= gap * ends[1]
@@ -185,13 +203,15 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
-        if not self._atoms:
+        if not self._atoms and not self._lattice:
             tilt = self._believed(guide, tilt)
             depth = self._depth(at, depth)
         for attempt in range(ATTEMPTS):
-            way: AtomSum | BallContour
+            way: AtomSum | BallContour | LatticeSum
             if self._atoms:
                 way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
+            elif self._lattice:
+                way = LatticeSum(self._rounds, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
             else:
                 way = BallContour(self._rounds, guide, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
             found = self._delta(way.delta(epsilon), gap, way.name)

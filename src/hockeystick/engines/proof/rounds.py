@@ -6,21 +6,26 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 from flint import acb, arb
 
-from hockeystick.numerics.balls import Ball, ComplexBall, ball, powers
+from hockeystick.engines.proof.curve_law import CurveLaw
+from hockeystick.engines.proof.discrete import DiscreteNoise
+from hockeystick.engines.proof.finite_sums import atom_sums, exponential_ball
+from hockeystick.numerics.balls import Ball, ComplexBall, ball
 from hockeystick.pairs.exact import (
     ONE,
     ExactBlackBox,
+    ExactCurve,
+    ExactDiscreteGaussian,
     ExactFinite,
     ExactGaussian,
     ExactLaplace,
     ExactRound,
-    Exponential,
 )
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
@@ -75,7 +80,7 @@ class BlackBox:
 
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""
-        return _sums(self.atoms(), t, step, count)
+        return atom_sums(self.atoms(), t, step, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +101,9 @@ class FiniteLaw:
 
     def _masses(self) -> list[tuple[Ball, Ball]]:
         """Masses of every outcome under P and Q; exactly 0 where an outcome is impossible."""
-        total = sum((_number(mass) for mass in self.law.with_), arb(0))
-        with_ = [_number(mass) / total if mass else arb(0) for mass in self.law.with_]
-        without = [_number(mass) / total if mass else arb(0) for mass in self.law.without]
+        total = sum((exponential_ball(mass) for mass in self.law.with_), arb(0))
+        with_ = [exponential_ball(mass) / total if mass else arb(0) for mass in self.law.with_]
+        without = [exponential_ball(mass) / total if mass else arb(0) for mass in self.law.without]
         rate = self.law.rate
         if rate == 1:
             return list(zip(with_, without, strict=True))
@@ -132,20 +137,7 @@ class FiniteLaw:
 
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""
-        return _sums(self.atoms(), t, step, count)
-
-
-def _number(mass: Exponential) -> Ball:
-    return sum((ball(factor) * ball(power).exp() for factor, power in mass), arb(0))
-
-
-def _sums(atoms: list[tuple[Ball, Ball, Ball]], t: float, step: float, count: int) -> list[ComplexBall]:
-    totals = [acb(0)] * count
-    for loss, p, _ in atoms:
-        size = p * (arb(t) * loss).exp()
-        turns = powers(acb(0, arb(step) * loss).exp(), count)
-        totals = [total + size * turn for total, turn in zip(totals, turns, strict=True)]
-    return totals
+        return atom_sums(self.atoms(), t, step, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +176,10 @@ class SampledLaplace:
         return (1 - q + q * theta.exp()).log()
 
 
+Finite: TypeAlias = BlackBox | FiniteLaw | CurveLaw
+"""Rounds with finitely many losses, of which some may be infinite."""
+
+
 @dataclass
 class ExactRounds:
     """The distinct rounds of one direction, with counts; unsampled Gaussians are one, as mu^2 adds up.
@@ -194,9 +190,10 @@ class ExactRounds:
 
     mu_squared: Fraction = Fraction(0)
     sampled: dict[SampledGaussian, int] = field(default_factory=dict)
-    boxes: dict[BlackBox | FiniteLaw, int] = field(default_factory=dict)
+    boxes: dict[Finite, int] = field(default_factory=dict)
     laplace: dict[LaplaceNoise, int] = field(default_factory=dict)
     sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
+    discrete: dict[DiscreteNoise, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
@@ -220,6 +217,12 @@ class ExactRounds:
                 _add(self.boxes, BlackBox(epsilon, delta, rate, None if rate == 1 else direction), count)
             case ExactFinite():
                 _add(self.boxes, FiniteLaw(item, None if item.rate == 1 else direction), count)
+            case ExactCurve():
+                _add(self.boxes, CurveLaw(item, None if item.rate == 1 else direction), count)
+            case ExactDiscreteGaussian(distance, variance, rate) if rate == 1:
+                _add(self.discrete, DiscreteNoise(distance, variance), count)
+            case ExactDiscreteGaussian():
+                raise NotApplicableError("sampled discrete Gaussian noise has too many losses, on no lattice")
 
     @property
     def empty(self) -> bool:
@@ -229,7 +232,7 @@ class ExactRounds:
     @property
     def _kinds(self) -> tuple[dict[Any, int], ...]:
         """The counts of all rounds but unsampled Gaussians, by kind."""
-        return self.sampled, self.boxes, self.laplace, self.sampled_laplace
+        return self.sampled, self.boxes, self.laplace, self.sampled_laplace, self.discrete
 
     @property
     def kinds(self) -> int:
@@ -259,7 +262,8 @@ class ExactRounds:
     @property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
-        return not self.mu_squared and all(item.direction is Direction.ADD for item in self.sampled)
+        added = all(item.direction is Direction.ADD for item in self.sampled)
+        return added and not self.mu_squared and not self.discrete
 
     @property
     def rational_supremum(self) -> Fraction | None:

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteGaussianPair
+from hockeystick.pairs.exact import ExactDiscreteGaussian
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
@@ -65,6 +66,11 @@ class DiscreteGaussian(NoiseOnSum):
         """The noise around the largest difference against the noise around 0."""
         distance = int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
         return self._at(distance * self.sensitivity)
+
+    def exact(self, direction: Direction) -> ExactDiscreteGaussian:
+        """The noise in exact numbers."""
+        pair = self.pair(direction)
+        return ExactDiscreteGaussian(pair.distance, pair.variance)
 
     def with_against_without(self) -> DiscreteGaussianPair:
         """The law with the record against the law without it."""

@@ -15,12 +15,13 @@ Gumbel noise is the same mechanism.
 
 None is below the one before. For epsilon 0.5 and 10 rounds they are 5.0e-4, 5.6e-4 and 1.8e-3 at 2.5.
 
-**The answer** is between two ends. The upper one is the smaller of the third number and of what follows from the
-moments of bounded range, 1.2e-3 there; both hold however rounds depend on each other. The lower one is a non-adaptive
-composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates, whose utilities
-change by D in opposite directions, and which one without any change would choose with some odds: of these there is a
-choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what lies between
-sixteenths.
+**The answer** is between two ends. The upper one is the second number for up to 16 rounds, a little above it by a grid
+(``pairs/bounded_blocks.py``), and for more of them the composition of such blocks; or what follows from the moments of
+bounded range, where that is smaller. Both hold however rounds depend on each other, and on others. The lower one is a
+non-adaptive composition: of G_t with t in sixteenths of epsilon, each an exponential mechanism with two candidates,
+whose utilities change by D in opposite directions, and which one without any change would choose with some odds: of
+these there is a choice for each t, as the odds change by a factor ``e^epsilon``. The first number exceeds it by what
+lies between sixteenths.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import BlackBoxPair, RenyiCurve
+from hockeystick.pairs.bounded_blocks import blocks
 from hockeystick.pairs.bounded_range import BoundedRangeCurve, TwoLossPair
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sides import Between
@@ -43,8 +46,8 @@ SIXTEENTHS = (1, 4, 6, 7, 8, 9, 10, 12, 15)
 """Shares t / epsilon of the rounds of two losses that are tried, each with its mirror image; any of them is sound."""
 
 WHY = (
-    "above, each round is the worst there is for whatever was answered before; below, all rounds are one exponential "
-    "mechanism with two candidates"
+    "above, each round may be chosen in view of the answers before; below, all rounds are one exponential mechanism "
+    "with two candidates"
 )
 """Why the ends of an answer are of two pairs."""
 
@@ -95,7 +98,7 @@ class Exponential(Mechanism):
         if direction is Direction.ADD:
             shares.reverse()  # the same instances, seen from the other side
         below = tuple(TwoLossPair(epsilon, share) for share in shares)
-        return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon))
+        return Between(self.pair(direction), below, WHY, BoundedRangeCurve(epsilon), partial(blocks, epsilon))
 
     def curve(self, direction: Direction) -> RenyiCurve:
         """The largest moments of bounded range, which are below those of the pair."""

@@ -1,0 +1,146 @@
+"""Several rounds of bounded range, one after another, chosen on the way: one pair that dominates all of them together.
+
+The largest curve of one such round (``bounded_range.py``) is made of many rounds, one for each a; composed with itself
+it lets every round be the worst for each a by itself. Of several rounds together more is known (Dong, Durfee, Rogers
+2020 [DDR20], on adaptive composition): let ``D_k(a)`` be the largest hockey-stick divergence at a of any k of them,
+each chosen in view of the outcomes before, and ``D_0(a) = (1 - a)_+``. Then, with the laws G_t of two losses,
+
+    D_(k+1)(a) <= max_(0 <= t <= epsilon)  x_t D_k(a e^-t) + (1 - x_t) D_k(a e^(epsilon - t)) .
+
+*Proof*. Let R be the likelihood ratio of the first round under Q; given its outcome the rest has the divergence ``R H(a
+/ R)`` with ``H <= D_k``. D_k is convex, as a maximum of convex functions, so that ``R D_k(a / R)`` is convex in R; R
+lies in ``[e^(t - epsilon), e^t]`` for some t, with mean 1, so that its mean is the largest for the law of the two ends.
+
+**With other rounds in between.** The pair of the curve D_k, composed with pairs that dominate other rounds, dominates
+all of them in any order. By induction from the last round: let the rest be dominated by ``E_G D_j(a e^-G)``, G the loss
+of the others in it. A round of bounded range before it makes of this ``max_t E_L E_G D_j(a e^(-G - L)) <= E_G max_t E_L
+...``, which is ``E_G D_(j+1)(a e^-G)``; any other round adds its loss to G.
+
+**On a grid.** ``a_j = e^(j h)`` with ``h = epsilon / N``. Suppose numbers at least D_k at all a_j; D_k is at most the
+function D' that is linear between them, convexity of D_k alone being used. With ``s = e^t``, ``r = e^-epsilon``, and t
+between c h and (c + 1) h, both arguments at ``a = a_i`` lie between two neighbours: ``a / s`` in the piece from ``i -
+c - 1``, ``a / (s r)`` N pieces further. There D' is ``u_2 + v_2 b`` and ``u_1 + v_1 b``, and the right side is
+
+    [ r (u_1 - u_2) s  +  u_2 - r u_1 + a (v_1 - r v_2)  +  a (v_2 - v_1) / s ] / (1 - r) = A s + B + C / s .
+
+Where A and C are not positive its largest value is ``B - 2 sqrt(A C)``, at ``s = sqrt(C / A)``, or that at the end of
+the range of s which is nearer; else ``A s`` and ``C / s`` are bounded apart. So the maximum over t is exact, and what
+the grid adds is of order ``h^2``. In the other order of P and Q the range of a round is the same, so that
+``D_k(1/a) = 1 - (1 - D_k(a)) / a``: only a >= 1 is computed. Beyond ``k epsilon`` D_k is 0.
+
+**Rounding.** D' enters as it is. ``v = (D'(a_(m+1)) - D'(a_m)) / (a_m expm1(h))`` and ``u = D'(a_m) + |v| a_m`` are
+computed by a few operations without cancellation; a power ``e^(j h)`` errs by :data:`POWER` relatively at most, as
+``|j h| <= LARGEST``. So A, B and C are off by at most a few of these times the sizes of their terms, which is added
+(:data:`SLIP`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.pairs.finite import FinitePair
+from hockeystick.pairs.points import largest_curve
+
+Array = npt.NDArray[np.float64]
+
+STEPS = 32
+"""Steps N of the grid to an epsilon: the curve is about 1e-3 above the optimum in epsilon."""
+
+MOST_ROUNDS = 16
+"""Rounds that are taken together: more of them are several such blocks, and a remainder."""
+
+LEAST = Fraction(1, 500)
+"""The least epsilon of rounds that are taken together: below it roundings weigh too much, and little is gained."""
+
+LARGEST = 400
+"""The largest sum of epsilons of a block, which keeps all powers within the range of a double."""
+
+POWER = 2e-13
+"""Relative: what ``e^x`` with ``|x| <= LARGEST + 3`` may be off by, the exponent's own rounding included."""
+
+SLIP = 8 * POWER
+"""Of the sizes of the terms of A, B and C: what these may be off by."""
+
+KEPT = 256
+"""Blocks that are kept: searches for an epsilon ask for many."""
+
+
+def blocks(epsilon: Fraction, rounds: int) -> list[tuple[FinitePair, int]]:
+    """The pairs of so many rounds of range epsilon, and how often each: blocks and a remainder; empty where none helps.
+
+    Args:
+        epsilon: of the range, greater than 0.
+        rounds: how many there are.
+    """
+    size = min(MOST_ROUNDS, int(LARGEST / epsilon))
+    if epsilon < LEAST or min(rounds, size) < 2:
+        return []
+    whole, rest = divmod(rounds, size)
+    found = [(block_pair(epsilon, size), whole)] if whole else []
+    return [*found, (block_pair(epsilon, rest), 1)] if rest else found
+
+
+@lru_cache(KEPT)
+def block_pair(epsilon: Fraction, rounds: int) -> FinitePair:
+    """The pair of the curve D_k, or of one a little above it.
+
+    Args:
+        epsilon: of the range of every round.
+        rounds: k; at most :data:`MOST_ROUNDS`.
+    """
+    values = curve(float(epsilon), rounds)
+    step = epsilon / STEPS
+    return largest_curve([j * step for j in range(len(values))], [Fraction(value) for value in values.tolist()])
+
+
+def curve(epsilon: float, rounds: int) -> Array:
+    """Numbers at least ``D_k(e^(j epsilon / STEPS))`` for j from 0 to ``k STEPS``, k the number of rounds.
+
+    >>> round(float(curve(0.5, 10)[160]), 5)  # at epsilon 2.5
+    0.00056
+    """
+    h, n = epsilon / STEPS, STEPS
+    found = np.zeros(1)  # of no round: D_0(1) = 0
+    for k in range(rounds):
+        found = _one_more(found, h, n, np.arange((k + 1) * n + 1))
+    return found
+
+
+def _one_more(values: Array, h: float, n: int, at: npt.NDArray[np.intp]) -> Array:
+    """The numbers of one round more, from those of k rounds at ``0, ..., k n``."""
+    first, last = -n - 1, at[-1] + n + 1  # places that are looked at
+    j = np.arange(first, last + 1)
+    d = np.zeros(len(j))
+    known = len(values)
+    d[-first : -first + known] = values
+    below = -np.arange(first, 0)  # 1/a: by the symmetry, with what is known at a
+    mirrored = np.where(below < known, values[np.minimum(below, known - 1)], 0.0)
+    d[:-first] = (-np.expm1(-below * h) + np.exp(-below * h) * mirrored) * (1 + SLIP)
+    a = np.exp(j * h)
+    slope = np.diff(d) / (a[:-1] * np.expm1(h))
+    start = d[:-1] + np.abs(slope) * a[:-1]
+    # with rounding a slope may rise; the line through both of its ends is meant in any case
+    start = np.where(slope > 0, d[:-1] - slope * a[:-1], start)
+    c = np.arange(n)
+    piece = at[:, None] - c - 1 - first
+    u2, v2, u1, v1 = start[piece], slope[piece], start[piece + n], slope[piece + n]
+    low, high, r = np.exp(c * h), np.exp((c + 1) * h), np.exp(-n * h)
+    here = np.exp(at * h)[:, None]
+    linear, middle, inverse = r * (u1 - u2), u2 - r * u1 + here * (v1 - r * v2), here * (v2 - v1)
+    sizes = (np.abs(u1) + np.abs(u2)) * (1 + high) + here * (np.abs(v1) + np.abs(v2)) * (1 + 1 / low)
+    best = np.maximum(linear * low, linear * high) + np.maximum(inverse / low, inverse / high)
+    falls = (linear < 0) & (inverse < 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        place = np.sqrt(inverse / linear)
+        inside = -2 * np.sqrt(linear * inverse)
+        ends = np.where(place < low, linear * low + inverse / low, linear * high + inverse / high)
+        near = (place >= low * (1 - 1e-6)) & (place <= high * (1 + 1e-6))
+    best = np.where(falls, np.where(near, inside, ends), best)
+    most = ((best + middle + SLIP * sizes) / -np.expm1(-n * h) * (1 + SLIP)).max(axis=1)
+    most[-1] = 0.0  # beyond the largest loss of all rounds
+    out: Array = np.minimum(most, 1.0)
+    return out

@@ -1,0 +1,165 @@
+"""Right guesses against a whole trade-off function: how probable so many of them can be in one run.
+
+The setting is that of ``audit.py``: m canaries, each in the data by its own fair coin, and c guesses, of which C are
+right. Let every pair of neighbouring data sets satisfy ``P(A) <= fbar(Q(A))`` for all events A and both orders, fbar
+concave and increasing: one less the trade-off function of the run. Mahloujifar, Melis and Chaudhuri 2025 [MMC25] bound
+the law of C by a recursion over fbar; the inequality, for two values a canary, and why the recursion is the best use
+of it are proved here.
+
+**The inequality.** Write ``p_j = P(C = j)``, and for i from c down to 0
+
+    S_i = P(C >= i),   R_i = E[C; C >= i],   H_i = E[c - C; C >= i],   so that   R_i + H_i = c S_i .
+
+Then ``R_(i+1) / m <= fbar(H_i / m)``. *Proof*: fix the coins of all canaries but one, l, and let ``A_b`` be the event,
+about the release, that l is guessed to be b (1: in) and that i or more of the other guesses are right. With the laws
+``P_0, P_1`` of the release for the two values of l,
+
+    P(l is guessed right, C >= i + 1 | others) = (P_0(A_0) + P_1(A_1)) / 2,
+    P(l is guessed wrong, C >= i | others) = (P_1(A_0) + P_0(A_1)) / 2 ,
+
+and the first is at most fbar of the second, as each term is and fbar is concave. Averaging over the other coins and
+over l, by concavity again, makes ``R_(i+1) / m`` of the left and ``H_i / m`` of the right.
+
+An attacker that guesses fewer than c may guess the rest by lot, which can only add right ones: the bound holds for *at
+most* c guesses.
+
+**The recursion.** Let g be at most the inverse of fbar, so that ``H_i >= m g(R_(i+1) / m)``, and suppose ``S_v >=
+beta``. For every i (both sides are sums over ``j >= i``, and ``sum_(j >= i) (j - i) p_j = sum_(l > i) S_l``)
+
+    (c - i) R_i = i H_i + c sum_(l > i) S_l ,   c S_i = R_i + H_i .
+
+All signs are positive: from numbers below S_l for l > i, below R_(i+1), and below H_i follow numbers below R_i and S_i.
+One begins with ``R_v >= v beta``, goes down from v, and takes ``m g(R_(i+1) / m)`` for H_i. All three rise as i falls:
+where nothing better is known, each keeps its bound. (Of H_v nothing is known: those who are right so often may always
+be.) Where a number below some S_i exceeds 1, so many right guesses do not have the probability beta, whatever the
+attack.
+
+Steps may be left out (then less is known of S, R and H), and the descent may end anywhere: so that it takes at most
+:data:`MOST_STEPS` steps, each is ``sqrt(c) / RESOLUTION`` guesses long.
+
+**The curve.** (epsilon, delta) in both orders says ``P(A) <= e^eps Q(A) + delta``, and for the complements
+``1 - Q(A) <= e^eps (1 - P(A)) + delta``: so ``g(r)`` may be the largest of 0 and the lines
+
+    e^-eps (r - delta) ,   e^eps (r - delta - (1 - delta) (1 - e^-eps))
+
+over any number of points of a certified curve. Each line bounds by itself; those which are never the largest are left
+out. **Rounding**: all quantities are positive and computed by a few operations each, and every one is lowered by
+:data:`DOWN` as it is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect
+from collections.abc import Iterable
+
+RESOLUTION = 512
+"""Steps of the descent to two standard deviations, about, of the number of right guesses."""
+
+MOST_STEPS = 10_000
+"""Steps of a descent, after which it ends: some ten milliseconds."""
+
+DOWN = 1 - 2.0**-49
+"""What a number that was computed by up to seven roundings is multiplied by to lie below the exact one."""
+
+LEAST = 1e-290
+"""The least p-value that is told."""
+
+HALVINGS = 30
+"""Of the bracket of the logarithm of a p-value: to 1e-6."""
+
+
+class WrongGuesses:
+    """A lower bound g on the inverse of fbar, from points of a certified curve.
+
+    Args:
+        points: epsilons, 0 or greater, each with an upper bound on delta that holds in both orders.
+    """
+
+    def __init__(self, points: Iterable[tuple[float, float]]) -> None:
+        lines = []
+        for epsilon, delta in points:
+            root = delta * (2 - DOWN)
+            mirrored = (delta - (1 - delta) * math.expm1(-epsilon)) * (2 - DOWN)
+            lines.append((math.exp(-epsilon) * DOWN, root))
+            if epsilon < 700 and mirrored < 1:
+                lines.append((math.exp(epsilon) * DOWN, mirrored))
+        lines.sort(key=lambda line: (line[0], -line[1]))
+        kept: list[tuple[float, float]] = []
+        starts: list[float] = []  # from where on each line is the largest of those kept
+        for slope, root in lines:
+            start = 0.0
+            while kept:
+                flat, near = kept[-1]
+                # where slope (r - root) passes flat (r - near)
+                start = (slope * root - flat * near) / (slope - flat) if slope > flat else (0.0 if root < near else 2.0)
+                if start > starts[-1]:
+                    break
+                kept.pop()
+                starts.pop()
+                start = 0.0
+            if start <= 1:
+                kept.append((slope, root))
+                starts.append(start)
+        self._lines, self._starts = kept, starts
+
+    def __call__(self, r: float) -> float:
+        """g(r), at least 0; any of the lines is a bound, so that roundings of where they cross do no harm."""
+        slope, root = self._lines[max(bisect(self._starts, r) - 1, 0)]
+        return max(slope * (r - root) * DOWN, 0.0)
+
+
+def impossible(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, beta: float) -> bool:
+    """Whether the recursion shows that so many right guesses have a probability below beta.
+
+    Args:
+        canaries: m.
+        guesses: c, at most m.
+        correct: v, from 1 to c.
+        least_wrong: the bound g of the plan.
+        beta: in (0, 1].
+    """
+    stride = max(1, math.isqrt(guesses) // RESOLUTION)
+    reached, right, wrong, beyond = beta, correct * beta * DOWN, 0.0, 0.0  # below S_i, R_i, H_i, sum_(l > i) S_l
+    at = correct
+    for _ in range(MOST_STEPS):
+        if not at:
+            return False
+        below = max(at - stride, 0)
+        beyond = (beyond + reached * (at - below)) * DOWN
+        at = below
+        wrong = max(wrong, canaries * least_wrong(right / canaries * DOWN) * DOWN)
+        known = (at * wrong + guesses * beyond) / (guesses - at) * DOWN
+        reached = max(reached, (known + wrong) / guesses * DOWN)
+        right = max(right, known)
+        if reached > 1:
+            return True
+    return False
+
+
+def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: WrongGuesses, most: float = 1.0) -> float:
+    """An upper bound on the probability of so many right guesses, by the recursion; at most a bound that is known.
+
+    Args:
+        canaries: m.
+        guesses: c, at most m.
+        correct: v, at most c.
+        least_wrong: the bound g of the plan.
+        most: a bound that is known already, in (0, 1].
+
+    >>> pure = WrongGuesses([(0.0, 0.4621171572600098), (1.0, 0.0)])  # randomised response at epsilon 1
+    >>> 0.05 < recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure) < 0.09
+    True
+    """
+    if correct <= 0 or not impossible(canaries, guesses, correct, least_wrong, most):
+        return most
+    if impossible(canaries, guesses, correct, least_wrong, LEAST):
+        return LEAST
+    low, high = math.log(LEAST), math.log(most)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if impossible(canaries, guesses, correct, least_wrong, math.exp(middle)):
+            high = middle
+        else:
+            low = middle
+    return min(math.exp(high), most)
