@@ -7,8 +7,9 @@ many of each). With the tilt theta, and ``kappa = sum k log sum_j w_j e^(theta j
 
 V_theta the law of the sum of as many independent numbers with masses ``w_j e^(theta j)``, scaled to 1. A transform of
 any period M that is longer than what is read of it gives V_theta with an absolute error (``numerics/fourier.py``) which
-is small beside V_theta near its mean: so each mass of S is read at the tilt whose mean is nearest. The tilts are a few
-standard deviations apart, and go on as long as masses there are above ``e^-DEPTH``, or to the ends of the support.
+is small beside V_theta near its mean: so each mass of S is read at the tilt for which ``e^(kappa - theta s)`` is
+least, s lying between the means of its neighbours. The tilts are a few standard deviations apart, and go on as long as
+masses there are above ``e^-DEPTH``, or to the ends of the support.
 
 **What is charged.** The error of the transform; roundings of the tilted masses, once for each of the numbers, and of
 ``kappa - theta s``. A period shorter than the support adds to V_theta(s) what V_theta has at ``s + M, s - M, ...``: from
@@ -35,7 +36,10 @@ DEPTH = 300.0
 
 APART = 3.0  # standard deviations between the means of neighbouring tilts
 PERIOD = 20.0  # standard deviations, of one transform
-SHIFTS = (1.0, 3.0, 6.0, 10.0, 14.0)  # of the tilt for Chernoff's bound, in units of 1 / deviation
+SHIFTS = (0.03, 0.1, 0.3, 1.0, 3.0, 6.0, 10.0, 14.0)  # of the tilt for Chernoff's bound, in units of 1 / deviation
+BACK = (0.5, 0.9)  # shares of the way back to no tilt, where the tail is that of the law itself
+WRAPPED = 1e-13  # of the largest mass, that may come from other periods before a longer one is taken
+LONGEST = 2**20  # period that is doubled to
 LEAST_DEVIATION = 0.3  # of a tilted sum: next to an end of the support
 NEXT_TO_THE_END = 0.25  # distance of a mean from the end of the support, from which on all masses are read
 MOST_TILTS = 400  # in either direction
@@ -84,15 +88,16 @@ def summed(parts: Sequence[tuple[Array, int]], above: bool) -> Summed:
     tilts = _tilts(parts, ends)
     edges = [_edge(tilts[0], -1, ends)]
     for one, other in zip(tilts, tilts[1:], strict=False):
-        edges.append(max(math.floor(0.5 * (one.mean + other.mean)) + 1, edges[-1]))
+        meet = (other.kappa - one.kappa) / (other.theta - one.theta)  # where e^(kappa - theta s) is the same
+        edges.append(min(max(math.floor(meet) + 1, edges[-1]), ends[1] + 1))
     edges.append(max(_edge(tilts[-1], +1, ends) + 1, edges[-1]))
     pieces = [
         _read(parts, tilt, low, high, ends, above)
         for tilt, low, high in zip(tilts, edges, edges[1:], strict=False)
         if high > low
     ]
-    below = _tail(parts, tilts[0], -1, edges[0]) if edges[0] > ends[0] else 0.0
-    beyond = _tail(parts, tilts[-1], +1, edges[-1] - 1) if edges[-1] <= ends[1] else 0.0
+    below = _beyond(parts, tilts[0], -1, edges[0]) if edges[0] > ends[0] else 0.0
+    beyond = _beyond(parts, tilts[-1], +1, edges[-1] - 1) if edges[-1] <= ends[1] else 0.0
     return Summed(edges[0], np.concatenate(pieces), below, beyond)
 
 
@@ -149,7 +154,12 @@ def _read(
 ) -> Array:
     """Masses of the sums from low to below high."""
     span = ends[1] - ends[0]
-    period = fast_length(min(span + 1, max(int(PERIOD * tilt.deviation) + 64, 2 * (high - low))))
+    period, aliases = fast_length(min(span + 1, max(int(PERIOD * tilt.deviation) + 64, 2 * (high - low)))), 1.0
+    while period <= span:
+        aliases = _tail(parts, tilt, +1, low + period - 1) + _tail(parts, tilt, -1, high - period)
+        if aliases * tilt.deviation <= WRAPPED or 2 * period > LONGEST:
+            break
+        period = fast_length(min(span + 1, 2 * period))
     spend(TRANSFORMED * period * (1 + len(parts)))
     theta, most = tilt.theta, 0.0
     vectors = []
@@ -167,24 +177,30 @@ def _read(
     scale = np.exp(exponent)
     if above:
         return (values + power.error + UNDERFLOW) * scale * (1 + relative) + UNDERFLOW**1.1
-    aliases = 0.0
-    if period <= span:
-        aliases = _tail(parts, tilt, +1, low + period - 1, True) + _tail(parts, tilt, -1, high - period, True)
+    if period > span:
+        aliases = 0.0
     out: Array = np.maximum(values - power.error - aliases - UNDERFLOW, 0.0) * scale * (1 - relative)
     return out
 
 
-def _tail(parts: Sequence[tuple[Array, int]], tilt: _Tilted, sign: int, edge: int, tilted: bool = False) -> float:
-    """A bound on the mass beyond an edge, above it or below: under the law of S, or under the tilted one."""
-    least, numbers = math.inf, sum(count for _, count in parts)
-    for shift in (0.0, *SHIFTS):
-        moved = _at(parts, tilt.theta + sign * shift / max(tilt.deviation, LEAST_DEVIATION))
-        exponent = moved.kappa - moved.theta * edge
-        size = abs(moved.kappa) + abs(moved.theta * edge)
-        if tilted:
-            exponent += tilt.theta * edge - tilt.kappa
-            size += abs(tilt.kappa) + abs(tilt.theta * edge)
-        elif sign * moved.theta < 0:
-            continue
+def _tail(parts: Sequence[tuple[Array, int]], tilt: _Tilted, sign: int, edge: int) -> float:
+    """A bound on the mass of a tilted law beyond an edge, above it or below."""
+    least, numbers = 0.0, sum(count for _, count in parts)
+    shifts = [shift / max(tilt.deviation, LEAST_DEVIATION) for shift in SHIFTS]
+    if sign * tilt.theta < 0:
+        shifts += [share * abs(tilt.theta) for share in BACK]
+    for shift in shifts:
+        moved = _at(parts, tilt.theta + sign * shift)
+        exponent = (moved.kappa - tilt.kappa) - (moved.theta - tilt.theta) * edge
+        size = abs(moved.kappa) + abs(tilt.kappa) + (abs(moved.theta) + abs(tilt.theta)) * abs(edge)
         least = min(least, exponent + SPARE * (size + numbers + 1))
-    return math.exp(min(least, 0.0)) + UNDERFLOW
+    return math.exp(least) + UNDERFLOW
+
+
+def _beyond(parts: Sequence[tuple[Array, int]], tilt: _Tilted, sign: int, edge: int) -> float:
+    """A bound on the mass beyond an edge: by Chernoff's bound at the outermost tilt, or at none, which is 1."""
+    numbers = sum(count for _, count in parts)
+    if sign * tilt.theta <= 0:
+        return math.exp(tilt.kappa) if tilt.theta == 0 else 1.0
+    exponent = tilt.kappa - tilt.theta * edge
+    return math.exp(exponent + SPARE * (abs(tilt.kappa) + abs(tilt.theta * edge) + numbers + 1)) + UNDERFLOW
