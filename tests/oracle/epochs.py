@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -75,8 +76,8 @@ def _laplace_law(theta: float, nodes: int) -> tuple[Array, Array]:
     """Ratios and masses under Q: both atoms, and the nodes of four panels between."""
     x, w = np.polynomial.legendre.leggauss(nodes)
     ends = np.linspace(-theta, theta, 5)
-    loss = np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * x for a, b in zip(ends, ends[1:], strict=False)])
-    weight = np.concatenate([0.5 * (b - a) * w for a, b in zip(ends, ends[1:], strict=False)])
+    loss = np.concatenate([0.5 * (a + b) + 0.5 * (b - a) * x for a, b in pairwise(ends.tolist())])
+    weight = np.concatenate([0.5 * (b - a) * w for a, b in pairwise(ends.tolist())])
     masses = 0.25 * math.exp(-0.5 * theta) * np.exp(-0.5 * loss) * weight
     return (
         np.concatenate([[math.exp(-theta)], np.exp(loss), [math.exp(theta)]]),

@@ -73,8 +73,6 @@ def test_both_laws_keep_mass_and_mean_where_there_is_something_at_the_ends(pair:
         assert float((masses * points).sum()) == pytest.approx(mean, abs=1e-12 + lost * law.range[1])
 
 
-
-
 def test_two_values_are_a_lattice_of_two_points() -> None:
     law = step_law(BlackBoxPair(1.0))
     assert law is not None

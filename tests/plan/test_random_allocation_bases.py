@@ -53,7 +53,7 @@ WIDEST = 1e-3
 @pytest.mark.parametrize("adjacency", ["remove", "add"])
 def test_exact_fractions_of_several_epochs(adjacency: str) -> None:
     p, q = [Fraction(2, 3), Fraction(1, 3)], [Fraction(1, 3), Fraction(2, 3)]
-    mechanism = hs.Pmf(p=["2/3", "1/3"], q=["1/3", "2/3"])
+    mechanism = hs.Pmf(tuple(p), tuple(q))
     ratios = product(epoch_law(ratio_law(p, q)[0], [Fraction(1, 6)] * 6), 3)
     plans = plan(mechanism, 3, adjacency, steps_per_epoch=6)
     for epsilon in (0.0, 0.3, 0.9):
@@ -99,7 +99,7 @@ def test_the_limit_of_many_steps_is_gaussian() -> None:
 
 
 def test_what_is_known_from_above_alone_stays_so() -> None:
-    missing = hs.Pmf(p=[0.6, 0.3999999999999], q=[0.4, 0.6])
+    missing = hs.Pmf((Fraction(3, 5), Fraction(2, 5) - Fraction(1, 10**13)), (Fraction(2, 5), Fraction(3, 5)))
     for mechanism in (hs.PermuteAndFlip(0.5), missing):
         known = hs.Round(mechanism, hs.RandomAllocation(10)).known(REMOVE)
         assert isinstance(known, Above)
@@ -127,7 +127,7 @@ def test_with_other_rounds_by_moments_and_by_other_engines() -> None:
     found = both.epsilon(1e-6)
     assert hs.Plan([one]).epsilon(1e-6).lower < found.lower < found.upper < found.lower * 1.01
     for accountant in ("grid", "rdp"):
-        assert hs.Plan([one]).epsilon(1e-6, accountant=accountant).upper >= hs.Plan([one]).epsilon(1e-6).lower
+        assert hs.Plan([one]).epsilon(1e-6, accountant=accountant).ends["upper"] >= hs.Plan([one]).epsilon(1e-6).lower
 
 
 def test_plan_files_and_calibration() -> None:

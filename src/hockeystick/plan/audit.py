@@ -7,8 +7,8 @@ speak against the plan: a run of it makes them improbable.
 
 **The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
 run be (epsilon, delta)-differentially private where a record is added or removed, in both orders, m the number of
-canaries, ``f(v)`` the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at least v. Then v or
-more guesses are right with probability at most
+canaries, ``f(v)`` the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at
+least v. Then v or more guesses are right with probability at most
 
     f(v) + 2 m delta max_{1 <= i <= m} (f(v - i) - f(v)) / i ,
 
@@ -209,8 +209,8 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
             raise InvalidInputError(f"{key} must be at most {what}; received {value} and {most}", key)
     if plan.adjacency not in COINS:
         raise UnsupportedError(
-            "an audit needs adjacency 'add-or-remove', where canaries are put in or left out, or 'zero-out', where they "
-            f"contribute or do not; received {plan.adjacency.value!r}"
+            "an audit needs adjacency 'add-or-remove', where canaries are put in or left out, or 'zero-out', where "
+            f"they contribute or do not; received {plan.adjacency.value!r}"
         )
 
     with one_call(len(plan.kinds)):

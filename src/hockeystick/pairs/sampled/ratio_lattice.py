@@ -1,8 +1,8 @@
 """The likelihood ratio of one step at equal distances: a law larger in convex order than the true one, and a smaller.
 
 Let ``W = dP/dQ`` be the likelihood ratio of a step under Q, between a and b. A law is *larger in convex order* than
-another one if no convex function has a smaller mean under it. For independent sums the order is kept term by term: given
-the other terms, a convex function of the sum is a convex function of one term.
+another one if no convex function has a smaller mean under it. For independent sums the order is kept term by term:
+given the other terms, a convex function of the sum is a convex function of one term.
 
 **Above.** An outcome of ratio r between the neighbouring points y and y' of the lattice ``a + j h`` is split between
 them with its mean kept, with the shares ``(y' - r) / h`` at y and ``(r - y) / h`` at y'. By Jensen's inequality no
@@ -10,19 +10,19 @@ convex function has a smaller mean (Doroshenko et al. 2022 [DGK+22] spread priva
 
 **Below.** Outcomes that are merged into their mean make every such mean smaller, by the same inequality. The outcomes
 inside each cell are merged first. Then, from the lowest cell up, each is brought to the upper end y of its cell by
-merging it with as much of the outcomes above y as it takes, nearest first; the last one, if nothing is left above it, to
-the lower end with what lies below. What cannot be brought to the lattice is left out: outcomes that are left out of both
-laws make every hockey-stick divergence smaller, as it is an integral of a quantity that is not negative. The same is done
-from the highest cell down, and that law is taken of the two whose second moment is the larger.
+merging it with as much of the outcomes above y as it takes, nearest first; the last one, if nothing is left above it,
+to the lower end with what lies below. What cannot be brought to the lattice is left out: outcomes that are left out of
+both laws make every hockey-stick divergence smaller, as it is an integral of a quantity that is not negative. The same
+is done from the highest cell down, and that law is taken of the two whose second moment is the larger.
 
 **Densities** are those of a Laplace law between two centres (``LaplaceMiddle``): under Q the density of the loss is ``c
 e^(-l/2)``, under P ``c e^(l/2)``. On a cell of ratios from ``s^2`` to ``e^2`` the mass under Q is ``2c (e - s) / (e
 s)``, the mean of the ratio ``e s``, and the masses of the split ``2c (e - s) / (s (e + s))`` at the lower and ``2c (e -
 s) / (e (e + s))`` at the upper end: products and quotients, in which nothing cancels.
 
-**Rounding.** Masses of the law above are raised, and those of the law below lowered, by their relative errors. Places are
-off by roundings of the largest ratio, and by SNAP of the distance h where they count as points of the lattice: that is
-what :func:`off` says, and what is charged of a weighted mean of ratios, which is off by no more than they are.
+**Rounding.** Masses of the law above are raised, and those of the law below lowered, by their relative errors. Places
+are off by roundings of the largest ratio, and by SNAP of the distance h where they count as points of the lattice: that
+is what :func:`off` says, and what is charged of a weighted mean of ratios, which is off by no more than they are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.base import Array, DominatingPair
@@ -188,9 +187,9 @@ def spread(law: StepLaw, lattice: Lattice, scale: float = 1.0) -> Array:
     at = lattice.places(scale * values)
     below = np.minimum(at.astype(np.int64), lattice.last - 1)
     share = at - below
-    out: Array = np.bincount(below, masses * (1 - share), lattice.last + 1)
-    out += np.bincount(below + 1, masses * share, lattice.last + 1)
-    return out * (1 + (law.mass_units + ROUNDINGS) * UNIT_ROUNDOFF)
+    low = np.bincount(below, masses * (1 - share), lattice.last + 1)
+    high = np.bincount(below + 1, masses * share, lattice.last + 1)
+    return np.asarray(low + high, dtype=np.float64) * (1 + (law.mass_units + ROUNDINGS) * UNIT_ROUNDOFF)
 
 
 def merged(law: StepLaw, lattice: Lattice, scale: float = 1.0) -> Array:

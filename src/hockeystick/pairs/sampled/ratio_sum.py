@@ -1,7 +1,7 @@
 """Sums of many independent whole numbers of few laws, with every mass bounded: Fourier powers of tilted laws.
 
-Let ``w_j`` be the masses of a law at ``j = 0, ..., n``, and S the sum of k independent such numbers (of several laws, so
-many of each). With the tilt theta, and ``kappa = sum k log sum_j w_j e^(theta j)``,
+Let ``w_j`` be the masses of a law at ``j = 0, ..., n``, and S the sum of k independent such numbers (of several laws,
+so many of each). With the tilt theta, and ``kappa = sum k log sum_j w_j e^(theta j)``,
 
     P(S = s) = e^(kappa - theta s) V_theta(s),
 
@@ -12,8 +12,8 @@ least, s lying between the means of its neighbours. The tilts are a few standard
 masses there are above ``e^-DEPTH``, or to the ends of the support.
 
 **What is charged.** The error of the transform; roundings of the tilted masses, once for each of the numbers, and of
-``kappa - theta s``. A period shorter than the support adds to V_theta(s) what V_theta has at ``s + M, s - M, ...``: from
-above that is welcome, and from below what V_theta has from ``low + M`` on and up to ``high - M`` is taken off all
+``kappa - theta s``. A period shorter than the support adds to V_theta(s) what V_theta has at ``s + M, s - M, ...``:
+from above that is welcome, and from below what V_theta has from ``low + M`` on and up to ``high - M`` is taken off all
 that is read between low and high, by Chernoff's bound ``V(S >= x) <= e^(kappa(theta + d) - kappa(theta) - d x)``. The
 masses beyond the first and the last that are read are bounded likewise, at the tilts of these.
 """
@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def summed(parts: Sequence[tuple[Array, int]], above: bool) -> Summed:
     ends = _ends(parts)
     tilts = _tilts(parts, ends)
     edges = [_edge(tilts[0], -1, ends)]
-    for one, other in zip(tilts, tilts[1:], strict=False):
+    for one, other in pairwise(tilts):
         meet = (other.kappa - one.kappa) / (other.theta - one.theta)  # where e^(kappa - theta s) is the same
         edges.append(min(max(math.floor(meet) + 1, edges[-1]), ends[1] + 1))
     edges.append(max(_edge(tilts[-1], +1, ends) + 1, edges[-1]))
@@ -176,7 +177,8 @@ def _read(
     relative = math.expm1(power.scale_error + UNIT_ROUNDOFF * (most + 16 * largest + 64))
     scale = np.exp(exponent)
     if above:
-        return (values + power.error + UNDERFLOW) * scale * (1 + relative) + UNDERFLOW**1.1
+        raised: Array = (values + power.error + UNDERFLOW) * scale * (1 + relative)
+        return raised
     if period > span:
         aliases = 0.0
     out: Array = np.maximum(values - power.error - aliases - UNDERFLOW, 0.0) * scale * (1 - relative)

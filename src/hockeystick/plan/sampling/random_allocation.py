@@ -3,8 +3,8 @@
 Also known as balls-in-bins sampling. An epoch has t steps; the draw of a record is secret, and independent of those of
 all other records, so that with and without the record the others take part in the same way. A round is one epoch.
 
-**One participation an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof. *Tight*:
-where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
+**One participation an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
+*Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
 
 **Other mechanisms** whose likelihood ratio is bounded (Laplace, randomised response, any with few outcomes): the same
 reduction to one pair, whose law is held between two (``pairs/sampled/ratio_epoch.py``, with the proof).
