@@ -13,17 +13,23 @@ from hockeystick.pairs.sampled import ratio_sum
 from hockeystick.pairs.sampled.ratio_sum import summed
 
 
+BITS = 64
+"""Binary digits of the masses of the tests."""
+
+
 def exact(parts: Sequence[tuple[Sequence[float], int]]) -> list[Fraction]:
-    """The law of the sum in fractions of the doubles."""
-    out = [Fraction(1)]
+    """The law of the sum in fractions of the doubles: whole numbers over a power of 2."""
+    out, shift = [1], 0
     for masses, count in parts:
+        whole = [(j, int(Fraction(mass) * 2**BITS)) for j, mass in enumerate(masses) if mass]
+        assert all(Fraction(number, 2**BITS) == Fraction(masses[j]) for j, number in whole)
         for _ in range(count):
-            following = [Fraction(0)] * (len(out) + len(masses) - 1)
+            following = [0] * (len(out) + len(masses) - 1)
             for i, one in enumerate(out):
-                for j, other in enumerate(masses):
-                    following[i + j] += one * Fraction(other)
-            out = following
-    return out
+                for j, number in whole:
+                    following[i + j] += one * number
+            out, shift = following, shift + BITS
+    return [Fraction(number, 2**shift) for number in out]
 
 
 @pytest.mark.parametrize(
@@ -33,7 +39,7 @@ def exact(parts: Sequence[tuple[Sequence[float], int]]) -> list[Fraction]:
         [([0.9, 0.0, 0.0, 0.1], 25)],
         [([0.5, 0.25, 0.0, 0.2, 0.05], 20), ([0.6, 0.4], 7)],
         [([1.0, 0.0], 5)],
-        [([0.0, 0.999, 0.0, 1e-3], 12)],
+        [([0.0, 0.999, 0.0, 2.0**-10], 12)],
     ],
 )
 def test_every_mass_is_between_its_bounds(parts: list[tuple[list[float], int]]) -> None:
@@ -63,10 +69,9 @@ def test_a_million_coins_against_the_binomial_law() -> None:
 def test_what_a_short_period_wraps_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """A period of hardly more than what is read of it."""
     monkeypatch.setattr(ratio_sum, "PERIOD", 7.0)
-    masses = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05] + [0.0] * 10 + [0.01]
-    masses = [mass / 1.01 for mass in masses]
-    arrays = [(np.array(masses), 60)]
-    law = exact([(masses, 60)])
+    masses = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05] + [0.0] * 10 + [2.0**-7]
+    arrays = [(np.array(masses), 40)]
+    law = exact([(masses, 40)])
     short = summed(arrays, False)
     for mass, truth in zip(short.masses.tolist(), law[short.first :], strict=False):
         assert Fraction(mass) <= truth
@@ -78,8 +83,8 @@ def test_what_a_short_period_wraps_is_charged(monkeypatch: pytest.MonkeyPatch) -
 def test_masses_beyond_the_list_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ratio_sum, "DEPTH", 8.0)
     masses = [0.6, 0.3, 0.1]
-    law = exact([(masses, 200)])
-    found = summed([(np.array(masses), 200)], True)
+    law = exact([(masses, 100)])
+    found = summed([(np.array(masses), 100)], True)
     assert found.first > 0
     last = found.first + len(found.masses)
     assert last < len(law)

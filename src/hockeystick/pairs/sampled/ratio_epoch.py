@@ -129,15 +129,14 @@ def epoch_law(pair: DominatingPair, groups: Groups, constant: Fraction) -> Epoch
     finest = FINEST
     if step.deviation > 0:
         finest = int(min(max(RESOLVED * (high - low) / (step.deviation * math.sqrt(steps)), COARSEST), FINEST))
-    lattice = lattice_for(step, finest)
-    first = max(weight for weight, count in groups if count)
+    groups = tuple((weight, count) for weight, count in groups if count)
+    first = max(weight for weight, _ in groups)
+    lattice = lattice_for(step, finest, tuple(float(weight / first) for weight, _ in groups))
     relative, absolute = off(step, lattice)
     start = float(constant)
     parts_above: list[tuple[Array, int]] = []
     parts_below: list[tuple[Array, int]] = []
     for weight, count in groups:
-        if not count:
-            continue
         share = float(weight / first)
         grid = lattice
         if share < 1:

@@ -44,6 +44,8 @@ SNAP = 2.0**-36
 
 CELLS = 2  # cells of densities to one of the lattice: what is merged in a cell is then merged once more
 TRIED = 0.7  # share of the finest lattice down to which coarser ones are tried for one that holds the atoms
+TWO = 2  # places that are a lattice of one cell
+BLOCK = 1_000_000  # places that are tried at once
 ROUNDINGS = 32  # of a mass that passes through a few sums and quotients
 
 
@@ -149,26 +151,34 @@ def off(law: StepLaw, lattice: Lattice) -> tuple[float, float]:
     return (law.value_units + 16) * UNIT_ROUNDOFF, 32 * UNIT_ROUNDOFF * law.range[1] + SNAP * lattice.step
 
 
-def lattice_for(law: StepLaw, finest: int) -> Lattice:
+def lattice_for(law: StepLaw, finest: int, scales: tuple[float, ...] = (1.0,)) -> Lattice:
     """A lattice from the least ratio to the largest, with at most that many cells.
 
     Of somewhat coarser ones that is taken whose points lie nearest above the atoms: they are then moved least.
+
+    Args:
+        law: of the ratio.
+        finest: the most cells.
+        scales: what ratios are multiplied by, each on a lattice of the same step from its own least value.
     """
     low, high = law.range
-    inner = (law.values - low) / (high - low) if high > low else np.zeros(len(law.values))
-    if law.middle is not None or not high > low:
-        return Lattice(low, (high - low) / finest if high > low else 1.0, finest if high > low else 1)
-    counts = np.arange(1 if len(law.values) <= 2 else max(int(TRIED * finest), 1), finest + 1)
-    if len(law.values) <= 2:
-        counts = counts[:1]
-    least, best = math.inf, int(counts[0])
-    for block in np.array_split(counts, max(len(counts) * len(inner) // 1_000_000, 1)):
-        at = np.multiply.outer(block, inner)
-        near = np.abs(at - np.round(at)) <= SNAP
-        missed = np.where(near, 0.0, np.ceil(at) - at) @ law.masses / block
-        index = int(np.argmin(missed))
-        if missed[index] < least:
-            least, best = float(missed[index]), int(block[index])
+    if not high > low:
+        return Lattice(low, 1.0, 1)
+    if law.middle is not None:
+        return Lattice(low, (high - low) / finest, finest)
+    inner = (law.values - low) / (high - low)
+    places, masses = np.outer(scales, inner).ravel(), np.tile(law.masses, len(scales))
+    least, best = math.inf, 1
+    if len(places) > TWO:
+        for block in np.array_split(
+            np.arange(max(int(TRIED * finest), 1), finest + 1), max(finest * len(places) // BLOCK, 1)
+        ):
+            at = np.multiply.outer(block, places)
+            near = np.abs(at - np.round(at)) <= SNAP
+            missed = np.where(near, 0.0, np.ceil(at) - at) @ masses / block
+            index = int(np.argmin(missed))
+            if missed[index] < least:
+                least, best = float(missed[index]), int(block[index])
     return Lattice(low, (high - low) / best, best)
 
 

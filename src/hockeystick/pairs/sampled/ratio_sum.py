@@ -158,7 +158,7 @@ def _read(
     period, aliases = fast_length(min(span + 1, max(int(PERIOD * tilt.deviation) + 64, 2 * (high - low)))), 1.0
     while period <= span:
         aliases = _tail(parts, tilt, +1, low + period - 1) + _tail(parts, tilt, -1, high - period)
-        if aliases * tilt.deviation <= WRAPPED or 2 * period > LONGEST:
+        if aliases * max(tilt.deviation, 1.0) <= WRAPPED or 2 * period > LONGEST:
             break
         period = fast_length(min(span + 1, 2 * period))
     spend(TRANSFORMED * period * (1 + len(parts)))
