@@ -76,6 +76,13 @@ _UNBOUNDED = Claim(
 )
 """The claim on a mechanism whose likelihood ratio is not bounded, or of a kind that is not put on a lattice."""
 
+_TOO_MANY = Claim(
+    Status.REFUSED,
+    "random allocation of other mechanisms than Gaussian noise is accounted for up to 1000000 steps an epoch; a larger "
+    "batch_size makes fewer",
+)
+"""The claim on epochs whose sums would want a transform that is too long."""
+
 _OFTEN_OTHER = Claim(
     Status.REFUSED,
     "several participations an epoch, and assignments that are kept, are accounted for with Gaussian noise only; leave "
@@ -263,10 +270,12 @@ class RandomAllocation(Sampling):
             return mechanism.claims[direction]
         found = self.claim(type(mechanism), direction)
         if found.status is not Status.REFUSED and Property.GAUSSIAN not in mechanism.properties:
-            from hockeystick.pairs.sampled.ratio_epoch import supported
+            from hockeystick.pairs.sampled.ratio_epoch import MOST_STEPS, supported
 
             if self.participations_per_epoch > 1 or self.epochs_per_assignment > 1:
                 return _OFTEN_OTHER
+            if self.steps > MOST_STEPS:
+                return _TOO_MANY
             return found if supported(_base(mechanism)) else _UNBOUNDED
         often = 1 < self.participations_per_epoch < self.steps
         return _OFTEN if found.status is Status.TIGHT and often else found
