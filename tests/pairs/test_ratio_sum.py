@@ -12,7 +12,6 @@ import pytest
 from hockeystick.pairs.sampled import ratio_sum
 from hockeystick.pairs.sampled.ratio_sum import summed
 
-
 BITS = 64
 """Binary digits of the masses of the tests."""
 

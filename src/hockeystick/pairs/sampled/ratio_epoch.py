@@ -55,7 +55,7 @@ RESOLVED = 5_000.0
 """Cells to a standard deviation of the sum, at most: a transform has twenty deviations."""
 
 MOST_STEPS = 1_000_000
-"""Steps of an epoch, at most: a sum of more, on the coarsest lattice, wants a transform of more than a million points."""
+"""Steps of an epoch, at most: of more, on the coarsest lattice, a transform has more than a million points."""
 
 COARSEST = 64
 """Cells of the lattice of one ratio, at least."""
