@@ -7,7 +7,7 @@ Q^(t-j)``, without it ``Q^t``.
 **It dominates** every epoch, whatever each step makes of earlier results (Feldman, Shenfeld 2025 [FS25]). Let the
 results before step i be given, the data, and the allocation of all other records, which has the same law with and
 without this one. Step i releases A_i if the record is in it, and B_i if not, and ``H_a(A_i || B_i) <= H_a(P || Q)`` for
-all ``a >= 0``. So (Blackwell 1953 [Bla53]; Kairouz, Oh, Viswanath 2015 [KOV15], Theorem 2.10) one random function takes
+all ``a >= 0``. So (Dong, Roth, Su 2022 [DRS22], Theorem 2.10, after Blackwell) one random function takes
 P to A_i and Q to B_i, the same one whatever j is, as it depends on what was given alone. All results together are a
 random function of independent outcomes ``(X_1, ..., X_t)``, X_j of law P and the others of law Q: of the pair. *It is
 tight* where (P, Q) is attained by one instance of a step: with that in every step the results are the pair.
