@@ -66,8 +66,9 @@ def test_a_million_coins_against_the_binomial_law() -> None:
 
 
 def test_what_a_short_period_wraps_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A period of hardly more than what is read of it."""
-    monkeypatch.setattr(ratio_sum, "PERIOD", 7.0)
+    """A period of hardly more than what is read of it, which is not made longer."""
+    monkeypatch.setattr(ratio_sum, "PERIOD", 1.0)
+    monkeypatch.setattr(ratio_sum, "LONGEST", 0)
     masses = [0.5, 0.2, 0.1, 0.1, 0.05, 0.05] + [0.0] * 10 + [2.0**-7]
     arrays = [(np.array(masses), 40)]
     law = exact([(masses, 40)])
