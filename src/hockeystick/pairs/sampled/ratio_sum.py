@@ -44,6 +44,8 @@ LONGEST = 2**20  # period that is doubled to
 LEAST_DEVIATION = 0.3  # of a tilted sum: next to an end of the support
 NEXT_TO_THE_END = 0.25  # distance of a mean from the end of the support, from which on all masses are read
 MOST_TILTS = 400  # in either direction
+FARTHEST = 700.0  # exponent within the range of a double
+WHOLE = 1.5  # more than any mass: laws that are summed have masses of 1 together, but for roundings
 UNDERFLOW = 1e-290  # absolute, for entries below the range of a double
 SPARE = 1e-12  # relative, of an exponent, and for each of the numbers whose logarithm of a mass enters it
 TRANSFORMED = 60.0  # units of work of one point of a transform and of its power
@@ -175,9 +177,10 @@ def _read(
     exponent = (tilt.kappa - theta * low) - theta * (sums - low) + power.log_scale
     largest = abs(tilt.kappa) + abs(theta) * max(high, 1) + abs(power.log_scale)
     relative = math.expm1(power.scale_error + UNIT_ROUNDOFF * (most + 16 * largest + 64))
-    scale = np.exp(exponent)
+    scale = np.exp(np.minimum(exponent, FARTHEST))  # less of it is still below
     if above:
         raised: Array = (values + power.error + UNDERFLOW) * scale * (1 + relative)
+        raised = np.where(exponent > FARTHEST, WHOLE, np.minimum(raised, WHOLE))
         return raised
     if period > span:
         aliases = 0.0
