@@ -169,8 +169,8 @@ def _read(
     for (masses, count), kappa in zip(parts, tilt.kappas, strict=True):
         at = np.arange(len(masses), dtype=np.float64)
         with np.errstate(divide="ignore", under="ignore"):
-            vectors.append((masses * np.exp(np.maximum(theta * at - kappa, -740.0)), count))
-        most += count * (16 + 4 * (abs(theta) * len(masses) + abs(kappa)))
+            vectors.append((np.exp(np.log(masses) + (theta * at - kappa)), count))
+        most += count * (16 + 4 * (abs(theta) * len(masses) + abs(kappa) + 745))  # the least logarithm
     power = convolution_power(vectors, period)
     sums = np.arange(low, high, dtype=np.int64)
     values = np.maximum(power.values[(sums - power.origin) % period], 0.0)
@@ -180,8 +180,7 @@ def _read(
     scale = np.exp(np.minimum(exponent, FARTHEST))  # less of it is still below
     if above:
         raised: Array = (values + power.error + UNDERFLOW) * scale * (1 + relative)
-        raised = np.where(exponent > FARTHEST, WHOLE, np.minimum(raised, WHOLE))
-        return raised
+        return np.where(exponent > FARTHEST, WHOLE, np.minimum(raised, WHOLE))
     if period > span:
         aliases = 0.0
     out: Array = np.maximum(values - power.error - aliases - UNDERFLOW, 0.0) * scale * (1 - relative)
