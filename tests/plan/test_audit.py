@@ -141,6 +141,19 @@ def test_another_adjacency_is_refused() -> None:
             hs.Plan([hs.Round(hs.Gaussian(2.0))], adjacency).audit(10, 10, 10)
 
 
+def test_contributions_that_are_set_to_nothing() -> None:
+    """The curve of the plan under zero-out in both directions, which is not that of add-or-remove for fixed batches."""
+    gaussian = [hs.Round(hs.Gaussian(2.0), count=3)]
+    same = [hs.Plan(gaussian, adjacency).audit(100, 50, 48) for adjacency in ("add-or-remove", "zero-out")]
+    assert same[0].p_value == pytest.approx(same[1].p_value, rel=1e-6)
+    fixed = hs.Plan([hs.Round(hs.Gaussian(1.0), hs.WithoutReplacement(5, 100), count=2)], "zero-out")
+    found = fixed.audit(100, 50, 50)
+    assert found.delta >= max(fixed.delta(found.epsilon).ends["upper"], 0.0) * (1 - 1e-2)
+    assert found.p_value == p_value(100, 50, 50, found.epsilon, found.delta)
+    less = hs.Plan([hs.Round(hs.Gaussian(3.0), hs.WithoutReplacement(5, 100), count=2)], "zero-out")
+    assert less.audit(100, 50, 50).p_value < found.p_value
+
+
 def test_the_command_says_the_same() -> None:
     flags = ["--noise-multiplier", "1.0", "--sample-rate", "0.01", "--steps", "1000"]
     asked = ["audit", *flags, "--canaries", "1000", "--guesses", "200", "--correct", "190", "--delta", "1e-6"]

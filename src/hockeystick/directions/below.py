@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from hockeystick.directions.directions import Directions
 from hockeystick.pairs import Composition
-from hockeystick.pairs.sides import WIDTH, Known
+from hockeystick.pairs.sides import Known, width_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.interval import Interval
@@ -71,7 +71,7 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
             "rounds",
         )
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
-    reasons = [f"{WIDTH}: {why}", *dict.fromkeys(found.limited for found in (above, below) if found.limited)]
+    reasons = [width_of(why), *dict.fromkeys(found.limited for found in (above, below) if found.limited)]
     estimate = min(max(middle, below.lower), above.upper)
     return replace(above, lower=below.lower, estimate=estimate, limited="; ".join(reasons))
 

@@ -34,6 +34,11 @@ WIDTH = "the width is the theory's"
 """What is said of an interval whose ends are of two pairs, before the sentence that says why there are two."""
 
 
+def width_of(why: str) -> str:
+    """What is said of an interval whose ends are of two pairs; a reason that names the width stands for itself."""
+    return why if why.startswith("the width is ") else f"{WIDTH}: {why}"
+
+
 @dataclass(frozen=True, slots=True)
 class Tight:
     """A pair that some instance attains: the truth.

@@ -1,17 +1,22 @@
 """Auditing: is a run that was attacked the plan that was filed?
 
-Canaries are records of which each is put into the data or left out by its own fair coin. From what the run releases an
+Canaries are records of which each is put into the data or left out by its own fair coin; under ``zero-out`` each is in
+the data, and the coin says whether it contributes or its contribution is set to nothing. From what the run releases an
 attacker guesses, of as many canaries as it likes, whether they are in; v of r guesses are right. Many right guesses
 speak against the plan: a run of it makes them improbable.
 
 **The bound** (Steinke, Nasr, Jagielski 2023 [SNJ23], the main result, for approximate differential privacy). Let the
-run be (epsilon, delta)-differentially private where a record is added or removed, m the number of canaries, ``f(v)``
-the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at least v. Then v or
-more guesses are right with probability at most
+run be (epsilon, delta)-differentially private where a record is added or removed, in both orders, m the number of
+canaries, ``f(v)`` the probability that a binomial number with r trials of chance ``e^epsilon / (1 + e^epsilon)`` is at
+least v. Then v or more guesses are right with probability at most
 
     f(v) + 2 m delta max_{1 <= i <= m} (f(v - i) - f(v)) / i ,
 
 whatever the attacker does, in one run, and however the canaries influence each other.
+
+The proof asks one thing of the two ways in which a coin falls: given all other coins, the laws of what is released are
+(epsilon, delta)-close in both orders. Under ``zero-out`` a coin decides between the contribution and none, the two data
+sets are neighbours in that relation, and both of its directions are in the plan's delta: the same bound.
 
 A plan has such a guarantee at every epsilon, with the delta of its own certified curve. A second bound takes the whole
 curve at once (Mahloujifar, Melis, Chaudhuri 2025 [MMC25]; ``audit_recursion.py`` has the recursion and its proof). All
@@ -76,7 +81,10 @@ SHARE = 0.2
 LEAST_SHARE = 1e-3
 """The share of the significance up to which a delta counts for nothing: where the search for epsilon ends."""
 
-CANARIES = domains.whole_numbers(1, MOST).of("canaries, each in the data by its own fair coin")
+COINS = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)
+"""Relations in which a fair coin of its own can decide of every canary, both orders being in the plan's delta."""
+
+CANARIES = domains.whole_numbers(1, MOST).of("canaries, each in the data, or contributing, by its own fair coin")
 """Domain of the number of canaries."""
 
 GUESSES = domains.whole_numbers(0, MOST).of("canaries of which was guessed whether they are in")
@@ -212,10 +220,10 @@ def audit(plan: Plan, canaries: int, guesses: int, correct: int, significance: f
     ):
         if value > most:
             raise InvalidInputError(f"{key} must be at most {what}; received {value} and {most}", key)
-    if plan.adjacency is not Adjacency.ADD_OR_REMOVE:
+    if plan.adjacency not in COINS:
         raise UnsupportedError(
-            "an audit needs adjacency 'add-or-remove', as canaries are put in or left out; received "
-            f"{plan.adjacency.value!r}"
+            "an audit needs adjacency 'add-or-remove', where canaries are put in or left out, or 'zero-out', where "
+            f"they contribute or do not; received {plan.adjacency.value!r}"
         )
 
     found, least_wrong = _searched(plan, canaries, guesses, correct, significance)

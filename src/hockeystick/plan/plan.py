@@ -338,6 +338,8 @@ class Plan:
         """Whether an attack on one run contradicts this plan.
 
         Each canary is put into the data or left out by a fair coin of its own; guesses are made from what was released.
+        Under ``zero-out`` all are in the data, and the coin decides whether one contributes or nothing stands in its
+        place.
 
         Args:
             canaries: how many there were.
@@ -347,7 +349,8 @@ class Plan:
 
         Raises:
             InvalidInputError: a number outside its domain, more guesses than canaries, or more right ones than guesses.
-            UnsupportedError: another adjacency than ``add-or-remove``, or a round of which nothing is proven.
+            UnsupportedError: another adjacency than ``add-or-remove`` and ``zero-out``, or a round of which nothing is
+                proven.
 
         >>> import hockeystick as hs
         >>> one = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)

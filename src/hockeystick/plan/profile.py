@@ -23,7 +23,7 @@ from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOffs
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
-from hockeystick.pairs.sides import WIDTH
+from hockeystick.pairs.sides import width_of
 from hockeystick.plan.caveats import told
 from hockeystick.plan.group_epsilon import least_epsilon
 from hockeystick.plan.plan import Plan
@@ -264,7 +264,7 @@ class Profile:
     def _reasons(self, other: str | None) -> str | None:
         """That two pairs have to be, where they do, and another reason, where there is one."""
         why = self.plan.directions.why
-        return "; ".join(filter(None, (f"{WIDTH}: {why}" if why else None, other))) or None
+        return "; ".join(filter(None, (width_of(why) if why else None, other))) or None
 
     @property
     def _reason(self) -> str | None:

@@ -92,7 +92,8 @@ class Property(StrEnum):
     adjacency. ``sum``: noise on a sum to which a record adds any vector of bounded norm, whose pair under replacement
     is that of two opposite vectors, whatever the other records add.
     ``infinite-loss``: some mass may have infinite loss, and then no Renyi divergence is finite. ``joint``: a round is
-    several releases at once, and its pair a product, of which no sampled pair is built.
+    several releases at once, and its pair a product, of which no sampled pair is built. ``unbounded``: the likelihood
+    ratio of its pair has no bound, or densities of another kind than the Laplace law's.
     """
 
     GAUSSIAN = "gaussian"
@@ -100,6 +101,7 @@ class Property(StrEnum):
     SUM = "sum"
     INFINITE_LOSS = "infinite-loss"
     JOINT = "joint"
+    UNBOUNDED = "unbounded"
 
 
 class Mechanism(ABC):

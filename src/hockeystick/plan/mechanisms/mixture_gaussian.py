@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.mixture import MixturePair
-from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Status
+from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, Domain, check_fields, list_of
 from hockeystick.values.errors import InvalidInputError
@@ -77,6 +77,7 @@ class MixtureGaussian(Mechanism):
         Direction.REPLACE_ONE: _REPLACED,
     }
     zeroed: ClassVar[Claim] = AS_ABSENT
+    properties: ClassVar[frozenset[Property]] = frozenset({Property.UNBOUNDED})
 
     def __post_init__(self) -> None:
         check_fields(self)

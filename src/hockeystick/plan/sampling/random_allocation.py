@@ -3,8 +3,11 @@
 Also known as balls-in-bins sampling. An epoch has t steps; the draw of a record is secret, and independent of those of
 all other records, so that with and without the record the others take part in the same way. A round is one epoch.
 
-**One step an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof. *Tight*:
-where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
+**One participation an epoch**, Gaussian noise. *Upper*: the pair of ``pairs/sampled/allocation.py``, with the proof.
+*Tight*: where all other contributions are 0 and the record's is u in every step, the outcomes along u are that pair.
+
+**Other mechanisms** whose likelihood ratio is bounded (Laplace, randomised response, any with few outcomes): the same
+reduction to one pair, whose law is held between two (``pairs/sampled/ratio_epoch.py``, with the proof).
 
 **Setting a record's contribution to nothing.** The others draw their steps as before, independently of the record. In
 the step that the record drew the sum is that of the others, as it is in all others, and as it is everywhere without the
@@ -43,13 +46,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
-from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair
+from hockeystick.pairs import AllocationPair, DominatingPair, GaussianPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Between, Known
+from hockeystick.pairs.sides import Above, Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
-from hockeystick.plan.sampling.base import Sampling, Zeroed
+from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, sampled_base
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
@@ -60,8 +63,32 @@ _ONCE = Claim(Status.TIGHT, "Chua et al. 2025 [CGH+25], Theorem 3.1; proof in pa
 _OFTEN = Claim(Status.BRACKET, "proof in plan/sampling/random_allocation.py: blocks above, the sum of all steps below")
 """The claim for adding and removing a record that takes part several times an epoch, with Gaussian noise."""
 
-_OTHER_NOISE = Claim(Status.REFUSED, "random allocation is accounted for with Gaussian noise only")
-"""The claim on other mechanisms."""
+_RATIOS = Claim(
+    Status.BRACKET,
+    "Feldman, Shenfeld 2025 [FS25]; proof in pairs/sampled/ratio_epoch.py: between two laws of the likelihood ratio",
+)
+"""The claim for adding and removing a record, on mechanisms whose likelihood ratio is bounded."""
+
+_UNBOUNDED = Claim(
+    Status.REFUSED,
+    "random allocation is accounted for with Gaussian noise, and with mechanisms whose finite losses are at most 12; "
+    "where it is Gaussian noise, give it as 'gaussian' with its noise_multiplier",
+)
+"""The claim on a mechanism whose likelihood ratio is not bounded, or of a kind that is not put on a lattice."""
+
+_TOO_MANY = Claim(
+    Status.REFUSED,
+    "random allocation of other mechanisms than Gaussian noise is accounted for up to 1000000 steps an epoch; a larger "
+    "batch_size makes fewer",
+)
+"""The claim on epochs whose sums would want a transform that is too long."""
+
+_OFTEN_OTHER = Claim(
+    Status.REFUSED,
+    "several participations an epoch, and assignments that are kept, are accounted for with Gaussian noise only; leave "
+    "out participations_per_epoch and epochs_per_assignment",
+)
+"""The claim on other mechanisms than Gaussian noise, where a record takes part several times by one draw."""
 
 _REPLACED = Claim(
     Status.REFUSED,
@@ -69,6 +96,11 @@ _REPLACED = Claim(
     "for groups of 2, which replacing is a case of",
 )
 """The claim for replacing a record."""
+
+RATIOS_WHY = (
+    "the width is that of a lattice: the law of an epoch's likelihood ratio is held between two laws with few values"
+)
+"""Why the two ends of an epoch of another mechanism differ."""
 
 WHY = (
     "of records that take part several times an epoch no pair is known that is attained: above, the steps are dealt "
@@ -221,19 +253,30 @@ class RandomAllocation(Sampling):
 
     @classmethod
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
-        """Tight for Gaussian noise, adding or removing a record; replacing one is refused."""
-        base = mechanism.claims[direction]
+        """Adding or removing a record: tight for Gaussian noise, between two pairs for others; replacing is refused."""
+        base = sampled_base(mechanism, direction)
         if direction is Direction.REPLACE_ONE:
             return _REPLACED
-        if base.status is Status.REFUSED:
-            return base
-        return _ONCE if Property.GAUSSIAN in mechanism.properties and base.status is Status.TIGHT else _OTHER_NOISE
+        if Property.UNBOUNDED in mechanism.properties and base.status in (Status.TIGHT, Status.UPPER, Status.BRACKET):
+            return _UNBOUNDED
+        return inherited(base, _ONCE if Property.GAUSSIAN in mechanism.properties else _RATIOS)
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
-        """The mechanism's own where an epoch is one step; between, where a record takes part several times."""
+        """The mechanism's own where an epoch is one step; between, where a record takes part several times.
+
+        Refused where this instance's likelihood ratio has no bound, whatever others of its class have.
+        """
         if self._unsampled:
             return mechanism.claims[direction]
         found = self.claim(type(mechanism), direction)
+        if found.status is not Status.REFUSED and Property.GAUSSIAN not in mechanism.properties:
+            from hockeystick.pairs.sampled.ratio_epoch import MOST_STEPS, supported
+
+            if self.participations_per_epoch > 1 or self.epochs_per_assignment > 1:
+                return _OFTEN_OTHER
+            if self.steps > MOST_STEPS:
+                return _TOO_MANY
+            return found if supported(_base(mechanism)) else _UNBOUNDED
         often = 1 < self.participations_per_epoch < self.steps
         return _OFTEN if found.status is Status.TIGHT and often else found
 
@@ -266,6 +309,8 @@ class RandomAllocation(Sampling):
         """One epoch, or as many as an assignment is kept for."""
         if self._unsampled:
             return mechanism.pair(direction)
+        if Property.GAUSSIAN not in mechanism.properties:
+            return self._bounds(mechanism, direction)[0]
         mu = self._mu(mechanism)
         if 1 < self.participations_per_epoch == self.steps:  # all steps, several: nothing is sampled
             return GaussianPair(mu * math.sqrt(self.steps))
@@ -277,10 +322,26 @@ class RandomAllocation(Sampling):
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """Between blocks and the sum of all steps, where a record takes part several times; tight otherwise."""
+        if self._unsampled:
+            return own_known(mechanism, direction)
         if self.claim_of(mechanism, direction).status is not Status.BRACKET:
             return super().known(mechanism, direction)
+        if Property.GAUSSIAN not in mechanism.properties:
+            above, below = self._bounds(mechanism, direction)
+            attained = mechanism.qualified(mechanism.claims[direction]).status is Status.TIGHT
+            return Between(above, (below,), RATIOS_WHY) if attained else Above(above)
         summed = self._mu(mechanism) * self.participations_per_epoch / math.sqrt(self.steps)
         return Between(self.pair(mechanism, direction), (GaussianPair(summed),), WHY)
+
+    def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
+        """The Renyi curve of the pair of an epoch; where an epoch is one step the mechanism's own."""
+        return mechanism.curve(direction) if self._unsampled else self.pair(mechanism, direction)
+
+    def _bounds(self, mechanism: Mechanism, direction: Direction) -> tuple[DominatingPair, DominatingPair]:
+        """One epoch of a mechanism with bounded likelihood ratios: the pair above, and the one below."""
+        from hockeystick.pairs.sampled.ratio_epoch import epoch_pairs
+
+        return epoch_pairs(_base(mechanism), *self._probabilities, direction is Direction.ADD)
 
     def exact(self, mechanism: Mechanism, direction: Direction) -> ExactRound | None:
         """The mechanism's own round where an epoch is one step; else proofs know no such round."""
@@ -307,3 +368,8 @@ class RandomAllocation(Sampling):
     def steps_per_round(self) -> int:
         """Steps that are taken of all epochs for which one assignment is kept."""
         return self.steps_of_pass * self.epochs_per_assignment
+
+
+def _base(mechanism: Mechanism) -> DominatingPair:
+    """The law of a step with the record against that without it."""
+    return cast(DominatingPair, mechanism.with_against_without())
