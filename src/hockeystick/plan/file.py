@@ -12,10 +12,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hockeystick.plan.best_of import BestOf
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
-from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.schema import MAX_ROUNDS, TABLES, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.unit import RECORD
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
@@ -103,7 +105,15 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
         except InvalidInputError as error:
             raise within(f"round {number}", error) from None
     adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
-    return Plan(rounds, adjacency, keys.get("delta"), keys.get("published"))
+    return Plan(
+        rounds,
+        adjacency,
+        keys.get("delta"),
+        keys.get("published"),
+        unit=keys.get("unit", RECORD),
+        records_per_unit=keys.get("records_per_unit"),
+        best_of=_best_of(keys["selection"]) if "selection" in keys else None,
+    )
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
@@ -116,6 +126,10 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
     keys: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.delta_target is not None:
         keys["delta"] = plan.delta_target
+    if plan.unit != RECORD:
+        keys |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
+    if plan.best_of is not None:
+        keys["selection"] = plan.best_of.keys()
     if plan.published is not None:
         keys["published"] = dict(plan.published)
     keys["round"] = [_round_keys(item) for item in plan.rounds]
@@ -159,6 +173,13 @@ def plan_text(plan: Plan) -> str:
     count = 1
     """
     return _toml(plan_to_dict(plan))
+
+
+def _best_of(keys: Mapping[str, Any]) -> BestOf:
+    try:
+        return BestOf(**keys)
+    except InvalidInputError as error:
+        raise within("selection", error) from None
 
 
 def _round(item: dict[str, Any]) -> Round:
@@ -284,9 +305,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _toml(keys: Mapping[str, Any]) -> str:
-    """TOML for the few shapes that a plan has: scalars and lists of them, one table, one list of tables."""
-    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", "published")]
-    tables = [("[published]", keys["published"])] if "published" in keys else []
+    """TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", *TABLES)]
+    tables = [(f"[{name}]", keys[name]) for name in TABLES if name in keys]
     tables += [("[[round]]", item) for item in keys["round"]]
     for header, table in tables:
         lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in table.items())]

@@ -11,13 +11,15 @@ rounds, in their order, and these before what is published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any
 
+from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
+from hockeystick.plan.unit import RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
     AT_LEAST_ZERO,
@@ -120,12 +122,18 @@ def validated(data: Mapping[str, Any]) -> dict[str, Any]:
         except InvalidInputError as error:
             raise within(f"round {number}", error) from None
     plan["round"] = rounds
-    if "published" in plan:
-        try:
-            plan["published"] = _read(plan["published"], PUBLISHED_KEYS, lambda key: _unknown(key, PUBLISHED))
-        except InvalidInputError as error:
-            raise within("published", error) from None
+    for name, keys in TABLES.items():
+        if name in plan:
+            plan[name] = _table_read(name, plan[name], keys)
     return plan
+
+
+def _table_read(name: str, table: Mapping[Any, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The values of a table that a plan has once."""
+    try:
+        return _read(table, keys, lambda key: _unknown(key, keys))
+    except InvalidInputError as error:
+        raise within(name, error) from None
 
 
 def _read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
@@ -218,10 +226,15 @@ def _table(value: object, key: str) -> dict[Any, Any]:
     return value
 
 
-def _adjacency(value: object, key: str) -> str:
-    if value not in _ADJACENCIES:
-        raise InvalidInputError(choice(key, value, _ADJACENCIES), key)
-    return str(value)
+def _one_of(names: Sequence[str]) -> Callable[[object, str], str]:
+    """What checks that a value is one of the names."""
+
+    def check(value: object, key: str) -> str:
+        if value not in names:
+            raise InvalidInputError(choice(key, value, names), key)
+        return str(value)
+
+    return check
 
 
 def _rounds(value: object, key: str) -> list[Any]:
@@ -250,9 +263,23 @@ PUBLISHED_KEYS: Mapping[str, Key] = {
 }
 """The keys of the table ``published``."""
 
+SELECTION_KEYS: Mapping[str, Key] = {
+    "runs": Key(
+        _one_of(RUNS),
+        {"description": "law of the number of runs", "enum": list(RUNS), "type": "string"},
+        f"runs is missing; it must be one of {listed(RUNS)}",
+    ),
+    "mean": _number(MEAN, missing=f"mean is missing; a selection needs it ({MEAN.meaning})"),
+    "shape": _number(SHAPE),
+}
+"""The keys of the table ``selection``."""
+
+TABLES: Mapping[str, Mapping[str, Key]] = {"selection": SELECTION_KEYS, "published": PUBLISHED_KEYS}
+"""The tables that a plan has once, in the order in which they are read."""
+
 PLAN_KEYS: Mapping[str, Key] = {
     "adjacency": Key(
-        _adjacency,
+        _one_of(_ADJACENCIES),
         _with_default(
             {"description": "which datasets are neighbours", "enum": _ADJACENCIES, "type": "string"},
             Adjacency.ADD_OR_REMOVE.value,
@@ -260,6 +287,12 @@ PLAN_KEYS: Mapping[str, Key] = {
     ),
     "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
+    "unit": Key(
+        _one_of(UNITS),
+        _with_default({"description": "who is protected", "enum": list(UNITS), "type": "string"}, RECORD),
+    ),
+    "records_per_unit": _number(RECORDS_PER_UNIT),
+    "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
 }
 """The keys of a plan; the schema of its rounds is completed by :func:`json_schema`."""
@@ -280,10 +313,15 @@ def json_schema() -> dict[str, Any]:
         {name: key.schema for name, key in PUBLISHED_KEYS.items()},
         PUBLISHED_KEYS,
     )
+    tables["Selection"] = _table_schema(
+        "That only the best of a random number of runs of all rounds is released.",
+        {name: key.schema for name, key in SELECTION_KEYS.items()},
+        SELECTION_KEYS,
+    )
     properties = {name: key.schema for name, key in PLAN_KEYS.items()}
     properties["round"] = {**properties["round"], "items": one_round}
     meaning = "Rounds that were run on the data, under one neighbouring relation."
-    plan = _table_schema(meaning, properties, PLAN_KEYS)
+    plan = {**_table_schema(meaning, properties, PLAN_KEYS), "dependentRequired": {"records_per_unit": ["unit"]}}
     return {"$schema": DIALECT, "title": "hockeystick plan", **_ordered({"$defs": tables, **plan})}
 
 
