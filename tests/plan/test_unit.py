@@ -204,3 +204,44 @@ def test_bad_units(keys: dict[str, Any], message: str) -> None:
 def test_upper_bounds_stay_upper_bounds() -> None:
     """Where nothing is known from below of one record, nothing is of a user."""
     assert isinstance(users(Round(ZCDP(0.1), count=3), 2).epsilon(1e-6), UpperBound)
+
+
+PARTS: list[tuple[Any, Any, int]] = [
+    (Gaussian(6.0), Gaussian(6.0 / (3 * 2.0)), 1),  # sqrt(4) partitions, 3 records in each
+    (Laplace(30.0), Laplace(10.0), 4),
+    (DiscreteLaplace(20.0, sensitivity=2), DiscreteLaplace(20.0, sensitivity=6), 4),
+]
+
+
+@pytest.mark.parametrize(("of_record", "of_part", "times"), PARTS)
+def test_partitions_are_composed_with_the_records_of_each(of_record: Any, of_part: Any, times: int) -> None:
+    """Four partitions with three records each: four rounds at three times the distance, which normal noise adds up."""
+    plan = Plan([Round(of_record, count=2)], unit="user", records_per_unit=3, partitions_per_unit=4)
+    found, wanted = plan.epsilon(1e-6), Plan([Round(of_part, count=2 * times)]).epsilon(1e-6)
+    assert found.lower <= wanted.upper
+    assert wanted.lower <= found.upper == pytest.approx(wanted.upper, rel=1e-6)
+    one = Plan([Round(of_record, count=2)], unit="user", records_per_unit=12).epsilon(1e-6)
+    assert found.upper < one.upper  # bounds in each partition are worth something
+    assert Plan.from_dict(plan.to_dict()) == plan
+
+
+def test_two_partitions_of_randomised_laplace_noise_by_quadrature() -> None:
+    """Pure epsilon adds up over partitions; delta at less of it by the two-fold law, summed by hand."""
+    plan = Plan([Round(Laplace(2.0))], unit="user", records_per_unit=1, partitions_per_unit=2)
+    assert plan.epsilon(1e-15).upper == pytest.approx(1.0, rel=1e-6)
+    x = (np.arange(4000) + 0.5) / 4000 * 40 - 20
+    p, q = np.exp(-np.abs(x - 1) / 2) / 4, np.exp(-np.abs(x) / 2) / 4
+    both = np.multiply.outer(p, p) - math.exp(0.4) * np.multiply.outer(q, q)
+    truth = float(np.maximum(both, 0).sum()) * 0.01**2
+    assert plan.delta(0.4).upper == pytest.approx(truth, rel=1e-3)
+
+
+def test_sampled_partitions_are_refused() -> None:
+    plan = Plan([Round(Gaussian(1.0), Poisson(0.1))], unit="user", records_per_unit=2, partitions_per_unit=3)
+    with pytest.raises(UnsupportedError, match="one draw decides"):
+        plan.epsilon(1e-6)
+    by_group = Plan([Round(Laplace(1.0), Poisson(0.1))], unit="user", records_per_unit=2, partitions_per_unit=3)
+    with pytest.raises(UnsupportedError, match="one draw decides"):
+        by_group.epsilon(1e-6)
+    group = Plan([Round(RandomizedResponse(0.1))], unit="user", records_per_unit=2, partitions_per_unit=3)
+    assert group.epsilon(1e-9).upper == pytest.approx(0.6, rel=1e-6)

@@ -59,7 +59,7 @@ def epsilon_of_group(plan: Plan, delta: float, gap: float | None) -> Bound | Upp
         UnsupportedError: a round for which nothing is proven of one record, or no chain of such steps.
     """
     single = _single(plan)
-    band = single.profile(gap).group(plan.records_per_unit).epsilon(delta)
+    band = single.profile(gap).group(_size(plan)).epsilon(delta)
     lower, upper = float(band.lower), float(band.upper)
     found = Bound(lower, upper, upper, accountant=NAME, reason=WHY)
     above = from_above(found)
@@ -75,7 +75,7 @@ def delta_of_group(plan: Plan, epsilon: float, gap: float | None) -> DeltaBound 
     """
     single = _single(plan)
     profile = single.profile(gap)
-    upper = float(profile.group(plan.records_per_unit).delta(epsilon).upper)
+    upper = float(profile.group(_size(plan)).delta(epsilon).upper)
     high = next_up(math.log(upper), 4) if upper > 0 else -math.inf
     low = min(float(profile.log_delta(epsilon).lower), high)
     found = delta_of(Bound(low, high, high, accountant=NAME, reason=WHY))
@@ -88,4 +88,10 @@ def delta_of_group(plan: Plan, epsilon: float, gap: float | None) -> DeltaBound 
 
 def _single(plan: Plan) -> Plan:
     check_chain(plan)
-    return replace(plan, unit=RECORD, records_per_unit=1)
+    plan._check_partitions()
+    return replace(plan, unit=RECORD, records_per_unit=1, partitions_per_unit=1)
+
+
+def _size(plan: Plan) -> int:
+    """The records of a user in all partitions: each step of the chain changes one, in one partition."""
+    return plan.records_per_unit * plan.partitions_per_unit

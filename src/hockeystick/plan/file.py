@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hockeystick.plan.best_of import BestOf
+from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
@@ -61,16 +62,17 @@ def load_plan(path: str | Path) -> Plan:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
-    return parse_plan(content, str(path), syntax)
+    return parse_plan(content, str(path), syntax, Path(path).parent)
 
 
-def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:
+def parse_plan(content: str | bytes, source: str, syntax: str | None = None, folder: Path | None = None) -> Plan:
     """Read a plan from text.
 
     Args:
         content: the text, or its bytes in UTF-8; at most 10 MB.
         source: what to call it in messages: a file name, ``<stdin>``.
         syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
+        folder: where files stand that the plan names in place of lists; by default it may name none.
 
     Raises:
         InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
@@ -81,7 +83,7 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
         data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
         if not isinstance(data, dict):
             raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
-        return plan_from_dict(data)
+        return plan_from_dict(data if folder is None else with_lists(data, folder))
     except InvalidInputError as error:
         raise within(place(source), error) from None
 
@@ -112,6 +114,7 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
         keys.get("published"),
         unit=keys.get("unit", RECORD),
         records_per_unit=keys.get("records_per_unit"),
+        partitions_per_unit=keys.get("partitions_per_unit"),
         best_of=_best_of(keys["selection"]) if "selection" in keys else None,
     )
 
@@ -128,6 +131,8 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
         keys["delta"] = plan.delta_target
     if plan.unit != RECORD:
         keys |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
+    if plan.partitions_per_unit != 1:
+        keys["partitions_per_unit"] = plan.partitions_per_unit
     if plan.best_of is not None:
         keys["selection"] = plan.best_of.keys()
     if plan.published is not None:

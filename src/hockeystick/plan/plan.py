@@ -24,7 +24,7 @@ from hockeystick.plan.whole import check_route, refusal, whole_delta, whole_epsi
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Plan:
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
         unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
             of one user (``plan/unit.py``).
-        records_per_unit: of users, the most records that one has in the dataset.
+        records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
+        partitions_per_unit: of users, the most partitions of the data with records of one, where every round is run on
+            each partition by itself; 1 by default, where there is one.
         best_of: that only the best of a random number of runs of all rounds is released.
         delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
@@ -73,6 +75,7 @@ class Plan:
     published: Mapping[str, Any] | None = field(default=None, compare=False)
     unit: str = "record"
     records_per_unit: int = 1
+    partitions_per_unit: int = 1
     best_of: BestOf | None = None
 
     def __init__(
@@ -84,6 +87,7 @@ class Plan:
         *,
         unit: str = "record",
         records_per_unit: int | None = None,
+        partitions_per_unit: int | None = None,
         best_of: BestOf | None = None,
         delta_target: float | None = None,
     ) -> None:
@@ -103,9 +107,10 @@ class Plan:
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
         object.__setattr__(self, "published", None if published is None else _frozen(published))
-        who, records = checked_unit(unit, records_per_unit)
+        who, records, partitions = checked_unit(unit, records_per_unit, partitions_per_unit)
         object.__setattr__(self, "unit", who)
         object.__setattr__(self, "records_per_unit", records)
+        object.__setattr__(self, "partitions_per_unit", partitions)
         if best_of is not None and not isinstance(best_of, BestOf):
             raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
         object.__setattr__(self, "best_of", best_of)
@@ -121,10 +126,11 @@ class Plan:
                 "are made of, and set best_of of the sum",
                 "best_of",
             )
-        if (other.unit, other.records_per_unit) != (self.unit, self.records_per_unit):
+        units = [(each.unit, each.records_per_unit, each.partitions_per_unit) for each in (self, other)]
+        if units[0] != units[1]:
             raise InvalidInputError(
-                f"plans for different units cannot be added; received {self.unit!r} with {self.records_per_unit} "
-                f"records and {other.unit!r} with {other.records_per_unit}",
+                "plans for different units cannot be added; received (unit, records, partitions) "
+                f"{units[0]} and {units[1]}",
                 "unit",
             )
         if other.adjacency is not self.adjacency:
@@ -189,10 +195,15 @@ class Plan:
         """What the program must do for an answer to be about it: sentences by what each is about."""
         said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
         if self.unit == USER:
-            said["unit user"] = premise(self.records_per_unit)
+            said["unit user"] = premise(self.records_per_unit, self.partitions_per_unit)
         if self.best_of is not None:
             said["selection"] = SECRET
         return said
+
+    @property
+    def of_records(self) -> bool:
+        """Whether single records are protected: a user with one is no other unit."""
+        return self.records_per_unit == self.partitions_per_unit == 1
 
     @cached_property
     def by_group(self) -> bool:
@@ -226,8 +237,10 @@ class Plan:
         """
         if self.whole:
             raise refusal(self)
-        if self.records_per_unit > 1:
-            users = ((OfUnit(item, self.records_per_unit), count) for item, count in self.kinds if count)
+        if not self.of_records:
+            self._check_partitions()
+            times = self.partitions_per_unit
+            users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
             return Directions(self.adjacency, tuple(users))
         uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
         kinds = tuple(
@@ -235,6 +248,26 @@ class Plan:
             for item, count in self.kinds
         )
         return Directions(self.adjacency, kinds)
+
+    def _check_partitions(self) -> None:
+        """Raise where rounds cannot be run on partitions by themselves.
+
+        Raises:
+            UnsupportedError: a sampled round, or so many rounds that they cannot be composed.
+        """
+        if self.partitions_per_unit == 1:
+            return
+        for sampling in self.samplings:
+            if sampling.name != "none":
+                raise UnsupportedError(
+                    f"partitions_per_unit goes with unsampled rounds; received sampling {sampling.name!r}: one draw "
+                    "decides on a user's records in all partitions, of which no pair is proven"
+                )
+        if self.steps * self.partitions_per_unit > domains.MAX_COUNT:
+            raise UnsupportedError(
+                f"partitions_per_unit times the rounds must be at most 1e12; received {self.partitions_per_unit} and "
+                f"{self.steps}"
+            )
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.

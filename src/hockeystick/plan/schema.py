@@ -19,7 +19,7 @@ from typing import Any
 from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
-from hockeystick.plan.unit import RECORD, RECORDS_PER_UNIT, UNITS
+from hockeystick.plan.unit import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
     AT_LEAST_ZERO,
@@ -27,6 +27,7 @@ from hockeystick.values.domains import (
     TARGET_DELTA,
     AnyDomain,
     Domain,
+    ListDomain,
     choice,
     domains_of,
     listed,
@@ -62,6 +63,12 @@ ANOTHER = 0.8
 QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
 record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
+
+LIST_FILE = "\\.([cC][sS][vV]|[nN][pP][yY])$"
+"""How the name of a file ends that stands in place of a list; it is read before the keys are (``plan/lists.py``)."""
+
+MAX_LENGTH = 4096
+"""Longest path of such a file, in characters, as on most systems."""
 
 NAMED = 8
 """Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
@@ -184,8 +191,13 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
-    """A key whose value is a number, or a list of them."""
-    return Key(domain.check, _with_default(domain.schema(), default), missing)
+    """A key whose value is a number, or a list of them, which may stand in a file beside the plan."""
+    schema = domain.schema()
+    if isinstance(domain, ListDomain) and not isinstance(domain.item, ListDomain):
+        described = {"description": schema.pop("description")} if "description" in schema else {}
+        path = {"type": "string", "pattern": LIST_FILE, "maxLength": MAX_LENGTH}
+        schema = {"anyOf": [schema, path], **described}
+    return Key(domain.check, _with_default(schema, default), missing)
 
 
 def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
@@ -292,6 +304,7 @@ PLAN_KEYS: Mapping[str, Key] = {
         _with_default({"description": "who is protected", "enum": list(UNITS), "type": "string"}, RECORD),
     ),
     "records_per_unit": _number(RECORDS_PER_UNIT),
+    "partitions_per_unit": _number(PARTITIONS_PER_UNIT),
     "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
 }
@@ -321,7 +334,8 @@ def json_schema() -> dict[str, Any]:
     properties = {name: key.schema for name, key in PLAN_KEYS.items()}
     properties["round"] = {**properties["round"], "items": one_round}
     meaning = "Rounds that were run on the data, under one neighbouring relation."
-    plan = {**_table_schema(meaning, properties, PLAN_KEYS), "dependentRequired": {"records_per_unit": ["unit"]}}
+    together = {"dependentRequired": {key: ["unit"] for key in ("records_per_unit", "partitions_per_unit")}}
+    plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
     return {"$schema": DIALECT, "title": "hockeystick plan", **_ordered({"$defs": tables, **plan})}
 
 

@@ -19,6 +19,13 @@ of norm at most that number. So the round is dominated by the mixture of ``pairs
 as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
 A user whose contribution is set to nothing leaves the sum of the others: the same two laws.
 
+**Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run by itself. A user who has
+records in at most L of them, at most M in each, changes the outcomes of L runs and no others, each by M records: L
+times the pair for M records (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10, the other runs having the same law on both
+sides). *Attained* by M equal records in each of L partitions. For normal noise that is the distance sqrt(L) M, for
+Laplace noise L rounds at the distance M, and no more than one at L M. One record is in one partition, however many
+there are. Sampled rounds are refused: one draw decides on batches in all partitions, which the product does not say.
+
 **Everything else**, by group privacy (``plan/by_group.py``): the datasets between are those that differ in one record,
 K times in a row. Nothing is lost but tightness, and a lot of that.
 """
@@ -49,14 +56,20 @@ RECORDS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of("most records that 
 """Domain of the key ``records_per_unit``."""
 
 
-def checked_unit(unit: object, records: object) -> tuple[str, int]:
-    """The unit and how many records one has at most.
+PARTITIONS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of(
+    "most partitions in which one user has records, where each round is run on all partitions"
+)
+"""Domain of the key ``partitions_per_unit``."""
+
+
+def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int]:
+    """The unit, how many records one has at most, and in how many partitions.
 
     Raises:
-        InvalidInputError: no unit, users without a number of records, or a number of records for single records.
+        InvalidInputError: no unit, users without a number of records, or numbers for single records.
 
     >>> checked_unit("user", 4)
-    ('user', 4)
+    ('user', 4, 1)
     """
     if unit not in UNITS:
         raise InvalidInputError(domains.choice("unit", unit, UNITS), "unit")
@@ -66,17 +79,24 @@ def checked_unit(unit: object, records: object) -> tuple[str, int]:
                 "records_per_unit is missing; unit 'user' needs it: the most records that one user has in the dataset",
                 "records_per_unit",
             )
-        return USER, int(RECORDS_PER_UNIT.check(records, "records_per_unit"))
-    if records is not None and records != 1:
-        raise InvalidInputError(
-            f"records_per_unit goes with unit 'user'; received {domains.shown(records)} with unit 'record'",
-            "records_per_unit",
-        )
-    return RECORD, 1
+        most = 1 if partitions is None else int(PARTITIONS_PER_UNIT.check(partitions, "partitions_per_unit"))
+        return USER, int(RECORDS_PER_UNIT.check(records, "records_per_unit")), most
+    for key, value in (("records_per_unit", records), ("partitions_per_unit", partitions)):
+        if value is not None and value != 1:
+            raise InvalidInputError(
+                f"{key} goes with unit 'user'; received {domains.shown(value)} with unit 'record'", key
+            )
+    return RECORD, 1, 1
 
 
-def premise(records: int) -> str:
+def premise(records: int, partitions: int = 1) -> str:
     """What an answer about users assumes of the program."""
+    if partitions > 1:
+        return (
+            "each round is run on every partition of the data by itself, with noise of its own; no user has records in "
+            f"more than {partitions} partitions, nor more than {records} in one of them, to which the dataset is cut "
+            "before, by a rule that looks at the user's own records alone; which partitions there are is public"
+        )
     return (
         f"no user has more than {records} records in the dataset, which is cut to that before batches are drawn, by a "
         "rule that looks at the user's own records alone; each record is clipped by itself, and records are sampled, "

@@ -165,7 +165,7 @@ def _answered(
 
 def _kind(plan: Plan) -> tuple[float, float, int] | None:
     """Noise multiplier, rate and count of a plan of one kind of sampled Gaussian rounds that the batch takes."""
-    if plan.adjacency not in SIDES or len(plan.rounds) != 1 or plan.records_per_unit != 1 or plan.best_of is not None:
+    if plan.adjacency not in SIDES or len(plan.rounds) != 1 or not plan.of_records or plan.best_of is not None:
         return None
     (item,) = plan.rounds
     mechanism, sampling, count = item.mechanism, item.sampling, item.count

@@ -108,7 +108,8 @@ def relation_lines(plan: Plan) -> list[tuple[str, str]]:
     """Which datasets are neighbours: the relation, whose records, and that runs are selected where they are."""
     lines = [("adjacency", plan.adjacency.value)]
     if plan.unit == USER:
-        lines.append(("unit", f"user, with at most {plan.records_per_unit} records"))
+        where = f" in each of {plan.partitions_per_unit} partitions" if plan.partitions_per_unit > 1 else ""
+        lines.append(("unit", f"user, with at most {plan.records_per_unit} records{where}"))
     if plan.best_of is not None:
         best = plan.best_of
         shape = "" if best.shape is None else f", shape {exact(best.shape)}"
@@ -121,6 +122,7 @@ def relation_json(plan: Plan) -> dict[str, Any]:
     said: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.unit == USER:
         said |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
+        said |= {} if plan.partitions_per_unit == 1 else {"partitions_per_unit": plan.partitions_per_unit}
     return said if plan.best_of is None else {**said, "selection": plan.best_of.keys()}
 
 

@@ -104,6 +104,9 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
     about = f"for single records, {differ}"
     if "unit" in found:
         records = voice.number(f"{found['records_per_unit']}")
+        if "partitions_per_unit" in found:
+            each = voice.number(f"{found['partitions_per_unit']}")
+            records = f"{each} partitions of the data, and at most {records}"
         about = f"for users with at most {records} records each, {differ}, all records of a user in place of one"
     if upper == "infinite":
         yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."

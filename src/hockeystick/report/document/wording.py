@@ -223,13 +223,16 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     yield Paragraph(RELATIONS[record["adjacency"]])
     if "unit" in record:
         yield Paragraph(
-            f"Here and below, all records of one user, at most {record['records_per_unit']}, take the place of the one "
+            "Here and below, all records of one user, as many as are said above, take the place of the one "
             "record in which neighbouring datasets differ."
         )
 
 
 def _protected(record: Mapping[str, Any]) -> str:
     """In whom neighbouring datasets differ."""
+    if "partitions_per_unit" in record:
+        each = f"{record['records_per_unit']} records in each of {record['partitions_per_unit']} partitions"
+        return f"one user with at most {each}"
     return "one record" if "unit" not in record else f"one user with at most {record['records_per_unit']} records"
 
 
