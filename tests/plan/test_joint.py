@@ -1,4 +1,4 @@
-"""Several releases about one batch as one round, and clips of parts as one: against products of laws, rounded safely."""
+"""Several releases about one batch as one round, and clips of parts as one: against products of laws, and by hand."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
     >>> round(noise, 6)
     0.995037
     >>> round(hs.dp_sgd(noise, sample_rate=0.01, steps=1000).epsilon(1e-6).upper, 3)
-    2.142
+    2.147
     """
     checked = _NOISES.check(list(noise_multipliers), "noise_multipliers")
     total = sum((1 / decimal(noise) ** 2 for noise in checked), Fraction(0))
