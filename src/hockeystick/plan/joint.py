@@ -12,7 +12,7 @@ Su 2022 [DRS22], Theorem 2.7), attained where a record moves each part by C_i. W
 release is seen, the composition on a *given* batch is dominated by the same pair (their Corollary 3.3). The batch being
 the same, a sampled round is the sampled pair of that one mechanism: **one** round with noise multiplier s, and not two
 sampled rounds, which would draw two batches. For adaptive clipping this is Andrew, Thakkar, McMahan, Ramaswamy 2021
-(arXiv 1905.03871), Theorem 1, whose count of ``b - 1/2`` moves by at most 1/2, so that its noise multiplier is twice
+[ATMR21], Theorem 1, whose count of ``b - 1/2`` moves by at most 1/2, so that its noise multiplier is twice
 its standard deviation.
 
 **Clips of parts.** A record whose gradient is clipped layer by layer, to norms C_1, ..., C_d, has a gradient of norm at
@@ -31,8 +31,10 @@ from hockeystick.values.domains import MAGNITUDE, list_of
 MOST_PARTS = 100_000
 """Most releases or layers: more than networks have."""
 
-_NOISES = list_of(MAGNITUDE, most=MOST_PARTS).of("standard deviation of each noise / what a record moves it by")
-_NORMS = list_of(MAGNITUDE, most=MOST_PARTS).of("norm that each part of a record is clipped to")
+_NOISES = list_of(MAGNITUDE, most=MOST_PARTS).of(
+    "standard deviation of each noise / what a record moves it by"
+)  # domain
+_NORMS = list_of(MAGNITUDE, most=MOST_PARTS).of("norm that each part of a record is clipped to")  # domain
 
 
 def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:

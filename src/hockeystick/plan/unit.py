@@ -16,7 +16,7 @@ of norm at most that number. So the round is dominated by the mixture of ``pairs
 
     sum_j Bin(K, q)(j) N(j, s^2)    against    N(0, s^2),
 
-as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
+(Charles et al. 2024 [CGM+24]) as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
 A user whose contribution is set to nothing leaves the sum of the others: the same two laws.
 
 **Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run by itself. A user who has
@@ -45,7 +45,7 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 if TYPE_CHECKING:
     from hockeystick.plan.round import Round
 
-RECORD, USER = "record", "user"
+RECORD, USER = "record", "user"  # names of the units
 UNITS = (RECORD, USER)
 """Whom a plan may protect."""
 
