@@ -78,7 +78,7 @@ def keys() -> str:
     parts = ["## Top level\n\n", TABLE_OF_KEYS]
     for key, value in whole["properties"].items():
         parts.append(_key(key, value, key in whole["required"]))
-    rounds = [body for name, body in whole["$defs"].items() if name != "Published"]
+    rounds = [body for name, body in whole["$defs"].items() if name not in ("Selection", "Published")]
     for tag, title in (("mechanism", "Mechanisms"), ("sampling", "Sampling schemes")):
         parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
         for name in dict.fromkeys(body["properties"][tag]["const"] for body in rounds):
@@ -87,9 +87,11 @@ def keys() -> str:
     parts.append(_key("count", rounds[0]["properties"]["count"], False))
     epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
     parts.append(_key("epochs", epochs, False))
-    published = whole["$defs"]["Published"]
-    parts.append(f"\n## `[published]`\n\n{published['description']}\n\n{TABLE_OF_KEYS}")
-    parts += [_key(key, value, False) for key, value in published["properties"].items()]
+    for name in ("Selection", "Published"):
+        table = whole["$defs"][name]
+        parts.append(f"\n## `[{name.lower()}]`\n\n{table['description']}\n\n{TABLE_OF_KEYS}")
+        needed = table.get("required", [])
+        parts += [_key(key, value, key in needed) for key, value in table["properties"].items()]
     return "".join(parts)
 
 

@@ -12,11 +12,12 @@ moves it by at most K times what replacing a record does.
 
 **Poisson-sampled normal noise**, a user added or removed (``Poisson.of_many``). Of k <= K records each enters the
 batch by itself with probability q: their number has the law Bin(k, q), and given which ones, the sum moves by a vector
-of norm at most that number. So the round is dominated by the mixture of ``pairs/mixture.py``,
+of norm at most that number. So the round is dominated by the mixture of ``pairs/mixture.py`` (Charles et al. 2024
+[CGM+24]),
 
     sum_j Bin(K, q)(j) N(j, s^2)    against    N(0, s^2),
 
-(Charles et al. 2024 [CGM+24]) as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
+as Bin(K, q) is the larger law in the usual order of random numbers. *Attained*: K equal records, all others of norm 0.
 A user whose contribution is set to nothing leaves the sum of the others: the same two laws.
 
 **Disjoint partitions** (keys, days, devices), on each of which an unsampled round is run by itself. A user who has
