@@ -24,6 +24,7 @@ from hockeystick.values.citations import Source, bibliography
 WIDTH = 84
 MEANINGS = {
     "round": "one `[[round]]` table for each kind of round",
+    "selection": "that only the best of a random number of runs of all rounds is released",
     "published": "what a source says of the plan",
     "replace_one_distance": "[under `replace-one` only](conventions.md#what-the-noise-is-relative-to)",
     "batch_size": "number of records in a batch (with `poisson`, the expected one); goes with `dataset_size`",
@@ -190,6 +191,8 @@ def _key(key: str, value: Mapping[str, Any], required: bool) -> str:
 def _form(value: Mapping[str, Any]) -> str:
     if "enum" in value:
         return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
+    if value.get("anyOf", [{}])[0].get("type") == "array":
+        return f"{_form(value['anyOf'][0])}; or the name of a file"
     if value.get("type") == "array" and "type" in value["items"]:
         return f"list of {value['minItems']} to {_literal(value['maxItems'])}, each: {_form(value['items'])}"
     if value.get("type") not in ("number", "integer", "string"):

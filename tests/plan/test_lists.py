@@ -14,6 +14,10 @@ from hockeystick import InvalidInputError, Plan, Pmf, Round, load_plan
 PLAN = '[[round]]\nmechanism = "pmf"\np = "{p}"\nq = "{q}"\n'
 
 
+def pmf(p: Any, q: Any) -> Pmf:
+    return Pmf(p, q)
+
+
 def written(folder: Path, text: str) -> Path:
     path = folder / "plan.toml"
     path.write_text(text, encoding="utf-8")
@@ -24,12 +28,12 @@ def test_csv_and_arrays_are_the_lists_themselves(tmp_path: Path) -> None:
     """Text stands for the fraction that it is; doubles for the decimals that they print as."""
     (tmp_path / "laws.csv").write_text("outcome,p,q\nyes,1/3,0.1\nno,2/3,0.9\n", encoding="utf-8")
     found = load_plan(written(tmp_path, PLAN.format(p="laws.csv", q="laws.csv")))
-    assert found == Plan([Round(Pmf(["1/3", "2/3"], [0.1, 0.9]))])
+    assert found == Plan([Round(pmf(["1/3", "2/3"], [0.1, 0.9]))])
     (tmp_path / "more").mkdir()
     np.save(tmp_path / "more" / "p.npy", np.array([0.25, 0.75]))
     (tmp_path / "q.csv").write_text("0.5\n\n0.5\n", encoding="utf-8")
     found = load_plan(written(tmp_path, PLAN.format(p="more/p.npy", q="q.csv")))
-    assert found == Plan([Round(Pmf([0.25, 0.75], [0.5, 0.5]))])
+    assert found == Plan([Round(pmf([0.25, 0.75], [0.5, 0.5]))])
     found.save(tmp_path / "again.json")
     (tmp_path / "q.csv").unlink()
     assert load_plan(tmp_path / "again.json") == found  # with the numbers in it

@@ -104,9 +104,9 @@ def _of_array(content: bytes, name: str, key: str) -> list[Any]:
     """The numbers of a .npy file; its header is looked at first, as it may promise an array larger than the file."""
     try:
         stream = io.BytesIO(content)
-        version = np.lib.format.read_magic(stream)  # type: ignore[no-untyped-call]
+        version = np.lib.format.read_magic(stream)
         header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        shape, _, kind = header(stream)  # type: ignore[no-untyped-call]
+        shape, _, kind = header(stream)
         if len(shape) != 1 or kind.kind not in "fiu":
             raise _refused(name, key, f"it must hold numbers in one dimension; received {kind} of shape {shape}")
         if shape[0] * kind.itemsize > len(content):

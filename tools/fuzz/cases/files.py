@@ -43,7 +43,7 @@ def round_trip(draw: Draw, held: Held) -> None:
     plan = draw.plan()
     target = draw.note("delta", draw.of(None, draw.delta()))
     published, records = draw.note("published", _published(draw)), draw.note("records", draw.of(None, draw.size()))
-    users = {} if records is None else {"unit": "user", "records_per_unit": min(records, 10**9)}
+    users: dict[str, Any] = {} if records is None else {"unit": "user", "records_per_unit": min(records, 10**9)}
     best_of = draw.note(
         "best_of", draw.of(None, BestOf("geometric", 1 + draw.noise()), BestOf("poisson", draw.noise()))
     )

@@ -79,5 +79,5 @@ def users(draw: Draw, held: Held) -> None:
     low = single.lower if isinstance(single, hs.Bound) else 0.0
     held.at_most("delta of one record", low, float(found))
     group = held.ask(f"group({size}).delta({at})", lambda: plan.profile().group(size).delta(at))
-    if group is not None and isinstance(found, hs.Bound):
-        held.at_most("delta of users", found.lower, float(group.upper))
+    if group is not None:
+        held.at_most("delta of users", found.ends.get("lower", 0.0), float(group.upper))
