@@ -76,8 +76,7 @@ def users(draw: Draw, held: Held) -> None:
     single = held.ask(f"delta({at})", lambda: plan.delta(at))
     if found is None or single is None:
         return
-    low = single.lower if isinstance(single, hs.Bound) else 0.0
-    held.at_most("delta of one record", low, float(found))
+    held.at_most("delta of one record", single.ends.get("lower", 0.0), float(found))
     group = held.ask(f"group({size}).delta({at})", lambda: plan.profile().group(size).delta(at))
     if group is not None:
         held.at_most("delta of users", found.ends.get("lower", 0.0), float(group.upper))
