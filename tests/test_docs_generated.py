@@ -17,7 +17,7 @@ import hockeystick as hs
 from hockeystick.cli import main
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.plan.sampling import SAMPLINGS
-from hockeystick.plan.schema import PUBLISHED, sampling_keys
+from hockeystick.plan.schema import PLAN_KEYS, PUBLISHED, SELECTION_KEYS, sampling_keys
 from hockeystick.values.domains import domains_of
 
 ROOT = Path(__file__).parents[1]
@@ -61,7 +61,7 @@ def test_every_key_of_plan_files_is_explained(generated: Path) -> None:
     text = read(generated, "keys.md")
     for name in [*(kind.name for kind in MECHANISMS), *(kind.name for kind in SAMPLINGS)]:
         assert f'= "{name}"`' in text
-    keys = {"adjacency", "delta", "round", "published", "count", "epochs", *PUBLISHED}
+    keys = {*PLAN_KEYS, "count", "epochs", *SELECTION_KEYS, *PUBLISHED}
     for mechanism in MECHANISMS:
         keys |= {*domains_of(mechanism)}
     for sampling in SAMPLINGS:

@@ -24,6 +24,7 @@ from hockeystick.values.citations import Source, bibliography
 WIDTH = 84
 MEANINGS = {
     "round": "one `[[round]]` table for each kind of round",
+    "selection": "that only the best of a random number of runs of all rounds is released",
     "published": "what a source says of the plan",
     "replace_one_distance": "[under `replace-one` only](conventions.md#what-the-noise-is-relative-to)",
     "batch_size": "number of records in a batch (with `poisson`, the expected one); goes with `dataset_size`",
@@ -78,7 +79,7 @@ def keys() -> str:
     parts = ["## Top level\n\n", TABLE_OF_KEYS]
     for key, value in whole["properties"].items():
         parts.append(_key(key, value, key in whole["required"]))
-    rounds = [body for name, body in whole["$defs"].items() if name != "Published"]
+    rounds = [body for name, body in whole["$defs"].items() if name not in ("Selection", "Published")]
     for tag, title in (("mechanism", "Mechanisms"), ("sampling", "Sampling schemes")):
         parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
         for name in dict.fromkeys(body["properties"][tag]["const"] for body in rounds):
@@ -87,9 +88,11 @@ def keys() -> str:
     parts.append(_key("count", rounds[0]["properties"]["count"], False))
     epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
     parts.append(_key("epochs", epochs, False))
-    published = whole["$defs"]["Published"]
-    parts.append(f"\n## `[published]`\n\n{published['description']}\n\n{TABLE_OF_KEYS}")
-    parts += [_key(key, value, False) for key, value in published["properties"].items()]
+    for name in ("Selection", "Published"):
+        table = whole["$defs"][name]
+        parts.append(f"\n## `[{name.lower()}]`\n\n{table['description']}\n\n{TABLE_OF_KEYS}")
+        needed = table.get("required", [])
+        parts += [_key(key, value, key in needed) for key, value in table["properties"].items()]
     return "".join(parts)
 
 
@@ -188,6 +191,8 @@ def _key(key: str, value: Mapping[str, Any], required: bool) -> str:
 def _form(value: Mapping[str, Any]) -> str:
     if "enum" in value:
         return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
+    if value.get("anyOf", [{}])[0].get("type") == "array":
+        return f"{_form(value['anyOf'][0])}; or the name of a file"
     if value.get("type") == "array" and "type" in value["items"]:
         return f"list of {value['minItems']} to {_literal(value['maxItems'])}, each: {_form(value['items'])}"
     if value.get("type") not in ("number", "integer", "string"):

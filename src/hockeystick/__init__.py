@@ -22,6 +22,7 @@ LATE = {
     "Band": "values.band",
     "Binomial": "plan.mechanisms.binomial",
     "Bound": "values.bounds",
+    "BestOf": "plan.best_of",
     "BudgetError": "values.errors",
     "Calibration": "questions.calibration",
     "CyclicPoisson": "plan.sampling.cyclic_poisson",
@@ -70,11 +71,13 @@ LATE = {
     "ZCDP": "plan.mechanisms.zcdp",
     "WithoutReplacement": "plan.sampling.without_replacement",
     "calibrate": "questions.calibration",
+    "clipping_norm": "plan.joint",
     "conversions": "conversions",
     "deltas": "questions.many",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
     "filters": "filters",
+    "joint_noise_multiplier": "plan.joint",
     "load_plan": "plan.file",
     "samplings": "questions.samplings",
     "targets": "targets",
@@ -85,8 +88,10 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
     from hockeystick.accountants import ACCOUNTANTS
+    from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
+    from hockeystick.plan.joint import clipping_norm, joint_noise_multiplier
     from hockeystick.plan.mechanisms.approximate_dp import ApproximateDP
     from hockeystick.plan.mechanisms.binomial import Binomial
     from hockeystick.plan.mechanisms.discrete_gaussian import DiscreteGaussian
@@ -157,6 +162,7 @@ __all__ = [
     "Adjacency",
     "ApproximateDP",
     "Band",
+    "BestOf",
     "Binomial",
     "Bound",
     "BudgetError",
@@ -204,11 +210,13 @@ __all__ = [
     "WithoutReplacement",
     "__version__",
     "calibrate",
+    "clipping_norm",
     "conversions",
     "deltas",
     "dp_sgd",
     "epsilons",
     "filters",
+    "joint_noise_multiplier",
     "load_plan",
     "samplings",
     "targets",

@@ -95,7 +95,11 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
             ROUND + "colour = 1",
             "round 1: unknown key 'colour'; the keys here are mechanism, noise_multiplier, replace_one",
         ),
-        ("sede = 1\n" + ROUND, "unknown key 'sede'; the keys here are adjacency, delta, round, published"),
+        (
+            "sede = 1\n" + ROUND,
+            "unknown key 'sede'; the keys here are adjacency, delta, round, unit, records_per_unit, "
+            "partitions_per_unit, selection, published",
+        ),
         ("rounds = []", "unknown key 'rounds'; did you mean 'round'?"),
         ("count = 3\n" + ROUND, "key 'count' belongs in a [[round]] table, not at the top level of the plan"),
         ("sample_rate = 3\n" + ROUND, "key 'sample_rate' belongs in a [[round]] table"),

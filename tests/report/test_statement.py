@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_each_number_is_that_of_the_library() -> None:
     found = statement_json(SGD, None, 3)
     unsampled = hs.Plan([hs.Round(hs.Gaussian(1.1), count=14_100)]).epsilon(1e-5)
     shuffled = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, sampling="shuffled").epsilon(1e-5)
-    people = SGD.profile().group(3).epsilon(1e-5)
+    people = replace(SGD, unit="user", records_per_unit=3).epsilon(1e-5)
     for bound, sentence in (
         (SGD.epsilon(), "satisfies ({}, 1e-5)-differential privacy for single records"),
         (unsampled, "every record being counted in every batch, epsilon <= {}"),

@@ -17,6 +17,8 @@ from hockeystick.values.words import shown
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
+UNITS = ("record", "user")  # as in plan/unit.py, for which --help does not wait
+
 STANDARD_INPUT = "-"  # stands for it where the name of a file is expected
 
 FLAGS = {
@@ -29,12 +31,13 @@ FLAGS = {
     "last_batch_size": "DP-SGD: expected size of the last batch of an epoch (random allocation).",
     "check_in": "DP-SGD: probability that a record takes part in an epoch at all (random allocation).",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
+    "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
 }
 """The numbers that can stand in place of a file. 1e4 is a whole number, too."""
 
 _OTHERS = (
-    "sampling", "adjacency", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr", "fpr",
-    "risk", "prior", "success", "baseline",
+    "sampling", "adjacency", "unit", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr",
+    "fpr", "risk", "prior", "success", "baseline",
 )  # fmt: skip
 """The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
 
@@ -45,6 +48,8 @@ def plan_source(command: Command) -> Command:
     """The argument and the flags that describe a plan, for a click command."""
     adjacency = ", ".join(kind.value for kind in Adjacency)
     command = click.option("--adjacency", metavar="NAME", help=f"With the flags above: {adjacency}.")(command)
+    who = f"DP-SGD: who is protected: {' or '.join(UNITS)}; a user with --records-per-unit."
+    command = click.option("--unit", metavar="NAME", help=who)(command)
     how = "DP-SGD: how batches are made: poisson, or another scheme that `hockeystick supported` lists."
     command = click.option("--sampling", metavar="NAME", help=how)(command)
     dropped = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."

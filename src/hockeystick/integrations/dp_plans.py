@@ -42,6 +42,9 @@ def to_event(plan: Plan) -> Any:
             f"adjacency {plan.adjacency.value!r} has no neighbouring relation in dp_accounting; use 'add-or-remove', "
             "which is the worse of both directions"
         )
+    if not plan.of_records or plan.best_of is not None:
+        key, what = ("unit", "users with several records") if plan.best_of is None else ("selection", "a selection")
+        raise UnsupportedError(f"{key}: dp_accounting has no event of {what}; only of single records")
     builder = dp_accounting.DpEventBuilder()
     for item in plan.rounds:
         if item.count:

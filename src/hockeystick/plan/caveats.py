@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from hockeystick.plan.sampling import Sampling
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
@@ -43,16 +43,34 @@ def warnings_of(samplings: Iterable[Sampling], delta: float | None) -> tuple[str
     return (*cautions, published)
 
 
-def told(found: Found, samplings: Iterable[Sampling], delta: float | None) -> Found:
+class Said(Protocol):
+    """What an answer is about: a plan, or anything else that says what it asks of the program."""
+
+    @property
+    def samplings(self) -> tuple[Sampling, ...]:
+        """How the records of each kind of round are chosen."""
+        ...
+
+    @property
+    def premises(self) -> dict[str, str]:
+        """What the program must do for an answer to be about it: sentences by what each is about."""
+        ...
+
+
+def told(found: Found, about: Said | Iterable[Sampling], delta: float | None) -> Found:
     """An answer that carries its assumptions and warnings, and its logarithm with it.
 
     Args:
         found: what an accountant answered.
-        samplings: those of the rounds of the plan.
+        about: the plan, or the sampling schemes of its rounds where there is no more to say.
         delta: the delta that was asked or found; ``None`` where the answer is not about one.
     """
-    samplings = tuple(samplings)
-    assumptions = tuple(f"sampling {name}: {text}" for name, text in assumptions_of(samplings).items())
+    if isinstance(about, Iterable):
+        samplings = tuple(about)
+        premises = {f"sampling {name}": text for name, text in assumptions_of(samplings).items()}
+    else:
+        samplings, premises = about.samplings, about.premises
+    assumptions = tuple(f"{label}: {text}" for label, text in premises.items())
     warnings = warnings_of(samplings, delta)
     said = replace(found, assumptions=assumptions, warnings=warnings)
     if isinstance(said, DeltaBound | DeltaUpperBound | DeltaEstimate):

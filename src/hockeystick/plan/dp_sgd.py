@@ -29,6 +29,8 @@ def dp_sgd(
     sampling: str = Poisson.name,
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     delta: float | None = None,
+    unit: str = "record",
+    records_per_unit: int | None = None,
 ) -> Plan:
     """The plan of DP-SGD: Gaussian rounds that see a sample, by default a Poisson sample.
 
@@ -49,6 +51,8 @@ def dp_sgd(
         sampling: how batches are made: the name of a scheme that ``hockeystick supported`` lists.
         adjacency: neighbouring relation.
         delta: default target.
+        unit: who is protected: ``"record"``, or ``"user"`` with ``records_per_unit``; each record is clipped by itself.
+        records_per_unit: most records that one user has in the dataset.
 
     Raises:
         InvalidInputError: a missing, superfluous or invalid argument.
@@ -58,6 +62,9 @@ def dp_sgd(
     >>> fixed = dp_sgd(2.0, batch_size=256, dataset_size=60_000, steps=14_100, sampling="without-replacement")
     >>> fixed.epsilon(1e-5).upper  # doctest: +ELLIPSIS
     2.82671...
+    >>> users = dp_sgd(1.0, sample_rate=0.01, steps=1000, unit="user", records_per_unit=4)
+    >>> round(users.epsilon(1e-6).upper, 4)
+    10.0153
     """
     scheme = _scheme(
         sampling,
@@ -74,7 +81,8 @@ def dp_sgd(
             "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
         )
     if epochs is not None:
-        return Plan([Round(Gaussian(noise_multiplier), scheme, epochs=epochs)], adjacency, delta)
+        rounds = [Round(Gaussian(noise_multiplier), scheme, epochs=epochs)]
+        return Plan(rounds, adjacency, delta, unit=unit, records_per_unit=records_per_unit)
     assert steps is not None
     count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
     rounds = [Round(Gaussian(noise_multiplier), scheme, count)]
@@ -87,7 +95,7 @@ def dp_sgd(
                 "steps",
             )
         rounds.append(Round(Gaussian(noise_multiplier), last))
-    return Plan(rounds, adjacency, delta)
+    return Plan(rounds, adjacency, delta, unit=unit, records_per_unit=records_per_unit)
 
 
 def _scheme(name: str, **keys: float | str | None) -> Sampling:

@@ -12,10 +12,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from hockeystick.plan.best_of import BestOf
+from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
-from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.schema import MAX_ROUNDS, TABLES, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.unit import RECORD
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
@@ -59,16 +62,17 @@ def load_plan(path: str | Path) -> Plan:
             content = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
-    return parse_plan(content, str(path), syntax)
+    return parse_plan(content, str(path), syntax, Path(path).parent)
 
 
-def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> Plan:
+def parse_plan(content: str | bytes, source: str, syntax: str | None = None, folder: Path | None = None) -> Plan:
     """Read a plan from text.
 
     Args:
         content: the text, or its bytes in UTF-8; at most 10 MB.
         source: what to call it in messages: a file name, ``<stdin>``.
         syntax: ``"TOML"`` or ``"JSON"``; by default JSON where the text begins with ``{``, else TOML.
+        folder: where files stand that the plan names in place of lists; by default it may name none.
 
     Raises:
         InvalidInputError: it is not a plan; one line that begins with ``source`` and names round and key.
@@ -79,7 +83,7 @@ def parse_plan(content: str | bytes, source: str, syntax: str | None = None) -> 
         data = _parsed_json(text) if syntax == JSON else _parsed_toml(text)
         if not isinstance(data, dict):
             raise InvalidInputError(f"a plan must be a table of keys (in JSON: an object); received {shown(data)}")
-        return plan_from_dict(data)
+        return plan_from_dict(data if folder is None else with_lists(data, folder))
     except InvalidInputError as error:
         raise within(place(source), error) from None
 
@@ -103,7 +107,16 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
         except InvalidInputError as error:
             raise within(f"round {number}", error) from None
     adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
-    return Plan(rounds, adjacency, keys.get("delta"), keys.get("published"))
+    return Plan(
+        rounds,
+        adjacency,
+        keys.get("delta"),
+        keys.get("published"),
+        unit=keys.get("unit", RECORD),
+        records_per_unit=keys.get("records_per_unit"),
+        partitions_per_unit=keys.get("partitions_per_unit"),
+        best_of=_best_of(keys["selection"]) if "selection" in keys else None,
+    )
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
@@ -116,6 +129,12 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
     keys: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.delta_target is not None:
         keys["delta"] = plan.delta_target
+    if plan.unit != RECORD:
+        keys |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
+    if plan.partitions_per_unit != 1:
+        keys["partitions_per_unit"] = plan.partitions_per_unit
+    if plan.best_of is not None:
+        keys["selection"] = plan.best_of.keys()
     if plan.published is not None:
         keys["published"] = dict(plan.published)
     keys["round"] = [_round_keys(item) for item in plan.rounds]
@@ -159,6 +178,13 @@ def plan_text(plan: Plan) -> str:
     count = 1
     """
     return _toml(plan_to_dict(plan))
+
+
+def _best_of(keys: Mapping[str, Any]) -> BestOf:
+    try:
+        return BestOf(**keys)
+    except InvalidInputError as error:
+        raise within("selection", error) from None
 
 
 def _round(item: dict[str, Any]) -> Round:
@@ -284,9 +310,9 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _toml(keys: Mapping[str, Any]) -> str:
-    """TOML for the few shapes that a plan has: scalars and lists of them, one table, one list of tables."""
-    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", "published")]
-    tables = [("[published]", keys["published"])] if "published" in keys else []
+    """TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
+    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", *TABLES)]
+    tables = [(f"[{name}]", keys[name]) for name in TABLES if name in keys]
     tables += [("[[round]]", item) for item in keys["round"]]
     for header, table in tables:
         lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in table.items())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hockeystick.plan.unit import USER
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import UnsupportedError
 from hockeystick.values.outward import UP, html_table, rounded
@@ -36,7 +37,9 @@ def plan_html(plan: Plan) -> str:
     if left > 0:
         rows.append((f"and {left} more", "", "", ""))
     heads = ("mechanism", "sampling", "parameters", "how often")
-    return html_table(f"Plan of {steps}, {plan.adjacency.value}{target}", rows, heads)
+    users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
+    best = "" if plan.best_of is None else f", the best of {plan.best_of.mean:g} {plan.best_of.runs} runs"
+    return html_table(f"Plan of {steps}, {plan.adjacency.value}{users}{best}{target}", rows, heads)
 
 
 def profile_html(profile: Profile) -> str:

@@ -7,21 +7,24 @@ way they were folded give bit-identical answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
 from hockeystick.directions.directions import Directions, FromAbove
 from hockeystick.pairs import DominatingPair, RenyiCurve
+from hockeystick.plan.best_of import SECRET, BestOf, Runs
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.unit import USER, OfUnit, checked_unit, premise
+from hockeystick.plan.whole import check_route, refusal, whole_delta, whole_epsilon
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.frozen import FrozenDict
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from hockeystick.plan.audit import Audit
     from hockeystick.plan.profile import Profile
-    from hockeystick.plan.selection import Runs, Selection
+    from hockeystick.plan.selection import Selection
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
 
 __all__ = ["Certified", "Plan", "Round", "target_delta"]
@@ -47,10 +50,17 @@ class Plan:
         adjacency: ``"add-or-remove"`` (default), ``"add"``, ``"remove"``, ``"replace-one"`` or ``"zero-out"``.
         delta: default target of :meth:`epsilon`, in (0, 1).
         published: what a source says of the plan (``source``, ``epsilon``, ...); never used in a computation.
+        unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
+            of one user (``plan/unit.py``).
+        records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
+        partitions_per_unit: of users, the most partitions of the data with records of one, where every round is run on
+            each partition by itself; 1 by default, where there is one.
+        best_of: that only the best of a random number of runs of all rounds is released.
         delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
     Raises:
-        InvalidInputError: an unknown adjacency, or delta outside (0, 1).
+        InvalidInputError: an unknown adjacency or unit, users without a number of records or records with one, or delta
+            outside (0, 1).
 
     >>> import hockeystick as hs
     >>> training = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -63,6 +73,10 @@ class Plan:
     adjacency: Adjacency = Adjacency.ADD_OR_REMOVE
     delta_target: float | None = None
     published: Mapping[str, Any] | None = field(default=None, compare=False)
+    unit: str = "record"
+    records_per_unit: int = 1
+    partitions_per_unit: int = 1
+    best_of: BestOf | None = None
 
     def __init__(
         self,
@@ -71,6 +85,10 @@ class Plan:
         delta: float | None = None,
         published: Mapping[str, Any] | None = None,
         *,
+        unit: str = "record",
+        records_per_unit: int | None = None,
+        partitions_per_unit: int | None = None,
+        best_of: BestOf | None = None,
         delta_target: float | None = None,
     ) -> None:
         delta = delta_target if delta is None else delta
@@ -89,12 +107,32 @@ class Plan:
         object.__setattr__(self, "adjacency", Adjacency.parse(adjacency))
         object.__setattr__(self, "delta_target", None if delta is None else target_delta(delta))
         object.__setattr__(self, "published", None if published is None else _frozen(published))
+        who, records, partitions = checked_unit(unit, records_per_unit, partitions_per_unit)
+        object.__setattr__(self, "unit", who)
+        object.__setattr__(self, "records_per_unit", records)
+        object.__setattr__(self, "partitions_per_unit", partitions)
+        if best_of is not None and not isinstance(best_of, BestOf):
+            raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
+        object.__setattr__(self, "best_of", best_of)
 
     def __add__(self, other: Plan | Round) -> Plan:
         if isinstance(other, Round):
-            other = Plan((other,), self.adjacency)
+            other = replace(self, rounds=(other,))
         if not isinstance(other, Plan):
             return NotImplemented
+        if self.best_of is not None or other.best_of is not None:
+            raise InvalidInputError(
+                "a plan with a selection cannot be added to: its answer is one for all of its rounds; add what runs "
+                "are made of, and set best_of of the sum",
+                "best_of",
+            )
+        units = [(each.unit, each.records_per_unit, each.partitions_per_unit) for each in (self, other)]
+        if units[0] != units[1]:
+            raise InvalidInputError(
+                "plans for different units cannot be added; received (unit, records, partitions) "
+                f"{units[0]} and {units[1]}",
+                "unit",
+            )
         if other.adjacency is not self.adjacency:
             raise InvalidInputError(
                 f"plans of different adjacency cannot be added; received {self.adjacency.value!r} and "
@@ -102,15 +140,24 @@ class Plan:
                 "adjacency",
             )
         delta = self.delta_target if self.delta_target is not None else other.delta_target
-        return Plan(self.rounds + other.rounds, self.adjacency, delta, self.published or other.published)
+        both = self.rounds + other.rounds
+        return replace(self, rounds=both, delta_target=delta, published=self.published or other.published)
 
     def __radd__(self, other: Round) -> Plan:
         return self + other
 
     def __mul__(self, times: int) -> Plan:
-        return Plan([times * item for item in self.rounds], self.adjacency, self.delta_target, self.published)
+        return self.with_rounds([times * item for item in self.rounds])
 
     __rmul__ = __mul__
+
+    def with_rounds(self, rounds: Iterable[Round]) -> Plan:
+        """The plan with other rounds; relation, target, unit and selection stay.
+
+        Raises:
+            InvalidInputError: what are no rounds.
+        """
+        return replace(self, rounds=tuple(rounds))
 
     def _repr_html_(self) -> str:
         """The plan as notebooks show it: a row for each kind of round."""
@@ -143,6 +190,39 @@ class Plan:
         """How the records of each kind of round are chosen; what the assumptions of an answer come from."""
         return tuple(item.sampling for item in self.rounds)
 
+    @property
+    def premises(self) -> dict[str, str]:
+        """What the program must do for an answer to be about it: sentences by what each is about."""
+        said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
+        if self.unit == USER:
+            said["unit user"] = premise(self.records_per_unit, self.partitions_per_unit)
+        if self.best_of is not None:
+            said["selection"] = SECRET
+        return said
+
+    @property
+    def of_records(self) -> bool:
+        """Whether single records are protected: a user with one is no other unit."""
+        return self.records_per_unit == self.partitions_per_unit == 1
+
+    @cached_property
+    def by_group(self) -> bool:
+        """Whether the plan is about users, and of some round no pair is proven for their records together."""
+        if self.records_per_unit == 1:
+            return False
+        directions = self.adjacency.directions
+        return any(
+            item.of_many(direction, self.records_per_unit) is None
+            for item, count in self.kinds
+            if count
+            for direction in directions
+        )
+
+    @property
+    def whole(self) -> bool:
+        """Whether the plan is answered for as a whole (``plan/whole.py``), and not by composing pairs."""
+        return self.best_of is not None or self.by_group
+
     @cached_property
     def known_from_below(self) -> bool:
         """Whether something is known from below of every round in every direction, so that answers have a lower end."""
@@ -150,13 +230,44 @@ class Plan:
 
     @cached_property
     def directions(self) -> Directions:
-        """The rounds in each direction, as accountants are asked about them: those that a record can be in."""
+        """The rounds in each direction, as accountants are asked about them: those that a record can be in.
+
+        Raises:
+            UnsupportedError: a plan that is answered for as a whole.
+        """
+        if self.whole:
+            raise refusal(self)
+        if not self.of_records:
+            self._check_partitions()
+            times = self.partitions_per_unit
+            users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
+            return Directions(self.adjacency, tuple(users))
         uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
         kinds = tuple(
             (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
             for item, count in self.kinds
         )
         return Directions(self.adjacency, kinds)
+
+    def _check_partitions(self) -> None:
+        """Raise where rounds cannot be run on partitions by themselves.
+
+        Raises:
+            UnsupportedError: a sampled round, or so many rounds that they cannot be composed.
+        """
+        if self.partitions_per_unit == 1:
+            return
+        for sampling in self.samplings:
+            if sampling.name != "none":
+                raise UnsupportedError(
+                    f"partitions_per_unit goes with unsampled rounds; received sampling {sampling.name!r}: one draw "
+                    "decides on a user's records in all partitions, of which no pair is proven"
+                )
+        if self.steps * self.partitions_per_unit > domains.MAX_COUNT:
+            raise UnsupportedError(
+                f"partitions_per_unit times the rounds must be at most 1e12; received {self.partitions_per_unit} and "
+                f"{self.steps}"
+            )
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.
@@ -233,9 +344,12 @@ class Plan:
             )
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
+        if self.whole:
+            check_route(self, accountant, proof, options)
+            return whole_epsilon(self, target, gap)
         chosen = accountant_named(accountant, proof, options)
         found = chosen.epsilon(self.directions, target, gap)
-        return told(found if self._has_lower(chosen) else from_above(found), self.samplings, target)
+        return told(found if self._has_lower(chosen) else from_above(found), self, target)
 
     @overload
     def delta(
@@ -279,9 +393,12 @@ class Plan:
         2.66...e-06
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
+        if self.whole:
+            check_route(self, accountant, proof, options)
+            return whole_delta(self, epsilon, gap)
         chosen = accountant_named(accountant, proof, options)
         found = chosen.delta(self.directions, epsilon, gap)
-        return told(found if self._has_lower(chosen) else from_above(found), self.samplings, found.quoted)
+        return told(found if self._has_lower(chosen) else from_above(found), self, found.quoted)
 
     def _has_lower(self, accountant: Accountant) -> bool:
         """Whether the interval of an accountant has a lower end: that of tight pairs, or of the pairs below."""
@@ -322,7 +439,8 @@ class Plan:
             shape: of ``"negative-binomial"``, greater than -1.
 
         Raises:
-            InvalidInputError: an unknown law, a mean or a shape outside its domain, or a shape of another law.
+            InvalidInputError: an unknown law, a mean or a shape outside its domain, a shape of another law, or a plan
+                that has a selection of its own.
             UnsupportedError: a round for which no dominating pair is proven.
 
         >>> import hockeystick as hs
@@ -332,6 +450,10 @@ class Plan:
         """
         from hockeystick.plan.selection import Selection
 
+        if self.best_of is not None:
+            raise InvalidInputError(
+                "the plan has a selection of its own (best_of); leave one of the two out", "best_of"
+            )
         return Selection(self, runs, mean, shape)
 
     def audit(self, canaries: int, guesses: int, correct: int, significance: float = 0.05) -> Audit:

@@ -24,6 +24,7 @@ from hockeystick.directions.tradeoff import TradeOffs
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
 from hockeystick.pairs.sides import width_of
+from hockeystick.plan.by_group import check_chain
 from hockeystick.plan.caveats import told
 from hockeystick.plan.group_epsilon import least_epsilon
 from hockeystick.plan.plan import Plan
@@ -125,7 +126,7 @@ class Profile:
             bound.lower, bound.estimate, bound.upper, accountant=bound.accountant, direction=bound.direction,
             reason=bound.reason,
         )  # fmt: skip
-        return told(said, self.plan.samplings, None)
+        return told(said, self.plan, None)
 
     @_one_call
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
@@ -203,7 +204,13 @@ class Profile:
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
 
     def group(self, size: int) -> GroupProfile:
-        """What holds for groups of up to ``size`` records, from this profile alone."""
+        """What holds for groups of up to ``size`` records (or users, of a plan for users), from this profile alone.
+
+        Raises:
+            InvalidInputError: a size that is no whole number from 1 on.
+            UnsupportedError: a sampling scheme that is another one for the dataset without some of the records.
+        """
+        check_chain(self.plan)
         return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
 
     def table(self, epsilon: npt.ArrayLike) -> dict[str, list[float]]:
@@ -259,7 +266,7 @@ class Profile:
 
     def _told(self, bound: Bound) -> Bound:
         """A bound that carries what it assumes, and the reason why its ends are of two pairs where they are."""
-        return told(replace(bound, reason=self._reasons(bound.reason)), self.plan.samplings, None)
+        return told(replace(bound, reason=self._reasons(bound.reason)), self.plan, None)
 
     def _reasons(self, other: str | None) -> str | None:
         """That two pairs have to be, where they do, and another reason, where there is one."""

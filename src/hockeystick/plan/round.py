@@ -160,6 +160,28 @@ class Round:
             return Above(found.pair)  # this instance claims less than its class
         return found
 
+    def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
+        """What is known of one round of the records of one user, at most so many; see ``plan/unit.py``.
+
+        Args:
+            direction: which of the two datasets holds them.
+            records: most records of a user.
+
+        Returns:
+            ``None`` where nothing is known but what follows from a single record by group privacy.
+
+        Raises:
+            UnsupportedError: nothing is proven of the combination for a single record.
+        """
+        if records == 1:
+            return self.known(direction)
+        self._check(direction)
+        found = self.sampling.of_many(self.mechanism, asked(self.sampling, direction), records)
+        return Above(found.pair) if isinstance(found, Tight) and self._upper(direction) else found
+
+    def _upper(self, direction: Direction) -> bool:
+        return self.claim(direction).status is Status.UPPER
+
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one round in one direction.
 

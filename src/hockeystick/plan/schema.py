@@ -11,13 +11,15 @@ rounds, in their order, and these before what is published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any
 
+from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
+from hockeystick.plan.unit import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import (
     AT_LEAST_ZERO,
@@ -25,6 +27,7 @@ from hockeystick.values.domains import (
     TARGET_DELTA,
     AnyDomain,
     Domain,
+    ListDomain,
     choice,
     domains_of,
     listed,
@@ -60,6 +63,12 @@ ANOTHER = 0.8
 QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
 record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
+
+LIST_FILE = "\\.([cC][sS][vV]|[nN][pP][yY])$"
+"""How the name of a file ends that stands in place of a list; it is read before the keys are (``plan/lists.py``)."""
+
+MAX_LENGTH = 4096
+"""Longest path of such a file, in characters, as on most systems."""
 
 NAMED = 8
 """Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
@@ -120,12 +129,18 @@ def validated(data: Mapping[str, Any]) -> dict[str, Any]:
         except InvalidInputError as error:
             raise within(f"round {number}", error) from None
     plan["round"] = rounds
-    if "published" in plan:
-        try:
-            plan["published"] = _read(plan["published"], PUBLISHED_KEYS, lambda key: _unknown(key, PUBLISHED))
-        except InvalidInputError as error:
-            raise within("published", error) from None
+    for name, keys in TABLES.items():
+        if name in plan:
+            plan[name] = _table_read(name, plan[name], keys)
     return plan
+
+
+def _table_read(name: str, table: Mapping[Any, Any], keys: Mapping[str, Key]) -> dict[str, Any]:
+    """The values of a table that a plan has once."""
+    try:
+        return _read(table, keys, lambda key: _unknown(key, keys))
+    except InvalidInputError as error:
+        raise within(name, error) from None
 
 
 def _read(table: Mapping[Any, Any], keys: Mapping[str, Key], unknown: Callable[[object], str]) -> dict[str, Any]:
@@ -176,8 +191,13 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
-    """A key whose value is a number, or a list of them."""
-    return Key(domain.check, _with_default(domain.schema(), default), missing)
+    """A key whose value is a number, or a list of them, which may stand in a file beside the plan."""
+    schema = domain.schema()
+    if isinstance(domain, ListDomain) and not isinstance(domain.item, ListDomain):
+        described = {"description": schema.pop("description")} if "description" in schema else {}
+        path = {"type": "string", "pattern": LIST_FILE, "maxLength": MAX_LENGTH}
+        schema = {"anyOf": [schema, path], **described}
+    return Key(domain.check, _with_default(schema, default), missing)
 
 
 def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
@@ -218,10 +238,15 @@ def _table(value: object, key: str) -> dict[Any, Any]:
     return value
 
 
-def _adjacency(value: object, key: str) -> str:
-    if value not in _ADJACENCIES:
-        raise InvalidInputError(choice(key, value, _ADJACENCIES), key)
-    return str(value)
+def _one_of(names: Sequence[str]) -> Callable[[object, str], str]:
+    """What checks that a value is one of the names."""
+
+    def check(value: object, key: str) -> str:
+        if value not in names:
+            raise InvalidInputError(choice(key, value, names), key)
+        return str(value)
+
+    return check
 
 
 def _rounds(value: object, key: str) -> list[Any]:
@@ -250,9 +275,23 @@ PUBLISHED_KEYS: Mapping[str, Key] = {
 }
 """The keys of the table ``published``."""
 
+SELECTION_KEYS: Mapping[str, Key] = {
+    "runs": Key(
+        _one_of(RUNS),
+        {"description": "law of the number of runs", "enum": list(RUNS), "type": "string"},
+        f"runs is missing; it must be one of {listed(RUNS)}",
+    ),
+    "mean": _number(MEAN, missing=f"mean is missing; a selection needs it ({MEAN.meaning})"),
+    "shape": _number(SHAPE),
+}
+"""The keys of the table ``selection``."""
+
+TABLES: Mapping[str, Mapping[str, Key]] = {"selection": SELECTION_KEYS, "published": PUBLISHED_KEYS}
+"""The tables that a plan has once, in the order in which they are read."""
+
 PLAN_KEYS: Mapping[str, Key] = {
     "adjacency": Key(
-        _adjacency,
+        _one_of(_ADJACENCIES),
         _with_default(
             {"description": "which datasets are neighbours", "enum": _ADJACENCIES, "type": "string"},
             Adjacency.ADD_OR_REMOVE.value,
@@ -260,6 +299,13 @@ PLAN_KEYS: Mapping[str, Key] = {
     ),
     "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
+    "unit": Key(
+        _one_of(UNITS),
+        _with_default({"description": "who is protected", "enum": list(UNITS), "type": "string"}, RECORD),
+    ),
+    "records_per_unit": _number(RECORDS_PER_UNIT),
+    "partitions_per_unit": _number(PARTITIONS_PER_UNIT),
+    "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
 }
 """The keys of a plan; the schema of its rounds is completed by :func:`json_schema`."""
@@ -280,10 +326,16 @@ def json_schema() -> dict[str, Any]:
         {name: key.schema for name, key in PUBLISHED_KEYS.items()},
         PUBLISHED_KEYS,
     )
+    tables["Selection"] = _table_schema(
+        "That only the best of a random number of runs of all rounds is released.",
+        {name: key.schema for name, key in SELECTION_KEYS.items()},
+        SELECTION_KEYS,
+    )
     properties = {name: key.schema for name, key in PLAN_KEYS.items()}
     properties["round"] = {**properties["round"], "items": one_round}
     meaning = "Rounds that were run on the data, under one neighbouring relation."
-    plan = _table_schema(meaning, properties, PLAN_KEYS)
+    together = {"dependentRequired": {key: ["unit"] for key in ("records_per_unit", "partitions_per_unit")}}
+    plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
     return {"$schema": DIALECT, "title": "hockeystick plan", **_ordered({"$defs": tables, **plan})}
 
 

@@ -51,7 +51,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +59,7 @@ import numpy.typing as npt
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.work import one_call, part
 from hockeystick.pairs.sides import WIDTH
+from hockeystick.plan.best_of import BestOf, Runs
 from hockeystick.plan.caveats import told
 from hockeystick.plan.hinges import SPARE, Side
 from hockeystick.plan.number_of_runs import Law, PoissonRuns, TruncatedRuns
@@ -70,19 +71,6 @@ from hockeystick.values.errors import InvalidInputError
 
 Array = npt.NDArray[np.float64]
 Found = TypeVar("Found", bound=Bound | UpperBound)  # an answer, with or without a lower end
-Runs = Literal["geometric", "logarithmic", "negative-binomial", "poisson"]
-
-RUNS: tuple[Runs, ...] = ("geometric", "logarithmic", "negative-binomial", "poisson")
-"""The laws of the number of runs."""
-
-SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
-"""The shape eta of the truncated negative binomial laws that have a name of their own."""
-
-MEAN = domains.Domain("a number greater than 0 and at most 1e12", {"exclusiveMinimum": 0, "maximum": 1e12})
-"""The expected numbers of runs."""
-
-SHAPE = domains.Domain("a number greater than -1 and at most 1e6", {"exclusiveMinimum": -1, "maximum": 1e6})
-"""The shapes of a truncated negative binomial law."""
 
 REVERSE = {
     Direction.REMOVE: Adjacency.ADD,
@@ -121,9 +109,6 @@ WHY = f"{WIDTH}: above for whatever is tuned, below for orders that put two test
 ONE_ORDERING = "no lower end: it is found among tests, which need both orderings of two datasets"
 """Why there is no lower end."""
 
-SECRET = "the number of runs is drawn anew from its law, is not published, and nothing but the best run is released"  # noqa: S105
-"""What every answer assumes of the program."""
-
 
 class Selection:
     """What the release of the best of a random number of runs of a plan costs.
@@ -148,19 +133,20 @@ class Selection:
     """
 
     def __init__(self, plan: Plan, runs: Runs, mean: float, shape: float | None = None) -> None:
-        if runs not in RUNS:
-            raise InvalidInputError(domains.choice("runs", runs, RUNS), "runs")
-        if (shape is None) == (runs == "negative-binomial"):
-            raise InvalidInputError(
-                f"shape belongs to runs 'negative-binomial', and to no other law; received runs {runs!r} and shape "
-                f"{domains.shown(shape)}",
-                "shape",
-            )
-        self.plan, self.runs = plan, runs
-        self.mean = MEAN.of("expected number of runs").check(mean, "mean")
-        self.shape = SHAPES.get(runs) if shape is None else SHAPE.of("shape of the law of runs").check(shape, "shape")
+        self.plan = plan
+        self._chosen = BestOf(runs, mean, shape)
+        self.runs, self.mean, self.shape = runs, self._chosen.mean, self._chosen.eta
         self._law: Law = PoissonRuns(self.mean) if self.shape is None else TruncatedRuns.of(self.mean, self.shape)
         self._profile = plan.profile()
+
+    @classmethod
+    def of(cls, plan: Plan, chosen: BestOf) -> Selection:
+        """The selection that a plan names in its table ``[selection]``.
+
+        Raises:
+            UnsupportedError: a round of which nothing is proven in one of the directions.
+        """
+        return cls(plan, chosen.runs, chosen.mean, chosen.shape)
 
     @cached_property
     def _sides(self) -> list[Side]:
@@ -168,7 +154,7 @@ class Selection:
         directions = self.plan.adjacency.directions
         wanted = {relation[each] for each in directions for relation in (OF, REVERSE)}
         curves = {
-            each: self._profile if each is self.plan.adjacency else Plan(self.plan.rounds, each).profile()
+            each: self._profile if each is self.plan.adjacency else replace(self.plan, adjacency=each).profile()
             for each in wanted
         }
         return [
@@ -258,5 +244,4 @@ class Selection:
         return Bound(lower, middle, upper, accountant=name, direction=worst.value, reason=WHY)
 
     def _told(self, found: Found, delta: float) -> Found:
-        said = told(found, self.plan.samplings, delta)
-        return replace(said, assumptions=(*said.assumptions, f"selection: {SECRET}"))
+        return told(found, replace(self.plan, best_of=self._chosen), delta)

@@ -198,4 +198,4 @@ def _between(low: float, high: float, points: int, what: str, logarithmic: bool 
 
 def _share(plan: Plan, share: float) -> Plan:
     rounds = [item.changed(count=math.ceil(share * item.count)) for item in plan.rounds]
-    return Plan(rounds, plan.adjacency, plan.delta_target)
+    return plan.with_rounds(rounds)

@@ -139,7 +139,7 @@ def calibrate(
 
     def told_of(value: float, bound: Bound, met: bool) -> Bound:
         found = bound if searched is target else target.found(build(value), gap, met)
-        return told(found, made.samplings, target.at_delta)
+        return told(found, made, target.at_delta)
 
     other = None if beside is None else (beside[0], told_of(*beside, met=False))
     achieved = told_of(met.value, met.bound, met=True)

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from hockeystick.engines.batch.engine import BatchEngine, Found, worse_epsilons, worse_log_deltas
 from hockeystick.engines.batch.rows import Rows
 from hockeystick.numerics.rounding import ULPS
-from hockeystick.plan.caveats import assumptions_of
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling.poisson import Poisson
@@ -166,7 +165,7 @@ def _answered(
 
 def _kind(plan: Plan) -> tuple[float, float, int] | None:
     """Noise multiplier, rate and count of a plan of one kind of sampled Gaussian rounds that the batch takes."""
-    if plan.adjacency not in SIDES or len(plan.rounds) != 1:
+    if plan.adjacency not in SIDES or len(plan.rounds) != 1 or not plan.of_records or plan.best_of is not None:
         return None
     (item,) = plan.rounds
     mechanism, sampling, count = item.mechanism, item.sampling, item.count
@@ -258,8 +257,8 @@ def _by_itself(
 
 def _assumptions(plans: list[Plan]) -> tuple[str, ...]:
     """What the programs must do for the answers to be about them, each said once."""
-    kinds = {type(sampling): sampling for plan in plans for sampling in plan.samplings}
-    return tuple(f"sampling {name}: {text}" for name, text in assumptions_of(kinds.values()).items())
+    said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
+    return tuple(said)
 
 
 def _listed(plans: Iterable[Plan]) -> list[Plan]:

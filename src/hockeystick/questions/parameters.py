@@ -260,7 +260,7 @@ def _noise(plan: Plan) -> tuple[float, Build]:
 
 
 def _each(plan: Plan, change: Callable[[Round], Round]) -> Plan:
-    return Plan([change(item) for item in plan.rounds], plan.adjacency, plan.delta_target)
+    return plan.with_rounds([change(item) for item in plan.rounds])
 
 
 def _one(values: set[Any], key: str) -> Any:

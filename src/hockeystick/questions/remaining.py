@@ -65,7 +65,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     unit = EPOCHS if one.epochs is not None else STEPS if one.steps == 1 and one.sampling != NoSampling() else ROUNDS
 
     def extended(count: float) -> Plan:
-        return Plan([*plan.rounds, one * int(count)], plan.adjacency) if count else Plan(plan.rounds, plan.adjacency)
+        return plan.with_rounds([*plan.rounds, one * int(count)]) if count else plan
 
     most = (MAX_COUNT - plan.steps) // max(one.steps, 1)
     own = next((item for item in plan.rounds if item.mechanism == one.mechanism), one)

@@ -156,7 +156,7 @@ def resampled(plan: Plan, kind: type[Sampling]) -> Plan:
         InvalidInputError: a key of the scheme does not follow from the plan.
         UnsupportedError: a round that may not be sampled so.
     """
-    return Plan([_resampled(item, kind) for item in plan.rounds], plan.adjacency, plan.delta_target)
+    return plan.with_rounds([_resampled(item, kind) for item in plan.rounds])
 
 
 def _resampled(item: Round, kind: type[Sampling]) -> Round:

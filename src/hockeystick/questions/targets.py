@@ -10,8 +10,9 @@ from typing import Annotated, Any, ClassVar
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.directions.rough import rough_epsilon
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.whole import whole_delta, whole_epsilon
 from hockeystick.values.band import Band
-from hockeystick.values.bounds import Bound
+from hockeystick.values.bounds import Bound, UpperBound
 from hockeystick.values.domains import EPSILON, POSITIVE, PROBABILITY_BELOW_ONE, TARGET_DELTA, Domain, check_fields
 from hockeystick.values.errors import InvalidInputError
 
@@ -98,6 +99,8 @@ class Epsilon(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of the plan's epsilon at the target's delta."""
+        if plan.whole:
+            return _interval(whole_epsilon(plan, self.delta, gap))
         return AutoAccountant().epsilon(plan.directions, self.delta, gap)
 
     @property
@@ -119,7 +122,7 @@ class Epsilon(Target):
 
     def rough_excess(self, plan: Plan) -> float | None:
         """A guess at the excess by the leading saddle-point term."""
-        guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 else None
+        guess = rough_epsilon(plan.directions, self.delta) if self.epsilon > 0 and not plan.whole else None
         return None if guess is None else _log_ratio(guess, self.limit)
 
 
@@ -139,6 +142,8 @@ class Delta(Target):
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of the plan's delta at the target's epsilon."""
+        if plan.whole:
+            return _interval(whole_delta(plan, self.epsilon, gap))
         return AutoAccountant().delta(plan.directions, self.epsilon, gap)
 
     def excess(self, found: Bound) -> float:
@@ -249,6 +254,13 @@ class Reconstruction(Target):
     def excess(self, found: Bound) -> float:
         """How far what is gained over guessing is on the wrong side, as a logarithm."""
         return _log_ratio(found.upper - self.baseline, self.limit - self.baseline)
+
+
+def _interval(found: Bound | UpperBound) -> Bound:
+    """An answer with or without a lower end as an interval, from 0 on where nothing is known from below."""
+    if isinstance(found, Bound):
+        return found
+    return Bound(0.0, found.upper, found.upper, accountant=found.accountant, reason=found.reason)
 
 
 def _bound(band: Band) -> Bound:

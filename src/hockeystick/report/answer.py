@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
-from hockeystick.plan.caveats import assumptions_of, warnings_of
+from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.unit import USER
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.bounds import DeltaAnswer
@@ -96,16 +97,38 @@ def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[t
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
         lines.append(("reason", bound.reason))
-    lines.append(("adjacency", plan.adjacency.value))
+    lines += relation_lines(plan)
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
     return [*lines, *assumption_lines(plan), *_published_lines(plan.published or {}), *warning_lines(plan, delta)]
 
 
+def relation_lines(plan: Plan) -> list[tuple[str, str]]:
+    """Which datasets are neighbours: the relation, whose records, and that runs are selected where they are."""
+    lines = [("adjacency", plan.adjacency.value)]
+    if plan.unit == USER:
+        where = f" in each of {plan.partitions_per_unit} partitions" if plan.partitions_per_unit > 1 else ""
+        lines.append(("unit", f"user, with at most {plan.records_per_unit} records{where}"))
+    if plan.best_of is not None:
+        best = plan.best_of
+        shape = "" if best.shape is None else f", shape {exact(best.shape)}"
+        lines.append(("released", f"the best of {exact(best.mean)} runs on average ({best.runs}{shape})"))
+    return lines
+
+
+def relation_json(plan: Plan) -> dict[str, Any]:
+    """The keys of an answer in JSON that say which datasets are neighbours."""
+    said: dict[str, Any] = {"adjacency": plan.adjacency.value}
+    if plan.unit == USER:
+        said |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
+        said |= {} if plan.partitions_per_unit == 1 else {"partitions_per_unit": plan.partitions_per_unit}
+    return said if plan.best_of is None else {**said, "selection": plan.best_of.keys()}
+
+
 def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
-    """A line for each sampling scheme: what the program must do for a number to be about it."""
-    return [(f"sampling {name}", text) for name, text in assumptions_of(plan.samplings).items()]
+    """A line for each thing that the program must do for a number to be about it: its sampling, its users."""
+    return list(plan.premises.items())
 
 
 def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
@@ -155,7 +178,7 @@ def finite_ends(bound: Said) -> dict[str, float | None]:
 
 def _common(plan: Plan, bound: Said) -> dict[str, Any]:
     said = {
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         "accountant": bound.accountant,
         "guarantee": bound.guarantee,
         "direction": bound.direction,

@@ -8,7 +8,7 @@ from typing import Any
 from hockeystick.plan.audit import Audit
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, relation_json, relation_lines, rounds_said
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
 
@@ -33,7 +33,7 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
     if delta is not None:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
         lines.append(("of the run", f"epsilon >= {least} at delta = {exact(delta)}, at that significance"))
-    lines += [("adjacency", plan.adjacency.value), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
+    lines += [*relation_lines(plan), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
     return Answer(headline, tuple(lines))
 
 
@@ -79,6 +79,6 @@ def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
             "limited": noise.limited,
         },
         "run": None if delta is None else {"epsilon_at_least": found.epsilon_below(delta), "delta": delta},
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         **caveats_json(plan, delta),
     }

@@ -7,7 +7,15 @@ from typing import Any
 
 from hockeystick.questions.calibration import Calibration
 from hockeystick.questions.parameters import named, of_plan
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, rounds_said, warning_lines
+from hockeystick.report.answer import (
+    Answer,
+    assumption_lines,
+    caveats_json,
+    relation_json,
+    relation_lines,
+    rounds_said,
+    warning_lines,
+)
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.bounds import Bound
 
@@ -39,7 +47,7 @@ def calibration_answer(found: Calibration) -> Answer:
         lines.append(("note", "the target is met at the end of the parameter's range"))
     if found.limited is not None:
         lines.append(("limited", found.limited))
-    lines += [("adjacency", found.plan.adjacency.value), ("rounds", rounds_said(found.plan))]
+    lines += [*relation_lines(found.plan), ("rounds", rounds_said(found.plan))]
     lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
     return Answer(headline, tuple(lines))
 
@@ -55,7 +63,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "achieved": _finite(found.achieved),
         "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
         "limited": found.limited,
-        "adjacency": found.plan.adjacency.value,
+        **relation_json(found.plan),
         "guarantee": found.achieved.guarantee,
         **caveats_json(found.plan, found.target.at_delta),
     }

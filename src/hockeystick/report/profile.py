@@ -9,7 +9,16 @@ import numpy as np
 
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.profile import Profile
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, finite_ends, rounds_said, warning_lines
+from hockeystick.report.answer import (
+    Answer,
+    assumption_lines,
+    caveats_json,
+    finite_ends,
+    relation_json,
+    relation_lines,
+    rounds_said,
+    warning_lines,
+)
 from hockeystick.report.document.shares import half_up
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.band import Band
@@ -57,7 +66,7 @@ def profile_json(
         "groups": [
             {"records": size, "epsilon": _rows("delta", deltas, profile.group(size).epsilon)} for size in groups
         ],
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         "guarantee": "certified",
         **caveats_json(plan, max(deltas, default=None)),
     }
@@ -84,7 +93,7 @@ def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
             (f"group of {group['records']}, {exact(row['delta'])}", f"epsilon at most {_upper(row, SHOWN_DIGITS)}")
             for row in group["epsilon"]
         ]
-    lines += [("adjacency", plan.adjacency.value), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
+    lines += [*relation_lines(plan), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
     lines += warning_lines(plan, max((row["delta"] for row in found["epsilon"]), default=None))
     return Answer(_headline(found), tuple(lines))
 

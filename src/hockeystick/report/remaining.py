@@ -6,7 +6,16 @@ from typing import Any
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.remaining import Remaining
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, finite_ends, rounds_said, warning_lines
+from hockeystick.report.answer import (
+    Answer,
+    assumption_lines,
+    caveats_json,
+    finite_ends,
+    relation_json,
+    relation_lines,
+    rounds_said,
+    warning_lines,
+)
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
@@ -35,19 +44,19 @@ def remaining_answer(plan: Plan, found: Remaining) -> Answer:
         ("spent so far", f"epsilon {_ends(found.spent)}"),
         (f"with {found.count} more", f"epsilon {_ends(found.achieved)}"),
         (f"with {found.count + 1} more", f"epsilon {_ends(found.beside)}, which is not within it"),
-        ("adjacency", plan.adjacency.value),
+        *relation_lines(plan),
         ("rounds so far", rounds_said(plan)),
         ("repeated", _repeated(found)),
     ]
     if not found.count:
         lines.pop(1)
-    samplings = Plan([*plan.rounds, found.more], plan.adjacency)
+    samplings = plan.with_rounds([*plan.rounds, found.more])
     return Answer(headline, (*lines, *assumption_lines(samplings), *warning_lines(samplings, target.delta)))
 
 
 def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
     """The object that ``hockeystick remaining --json`` prints."""
-    whole = Plan([*plan.rounds, found.more], plan.adjacency)
+    whole = plan.with_rounds([*plan.rounds, found.more])
     return {
         "remaining": found.count,
         "unit": found.unit,
@@ -55,7 +64,7 @@ def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
         "spent": finite_ends(found.spent),
         "achieved": finite_ends(found.achieved),
         "beside": finite_ends(found.beside),
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         "guarantee": found.achieved.guarantee,
         **caveats_json(whole, found.target.delta),
     }

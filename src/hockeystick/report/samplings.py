@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hockeystick.plan.plan import Plan
+from hockeystick.plan.unit import USER
 from hockeystick.questions.samplings import Sampled
-from hockeystick.report.answer import caveats_json, finite_ends, warning_lines
+from hockeystick.report.answer import caveats_json, finite_ends, relation_json, warning_lines
 from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
@@ -32,7 +33,8 @@ def _noise(value: float) -> str:
 def sampling_headline(plan: Plan, delta: float, target: float | None) -> str:
     """What the table is about."""
     wanted = "" if target is None else f"; noise for epsilon {round_up(target, QUOTED_DIGITS)}"
-    return f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{wanted}"
+    users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
+    return f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}{wanted}"
 
 
 def sampling_notes(rows: Sequence[Sampled]) -> list[tuple[str, str]]:
@@ -59,7 +61,7 @@ def sampling_warnings(rows: Sequence[Sampled], delta: float) -> list[tuple[str, 
 def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence[Sampled]) -> dict[str, Any]:
     """The object that ``hockeystick sampling --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
     return {
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         "delta": delta,
         "epsilon": target,
         "samplings": [_row_json(row, delta) for row in rows],

@@ -8,7 +8,7 @@ from typing import Any
 
 from hockeystick import __version__
 from hockeystick.plan.plan import Plan
-from hockeystick.report.answer import Answer, assumption_lines, epsilon_answer, warning_lines
+from hockeystick.report.answer import Answer, assumption_lines, epsilon_answer, relation_lines, warning_lines
 from hockeystick.report.document.envelope import sealed
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
@@ -38,6 +38,8 @@ def several_answer(rows: Sequence[Row]) -> Answer:
         lines.append((name, said if bound.reason is None else f"{said}: {bound.reason}"))
     relations = list(dict.fromkeys(plan.adjacency.value for _, plan, _, _ in rows))
     lines.append(("adjacency", ", ".join(relations)))
+    for name, (_, plan, _, _) in zip(named, rows, strict=True):
+        lines += [(label, f"{name}: {text}") for label, text in relation_lines(plan)[1:]]
     lines += dict.fromkeys(line for _, plan, _, _ in rows for line in assumption_lines(plan))
     for name, (_, plan, delta, _) in zip(named, rows, strict=True):
         lines += [(label, f"{name}: {text}") for label, text in warning_lines(plan, delta)]

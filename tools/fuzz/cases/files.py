@@ -12,6 +12,7 @@ import hockeystick as hs
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
+from hockeystick.plan.best_of import BestOf
 from hockeystick.plan.file import parse_plan
 
 TOKENS = (
@@ -41,7 +42,12 @@ def round_trip(draw: Draw, held: Held) -> None:
     """A plan written and read again is the same plan, in either syntax, with what is published of it."""
     plan = draw.plan()
     target = draw.note("delta", draw.of(None, draw.delta()))
-    plan = hs.Plan(plan.rounds, plan.adjacency, target, draw.note("published", _published(draw)))
+    published, records = draw.note("published", _published(draw)), draw.note("records", draw.of(None, draw.size()))
+    users: dict[str, Any] = {} if records is None else {"unit": "user", "records_per_unit": min(records, 10**9)}
+    best_of = draw.note(
+        "best_of", draw.of(None, BestOf("geometric", 1 + draw.noise()), BestOf("poisson", draw.noise()))
+    )
+    plan = hs.Plan(plan.rounds, plan.adjacency, target, published, best_of=best_of, **users)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("plan.toml", "plan.json"):
             path = Path(folder) / name

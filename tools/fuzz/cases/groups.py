@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import hockeystick as hs
@@ -62,3 +64,19 @@ def tpr(draw: Draw, held: Held) -> None:
     smaller = held.ask("smaller group", lambda: group.profile.group(max(size // 2, 1)).tpr(at))
     if smaller is not None:
         held.law((smaller.lower <= found.upper + 1e-12).all(), f"a smaller group {smaller} above {found}")
+
+
+@case("group", "Plan.unit", "Plan.records_per_unit")
+def users(draw: Draw, held: Held) -> None:
+    """Users with several records are protected no more than single records, and no less than group privacy says."""
+    plan = draw.plan()
+    size, at = draw.note("size", draw.of(2, 3, 10, 1000)), draw.note("epsilon", draw.epsilon())
+    about = replace(plan, unit="user", records_per_unit=size)
+    found = held.ask(f"delta({at}) of users", lambda: about.delta(at))
+    single = held.ask(f"delta({at})", lambda: plan.delta(at))
+    if found is None or single is None:
+        return
+    held.at_most("delta of one record", single.ends.get("lower", 0.0), float(found))
+    group = held.ask(f"group({size}).delta({at})", lambda: plan.profile().group(size).delta(at))
+    if group is not None:
+        held.at_most("delta of users", found.ends.get("lower", 0.0), float(group.upper))

@@ -153,6 +153,13 @@ class Mechanism(ABC):
         """One unsampled round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
         return None
 
+    def of_many(self, direction: Direction, records: int) -> Known | RenyiCurve | None:
+        """What is known of one unsampled round of the records of one user, at most so many, where more than one.
+
+        ``None`` where nothing is but what follows from a single record by group privacy.
+        """
+        return None
+
     @property
     def unsampled_only(self) -> str | None:
         """Why this instance may not be sampled in a way that asks for the contribution of one record, or ``None``."""

@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteGaussianPair
 from hockeystick.pairs.exact import ExactDiscreteGaussian
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import Domain, check_fields, whole_numbers
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 MOST = 500
 """Largest parameter of the noise, in counts, and largest sensitivity: all outcomes within 40 of it are told apart."""
@@ -75,6 +76,21 @@ class DiscreteGaussian(NoiseOnSum):
     def with_against_without(self) -> DiscreteGaussianPair:
         """The law with the record against the law without it."""
         return self._at(self.sensitivity)
+
+    def of_many(self, direction: Direction, records: int) -> Known:
+        """The pair at so many times the distance: equal records attain it (``plan/unit.py``).
+
+        Raises:
+            UnsupportedError: a distance beyond 500 counts, for which outcomes are not told apart.
+        """
+        distance = records * self.sensitivity
+        distance *= int(self.replace_one_distance) if direction is Direction.REPLACE_ONE else 1
+        if distance > 2 * MOST:
+            raise UnsupportedError(
+                f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
+                f"datasets; received {distance}: fewer records_per_unit, or count in larger units"
+            )
+        return Tight(self._at(distance))
 
     def _at(self, distance: int) -> DiscreteGaussianPair:
         return DiscreteGaussianPair(distance, (decimal(self.noise_multiplier) * self.sensitivity) ** 2)

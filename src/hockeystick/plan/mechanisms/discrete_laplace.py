@@ -10,10 +10,12 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.pairs.exact import ExactFinite, exponential
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields, whole_numbers
+from hockeystick.values.errors import UnsupportedError
 
 MOST = 100_000
 """Largest sensitivity: so many losses are told apart."""
@@ -59,6 +61,20 @@ class DiscreteLaplace(NoiseOnSum):
     def with_against_without(self) -> DiscreteLaplacePair:
         """The law with the record against the law without it."""
         return DiscreteLaplacePair(self.sensitivity, decimal(self.scale))
+
+    def of_many(self, direction: Direction, records: int) -> Known:
+        """The pair at so many times the distance: equal records attain it (``plan/unit.py``).
+
+        Raises:
+            UnsupportedError: a distance of more counts than losses are told apart of.
+        """
+        distance = records * self._distance(direction)
+        if distance > 2 * MOST:
+            raise UnsupportedError(
+                f"mechanism {self.name!r} is accounted for up to a distance of {2 * MOST} counts between neighbouring "
+                f"datasets; received {distance}: fewer records_per_unit"
+            )
+        return Tight(DiscreteLaplacePair(distance, decimal(self.scale)))
 
     def exact(self, direction: Direction) -> ExactFinite:
         """The masses of the losses, up to a factor: 1 at one end, and differences of powers between."""

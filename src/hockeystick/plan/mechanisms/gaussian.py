@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
@@ -56,6 +57,11 @@ class Gaussian(NoiseOnSum):
     def with_against_without(self) -> GaussianPair:
         """N(1, s^2) against N(0, s^2), in units of s."""
         return GaussianPair(1 / self.noise_multiplier)
+
+    def of_many(self, direction: Direction, records: int) -> Known:
+        """The pair at so many times the distance: equal records attain it (``plan/unit.py``)."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+        return Tight(GaussianPair(records * distance / self.noise_multiplier))
 
     def exact(self, direction: Direction) -> ExactGaussian:
         """The round in exact numbers, at the distance of :meth:`pair`."""

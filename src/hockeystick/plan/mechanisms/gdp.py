@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import GaussianPair
 from hockeystick.pairs.exact import ExactGaussian
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
@@ -50,6 +51,10 @@ class GDP(Mechanism):
     def with_against_without(self) -> GaussianPair:
         """N(mu, 1) against N(0, 1), which is its own mirror image."""
         return GaussianPair(self.mu)
+
+    def of_many(self, direction: Direction, records: int) -> Known:
+        """So many times mu, the least that holds for groups (Dong, Roth, Su 2022 [DRS22], Theorem 2.14)."""
+        return Tight(GaussianPair(records * self.mu))
 
     def exact(self, direction: Direction) -> ExactGaussian:
         """The guarantee in exact numbers."""

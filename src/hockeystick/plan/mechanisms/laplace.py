@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.exact import ExactLaplace
+from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
@@ -51,6 +52,11 @@ class Laplace(NoiseOnSum):
     def with_against_without(self) -> LaplacePair:
         """Lap(1, scale) against Lap(0, scale)."""
         return LaplacePair(1.0, self.scale)
+
+    def of_many(self, direction: Direction, records: int) -> Known:
+        """The pair at so many times the distance: equal records attain it (``plan/unit.py``)."""
+        distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
+        return Tight(LaplacePair(records * distance, self.scale))
 
     def exact(self, direction: Direction) -> ExactLaplace:
         """The round in exact numbers, at the distance of :meth:`pair`."""

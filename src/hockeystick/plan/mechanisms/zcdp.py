@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+from hockeystick.numerics.rounding import next_up
 from hockeystick.pairs import DominatingPair, RenyiCurve, moment
 from hockeystick.plan.mechanisms.base import AS_GIVEN, Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
@@ -67,3 +68,7 @@ class ZCDP(Mechanism):
     def curve(self, direction: Direction) -> ConcentratedCurve:
         """The largest moments that the guarantee allows."""
         return ConcentratedCurve(self.rho)
+
+    def of_many(self, direction: Direction, records: int) -> RenyiCurve:
+        """The square of so many times rho (Bun, Steinke 2016 [BS16], Proposition 1.9), rounded up."""
+        return ConcentratedCurve(next_up(float(records) * records * self.rho, 4))

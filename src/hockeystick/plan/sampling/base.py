@@ -163,6 +163,13 @@ class Sampling(ABC):
         """The Renyi curve of one round: that of its pair, unless the scheme knows one where it has no pair."""
         return self.pair(mechanism, direction)
 
+    def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
+        """What is known of one round of the records of one user, at most so many, where more than one.
+
+        ``None`` where nothing is but what follows from a single record by group privacy.
+        """
+        return None
+
     def participations(self, steps: int) -> int:
         """How many of that many steps of one kind of rounds a record can be in: all, unless it is sure to miss some.
 

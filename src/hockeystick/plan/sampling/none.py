@@ -40,6 +40,10 @@ class NoSampling(Sampling):
         """The mechanism's own pair, with its side."""
         return own_known(mechanism, direction)
 
+    def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
+        """As the mechanism says; where contributions are set to nothing, as if the records were absent."""
+        return mechanism.of_many(direction.order, records)
+
     def curve(self, mechanism: Mechanism, direction: Direction) -> RenyiCurve:
         """The mechanism's own Renyi curve."""
         return mechanism.curve(direction)

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar
 from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
-from hockeystick.pairs.sides import Known
+from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, own_pair, sampled_base
 from hockeystick.values import domains
@@ -40,6 +40,13 @@ _REPLACED_GUARANTEE = Claim(
     "a guarantee when a record is replaced says nothing about the batches that hold neither record's value",
 )
 """The claim for replacing a record, on a mechanism that is known by its guarantee alone."""
+
+
+_MANY = (
+    "of users with more than 20 records in a batch on average the pair above has all their records in every batch, and "
+    "the one below is that of users with 20"
+)
+"""Why the pair above and the one below differ."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +147,28 @@ class Poisson(Sampling):
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
         return own_known(mechanism, direction) if self.sample_rate == 1 else super().known(mechanism, direction)
+
+    def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
+        """The mixture of the numbers of records in a batch, for normal noise with a user added or removed.
+
+        See ``plan/unit.py``; the binomial law is cut as for draws with replacement. Where a batch holds more than 20
+        of a user's records on average, the pair above has all of them in every batch, which is the largest law of all,
+        and the one below is that of a user with fewer records.
+        """
+        if self.sample_rate == 1:
+            return mechanism.of_many(direction, records)
+        claim = self.claim(type(mechanism), direction)
+        if direction is Direction.REPLACE_ONE or claim != _THEOREM or Property.GAUSSIAN not in mechanism.properties:
+            return None
+        from hockeystick.plan.sampling.with_replacement import MOST_DRAWN, mixtures
+
+        base, rate = mechanism.with_against_without(), self.exact_rate
+        assert isinstance(base, GaussianPair)  # what the property says
+        most = int(MOST_DRAWN / rate)
+        found = mixtures(base.mu, min(records, most), rate, direction is Direction.ADD)
+        if records <= most:
+            return found
+        return Between(GaussianPair(records * base.mu), found.below, _MANY)
 
     def keys(self) -> dict[str, Any]:
         """The keys of both sizes, which imply the rate; or the rate, with the size of the dataset where it is known."""

@@ -211,16 +211,29 @@ class WithReplacement(Sampling):
                 return Between(replaced, _zeroed(moved, law, direction is Direction.RESTORE), _WHY_ZEROED)
             below = tuple(_mixture(shifts, law, 0.0, mirrored) for mirrored in (False, True))
             return Between(replaced, below, _WHY)
-        mirrored = direction is Direction.ADD
-        if not law.cut:
-            return Tight(_mixture(shifts, law, 0.0, mirrored))
-        above = _mixture(shifts, law, law.cut, mirrored)
-        return Between(above, (_mixture(shifts, law, 0.0, mirrored),), _CUT)
+        return mixtures(2 * base.mu, self.draws, self.weight_of_record, direction is Direction.ADD)
 
     @property
     def steps_per_epoch(self) -> int | None:
         """Steps after which as many draws were made as there are records, where their number is known."""
         return None if self.dataset_size is None else ceil(Fraction(self.dataset_size, self.draws))
+
+
+def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tight | Between:
+    """The pair of so many shifts as there are successes among so many draws, on either side of where the law is cut.
+
+    Args:
+        shift: what each success moves the sum by, in units of the noise.
+        draws: how many there are, each a success by itself.
+        weight: probability of a success, in (0, 1); at most 20 are expected.
+        mirrored: whether the law without a shift is P.
+    """
+    law = binomial(draws, weight)
+    shifts = tuple(k * shift for k in range(1, len(law.weights) + 1))
+    if not law.cut:
+        return Tight(_mixture(shifts, law, 0.0, mirrored))
+    above = _mixture(shifts, law, law.cut, mirrored)
+    return Between(above, (_mixture(shifts, law, 0.0, mirrored),), _CUT)
 
 
 def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:

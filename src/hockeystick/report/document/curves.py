@@ -62,7 +62,7 @@ def steps_points(plan: Plan, delta: float) -> Points:
     """
     shares = [number / FEWER for number in range(1, FEWER + 1)]
     parts = [
-        Plan([item.changed(count=math.ceil(share * item.count)) for item in plan.rounds], plan.adjacency)
+        plan.with_rounds([item.changed(count=math.ceil(share * item.count)) for item in plan.rounds])
         for share in shares
     ]
     by_steps = {each.steps: each for each in parts}

@@ -14,8 +14,9 @@ from hockeystick import __version__
 from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
+from hockeystick.plan.whole import refusal
 from hockeystick.questions.samplings import resampled
-from hockeystick.report.answer import caveats_json, finite_ends
+from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.curves import delta_points, steps_points, trade_off_points
 from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.values.bounds import Answer
@@ -55,6 +56,8 @@ def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapp
     at = _delta(plan, delta)
     if title is not None and not isinstance(title, str):
         raise InvalidInputError(f"title must be a text; received {shown(title)}", "title")
+    if plan.whole:
+        raise refusal(plan)
     headline = plan.epsilon(at)
     keys = plan.to_dict()
     content = {
@@ -65,7 +68,7 @@ def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapp
         "plan": keys,
         "plan_sha256": digest(keys),
         "rounds": plan.steps,
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         **caveats_json(plan, at),
         "epsilon": [_row(delta, plan.epsilon(delta)) for delta in _deltas(at)],
         "samplings": _samplings(plan, at),

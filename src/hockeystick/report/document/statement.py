@@ -4,13 +4,15 @@ sampling, and for people with several records."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hockeystick import __version__
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
+from hockeystick.plan.unit import USER
 from hockeystick.questions.samplings import resampled
-from hockeystick.report.answer import caveats_json, finite_ends
+from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
 from hockeystick.report.document.wording import quoted
@@ -52,12 +54,21 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
     at = plan.delta_target if delta is None else target_delta(delta)
     if at is None:
         raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
+    if plan.best_of is not None:
+        raise UnsupportedError(
+            "a statement is one about everything that was computed, and the plan releases the best run alone "
+            "(selection): quote `hockeystick epsilon` of it"
+        )
+    if records is not None and plan.unit == USER:
+        raise InvalidInputError(
+            "records_per_person goes with unit 'record'; the plan is about users", "records_per_person"
+        )
     bound = plan.epsilon(at)
     keys = plan.to_dict()
     found = {
         "epsilon": finite_ends(bound),
         "delta": at,
-        "adjacency": plan.adjacency.value,
+        **relation_json(plan),
         "guarantee": bound.guarantee,
         "unsampled": _otherwise(plan, NoSampling, at),
         "shuffled": _otherwise(plan, Shuffled, at),
@@ -83,14 +94,20 @@ def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any]
 
 def _people(plan: Plan, delta: float, records: float) -> dict[str, Any]:
     size = domains.whole(records, "records_per_person", "most records of one person", least=1)
-    band = plan.profile().group(size).epsilon(delta)
-    upper = float(band.upper)
+    upper = float(replace(plan, unit=USER, records_per_unit=size).epsilon(delta).quoted)
     return {"records": size, "upper": upper if upper < float("inf") else None}
 
 
 def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, voice: Text) -> Iterator[str]:
     upper, delta = quoted(found["epsilon"]), exact(found["delta"])
-    about = f"for single records, where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
+    differ = f"where neighbouring datasets differ in that {UNITS[found['adjacency']]}"
+    about = f"for single records, {differ}"
+    if "unit" in found:
+        records = voice.number(f"{found['records_per_unit']}")
+        if "partitions_per_unit" in found:
+            each = voice.number(f"{found['partitions_per_unit']}")
+            records = f"{each} partitions of the data, and at most {records}"
+        about = f"for users with at most {records} records each, {differ}, all records of a user in place of one"
     if upper == "infinite":
         yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."
     else:
@@ -98,7 +115,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
     yield f"It has {voice.words(_run(keys, steps))}."
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
-        yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ')}.")
+        yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ').replace('unit user:', 'that', 1)}.")
     for text in found["warnings"]:
         yield voice.words(f"Mind: {text}.")
     if found["unsampled"] is not None:
@@ -112,7 +129,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
         size, most = found["people"]["records"], quoted(found["people"])
         said = voice.at_most(voice.epsilon, most)
         yield f"For people with up to {voice.number(f'{size}')} records each, {said} at the same {voice.delta}."
-    else:
+    elif "unit" not in found:
         yield "The guarantee is for records: people who contributed several are protected less."
     kind = {"upper bound": "proven upper bounds"}.get(found["guarantee"], f"{found['guarantee']} upper bounds")
     yield (

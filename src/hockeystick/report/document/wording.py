@@ -73,7 +73,8 @@ OUTSIDE = (
     "sees.",
     "Choices made by looking at the data: clipping bounds, learning rates, the best of several runs, early stopping. "
     "Each costs privacy that is not in this number unless it is a round of the plan.",
-    "People with several records: the unit is one record. Whoever contributed more is protected less.",
+    "People with more records than the unit of the plan has, which is one record unless it says users: they are "
+    "protected less.",
     "The size of the dataset, where the plan uses it, is treated as public.",
 )
 """What an accountant cannot see and the person who signs has to ask."""
@@ -189,7 +190,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
     relation = "is" if first["upper"] is None else "\u2264"
     yield Lead(
         f"\u03b5 {relation} {quoted(first)} at \u03b4 = {exact(first['delta'])}",
-        f"epsilon at delta, for one record, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
+        f"epsilon at delta, for {_protected(record)}, {record['adjacency']}; {ends(first)} ({first['guarantee']})",
     )
     cautions = list(record["warnings"])
     if first["reason"]:
@@ -213,13 +214,26 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     facts = [("steps in all", rounds_said(plan))]
     if plan.dataset_size is not None:
         facts.append(("records", f"{plan.dataset_size:,}"))
-    facts += [("who is protected", "one record"), ("neighbouring relation", record["adjacency"])]
+    facts += [("who is protected", _protected(record)), ("neighbouring relation", record["adjacency"])]
     published = record["plan"].get("published", {})
     facts += [(key, one_line(str(published[key]))) for key in ("source", "accountant", "note") if published.get(key)]
     if published.get("epsilon") is not None:
         facts.append(("claimed elsewhere", _claimed(published, record["epsilon"][0])))
     yield Facts(facts)
     yield Paragraph(RELATIONS[record["adjacency"]])
+    if "unit" in record:
+        yield Paragraph(
+            "Here and below, all records of one user, as many as are said above, take the place of the one "
+            "record in which neighbouring datasets differ."
+        )
+
+
+def _protected(record: Mapping[str, Any]) -> str:
+    """In whom neighbouring datasets differ."""
+    if "partitions_per_unit" in record:
+        each = f"{record['records_per_unit']} records in each of {record['partitions_per_unit']} partitions"
+        return f"one user with at most {each}"
+    return "one record" if "unit" not in record else f"one user with at most {record['records_per_unit']} records"
 
 
 def _times(count: int) -> str:

@@ -1,0 +1,94 @@
+"""Several releases about one batch, and several clips of one record, as one round of normal noise.
+
+**Joint release.** From one batch B the sums S_1(B), S_2(B), ... are released, the i-th with normal noise of s_i times
+C_i, where a record moves S_i by at most C_i in L2 norm: a clipped gradient and the share of records that were clipped
+(adaptive clipping), or several queries. Divide the i-th release by ``s_i C_i``: what is released is one vector with
+standard normal noise, which a record moves by at most
+
+    sqrt(sum_i 1 / s_i^2) = 1 / s,
+
+since the squares of the norms of the parts add up. That is the Gaussian mechanism with noise multiplier s (Dong, Roth,
+Su 2022 [DRS22], Theorem 2.7), attained where a record moves each part by C_i. Where S_2 is chosen after the first
+release is seen, the composition on a *given* batch is dominated by the same pair (their Corollary 3.3). The batch being
+the same, a sampled round is the sampled pair of that one mechanism: **one** round with noise multiplier s, and not two
+sampled rounds, which would draw two batches. For adaptive clipping this is Andrew, Thakkar, McMahan, Ramaswamy 2021
+[ATMR21], Theorem 1, whose count of ``b - 1/2`` moves by at most 1/2, so that its noise multiplier is twice
+its standard deviation.
+
+**Clips of parts.** A record whose gradient is clipped layer by layer, to norms C_1, ..., C_d, has a gradient of norm at
+most ``sqrt(sum C_l^2)``, attained where all are: the clipping norm that a noise multiplier is relative to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from hockeystick.numerics.decimals import decimal
+from hockeystick.values.domains import MAGNITUDE, list_of
+
+MOST_PARTS = 100_000
+"""Most releases or layers: more than networks have."""
+
+_NOISES = list_of(MAGNITUDE, most=MOST_PARTS).of(
+    "standard deviation of each noise / what a record moves it by"
+)  # domain
+_NORMS = list_of(MAGNITUDE, most=MOST_PARTS).of("norm that each part of a record is clipped to")  # domain
+
+
+def joint_noise_multiplier(noise_multipliers: Iterable[float]) -> float:
+    """The noise multiplier of the one round that several releases about one batch are; rounded down.
+
+    Args:
+        noise_multipliers: of each release, its standard deviation over the most that a record moves it by in L2 norm.
+
+    Returns:
+        The largest double that is at most ``(sum of 1/s^2)^(-1/2)``, or the one below it.
+
+    Raises:
+        InvalidInputError: a number outside [1e-12, 1e12], or none at all.
+
+    A gradient with noise multiplier 1, and the share of clipped records, a sum of 0 and 1 less 1/2, with noise of
+    standard deviation 5, which is a multiplier of 10:
+
+    >>> import hockeystick as hs
+    >>> noise = hs.joint_noise_multiplier([1.0, 2 * 5.0])
+    >>> round(noise, 6)
+    0.995037
+    >>> round(hs.dp_sgd(noise, sample_rate=0.01, steps=1000).epsilon(1e-6).upper, 3)
+    2.147
+    """
+    checked = _NOISES.check(list(noise_multipliers), "noise_multipliers")
+    total = sum((1 / decimal(noise) ** 2 for noise in checked), Fraction(0))
+    found = 1 / math.sqrt(total)
+    while decimal(found) ** 2 * total > 1:
+        found = math.nextafter(found, 0.0)
+    return found
+
+
+def clipping_norm(norms: Iterable[float]) -> float:
+    """The norm of a record's contribution of which each part is clipped by itself, as layer by layer; rounded up.
+
+    Args:
+        norms: that each part is clipped to.
+
+    Returns:
+        A double that is at least ``sqrt(sum of C^2)``, and within two of it.
+
+    Raises:
+        InvalidInputError: a number outside [1e-12, 1e12], or none at all.
+
+    Noise of standard deviation 2 on gradients of four layers, each clipped to 0.5, has the noise multiplier 2, and not
+    4:
+
+    >>> import hockeystick as hs
+    >>> 2.0 / hs.clipping_norm([0.5] * 4)
+    2.0
+    """
+    checked = _NORMS.check(list(norms), "norms")
+    total = sum((decimal(norm) ** 2 for norm in checked), Fraction(0))
+    found = math.sqrt(total)
+    while decimal(found) ** 2 < total:
+        found = math.nextafter(found, math.inf)
+    return found

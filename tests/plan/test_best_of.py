@@ -1,0 +1,102 @@
+"""Plans that release the best of a random number of runs: answered as such, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hockeystick as hs
+from hockeystick import BestOf, InvalidInputError, Plan, UnsupportedError
+from hockeystick.report.document.record import report_record
+from hockeystick.report.document.statement import statement_json
+from hockeystick.targets import Advantage, Delta, Epsilon
+
+ONE = hs.dp_sgd(1.0, 0.01, 1000, delta=1e-6)
+BEST = Plan(ONE.rounds, delta=1e-6, best_of=BestOf("geometric", 20))
+
+
+def test_answers_are_those_of_the_selection() -> None:
+    found, wanted = BEST.epsilon(), ONE.selection("geometric", 20).epsilon(1e-6)
+    assert found == wanted
+    assert found.assumptions == wanted.assumptions
+    assert any(text.startswith("selection: ") for text in found.assumptions)
+    assert BEST.delta(3.0) == ONE.selection("geometric", 20).delta(3.0)
+    assert found.upper > 1.4 * ONE.epsilon().upper
+
+
+@pytest.mark.parametrize(
+    "best_of",
+    [BestOf("geometric", 20), BestOf("logarithmic", 5.5), BestOf("negative-binomial", 8, 3.0), BestOf("poisson", 0.5)],
+)
+def test_files_keep_it(tmp_path: Any, best_of: BestOf) -> None:
+    plan = Plan(ONE.rounds, best_of=best_of)
+    for name in ("plan.toml", "plan.json"):
+        plan.save(tmp_path / name)
+        assert hs.load_plan(tmp_path / name) == plan
+    assert plan != ONE
+
+
+@pytest.mark.parametrize("target", [Epsilon(2.0, delta=1e-6), Delta(1e-6, epsilon=2.0)])
+def test_noise_is_calibrated_with_it(target: Epsilon | Delta) -> None:
+    found = hs.calibrate(BEST, "noise-multiplier", target)
+    assert found.plan.best_of == BEST.best_of
+    assert found.plan.epsilon(1e-6).upper <= 2.0 * (1 + 1e-6)
+    assert found.value == pytest.approx(1.32623, rel=1e-4)
+    assert found.value > 1.2 * hs.calibrate(ONE, "noise-multiplier", target).value
+
+
+REFUSED: list[Callable[[], Any]] = [
+    lambda: BEST.profile(),
+    lambda: BEST.directions,
+    lambda: BEST.epsilon(accountant="rdp"),
+    lambda: BEST.epsilon(proof=True),
+    lambda: BEST.delta(1.0, accountant="contour"),
+    lambda: hs.calibrate(BEST, "noise-multiplier", Advantage(0.1)),
+    lambda: report_record(BEST, None, None, {"date": "2026-01-31"}),
+    lambda: statement_json(BEST, None),
+]
+
+
+@pytest.mark.parametrize("ask", REFUSED)
+def test_what_knows_nothing_of_selections_refuses(ask: Callable[[], Any]) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        ask()
+    assert "selection" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_selections_are_not_added_or_selected_again() -> None:
+    with pytest.raises(InvalidInputError, match="cannot be added to"):
+        BEST + ONE
+    with pytest.raises(InvalidInputError, match="cannot be added to"):
+        ONE + BEST
+    with pytest.raises(InvalidInputError, match="a selection of its own"):
+        BEST.selection("poisson", 3)
+
+
+def test_many_plans_at_once_know_it() -> None:
+    """The batch of Gaussian plans leaves it to the selection."""
+    found = hs.epsilons([ONE, BEST], 1e-6)
+    assert found.upper[1] == BEST.epsilon(1e-6).upper > found.upper[0]
+    users = hs.dp_sgd(1.0, 0.01, 1000, unit="user", records_per_unit=4)
+    assert hs.epsilons([ONE, users], 1e-6).upper[1] == users.epsilon(1e-6).upper
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"runs": "geometrical", "mean": 3}, "selection: runs must be one of 'geometric'"),
+        ({"runs": "geometric"}, "selection: mean is missing"),
+        ({"mean": 3}, "selection: runs is missing"),
+        ({"runs": "geometric", "mean": 1}, "selection: mean must be greater than 1"),
+        ({"runs": "geometric", "mean": 3, "shape": 2}, "selection: shape belongs to runs 'negative-binomial'"),
+        ({"runs": "poisson", "mean": 0}, "selection: mean must be a number greater than 0"),
+        ({"runs": "poisson", "mean": 3, "men": 1}, "selection: unknown key 'men'; did you mean 'mean'?"),
+    ],
+)
+def test_bad_tables(table: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        Plan.from_dict({"selection": table, "round": [{"mechanism": "laplace", "scale": 10}]})
+    assert str(caught.value).startswith(message)
