@@ -150,3 +150,9 @@ def test_a_table_is_made_once_for_each_reach() -> None:
     first, again = guarantee.table(1e-6), guarantee.table(1.01e-6)
     assert first[1] is again[1]
     assert len(guarantee.table(1e-6, 129)[0]) == 129
+
+
+def test_too_many_kinds_are_refused_with_what_to_use() -> None:
+    plan = hs.Plan([hs.Round(hs.RandomizedResponse(0.001 + 1e-6 * i)) for i in range(4_001)])
+    with pytest.raises(hs.HockeystickError, match="4001 different kinds of rounds would take too long"):
+        plan.epsilon(1e-6, accountant="advanced")

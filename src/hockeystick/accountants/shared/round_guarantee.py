@@ -25,6 +25,7 @@ from hockeystick.pairs import DominatingPair
 from hockeystick.pairs.base import rounding_of
 from hockeystick.pairs.composition import RELATIVE
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
@@ -35,6 +36,7 @@ TABLE = 2001  # epsilons at which a curve is looked at when delta is split betwe
 MANY = (
     64  # kinds from which on a table has fewer epsilons, so that all of them take no longer, and a search only tables
 )
+MOST_KINDS = 4_000  # of one direction, each of which takes a millisecond or two, whatever it is
 LEAST_TABLE = 129  # epsilons of a table, however many kinds there are
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
@@ -184,10 +186,21 @@ def guarantees(rounds: Sequence[tuple[DominatingPair, int]], mutual: bool) -> li
 
 
 def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
-    """The rounds of each direction with mutual guarantees, Gaussians not folded."""
-    return [
-        (direction, guarantees(directions.pairs(direction), mutual=True)) for direction, _ in compositions(directions)
-    ]
+    """The rounds of each direction with mutual guarantees, Gaussians not folded.
+
+    Raises:
+        NotApplicableError: there are too many kinds of rounds.
+    """
+    found: list[tuple[Direction, Kinds]] = []
+    for direction, _ in compositions(directions):
+        rounds = directions.pairs(direction)
+        if len(rounds) > MOST_KINDS:
+            raise NotApplicableError(
+                f"{len(rounds)} different kinds of rounds would take too long one by one; at most {MOST_KINDS} are "
+                "looked at: use accountant 'auto', which gathers pairs, or 'basic'"
+            )
+        found.append((direction, guarantees(rounds, mutual=True)))
+    return found
 
 
 def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[float] | None:

@@ -33,10 +33,12 @@ from hockeystick.engines.proof.rounds import SampledGaussian
 from hockeystick.engines.proof.strip import AddedStrip, Grid
 from hockeystick.numerics.ball_sums import weighted_phases
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, spread, upper
+from hockeystick.numerics.work import charge
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 MAX_NODES = 250_000  # of a line, in all its sums: some three seconds
+NODE = 3_000.0  # units of work of a node: logarithms and an exponential of balls
 MANY_NODES = 300  # above which better nodes are looked for
 STRIPS = 80  # half-widths that are tried
 
@@ -217,6 +219,7 @@ class MixtureBalls:
         grid = self.grid(t, step * (count - 1), log_tolerance, core.width if core else math.inf)
         if grid.count * (2 if core else 1) > MAX_NODES:
             raise NotApplicableError("the proof would need too many evaluations: too few rounds, or too small a rate")
+        charge(NODE * grid.count, "too many evaluations of one round for a proof")
         weights, losses = self._nodes(t, grid)
         sums = weighted_phases(weights, losses, arb(step), count, 6.0 - log_tolerance)
         outside = self.range_remainder(t, arb(grid.low), arb(grid.low) + arb(grid.dx) * (grid.count - 1))
