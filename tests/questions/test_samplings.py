@@ -106,6 +106,8 @@ def test_what_is_refused() -> None:
         hs.samplings(hs.Plan([hs.Round(hs.Gaussian(1.0))]), 1e-5)
     with pytest.raises(hs.InvalidInputError, match="delta must be"):
         hs.samplings(SGD, 2.0)
+    with pytest.raises(hs.InvalidInputError, match="epsilon must be"):
+        hs.samplings(SGD, 1e-5, {})  # type: ignore[arg-type]
     assert all(row.noise_multiplier is None for row in hs.samplings(SGD, epsilon=math.inf))
 
 

@@ -123,7 +123,7 @@ def sampled(plan: Plan, delta: float | None = None, epsilon: float | None = None
         )
     if epsilon is None:
         epsilon = plan.epsilon(delta).upper
-    else:
+    elif epsilon != math.inf:  # which asks for no noise
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
     target = Epsilon(epsilon, delta) if 0 < epsilon < math.inf else None
     for kind in SAMPLINGS:
