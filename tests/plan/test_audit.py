@@ -149,7 +149,7 @@ def test_contributions_that_are_set_to_nothing() -> None:
     fixed = hs.Plan([hs.Round(hs.Gaussian(1.0), hs.WithoutReplacement(5, 100), count=2)], "zero-out")
     found = fixed.audit(100, 50, 50)
     assert found.delta >= max(fixed.delta(found.epsilon).ends["upper"], 0.0) * (1 - 1e-2)
-    assert found.p_value == p_value(100, 50, 50, found.epsilon, found.delta)
+    assert found.p_value <= p_value(100, 50, 50, found.epsilon, found.delta)
     less = hs.Plan([hs.Round(hs.Gaussian(3.0), hs.WithoutReplacement(5, 100), count=2)], "zero-out")
     assert less.audit(100, 50, 50).p_value < found.p_value
 

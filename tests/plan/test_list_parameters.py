@@ -72,13 +72,15 @@ def test_files_give_the_same_plan_back(noises: tuple[float, ...], ending: str, t
 
 def test_the_schema_says_how_long_and_of_what() -> None:
     properties = json_schema()["$defs"]["StepsNoSamplingRound"]["properties"]
-    assert properties["noises"] == {
+    listed = {
         "type": "array",
         "items": {"type": "number", "minimum": 1e-12, "maximum": 1e12},
         "minItems": 1,
         "maxItems": 2000,
-        "description": "noise multipliers of the parts",
     }
+    assert properties["noises"]["anyOf"][0] == listed
+    assert properties["noises"]["anyOf"][1]["type"] == "string"  # the name of a file
+    assert properties["noises"]["description"] == "noise multipliers of the parts"
     assert properties["mixing"]["items"]["minItems"] == properties["mixing"]["minItems"] == 2
     validator = jsonschema.Draft202012Validator(json_schema())
     for bad in ([], [0.0], ["1"], 1.0, [[1.0]]):
@@ -160,5 +162,8 @@ def test_the_documentation_says_how_long_and_of_what() -> None:
 
     text = pages.keys()
     each = "each: number, ≥ 1e-12, ≤ 1e12"
-    assert f"| `noises` | list of 1 to 2000, {each}; required | noise multipliers of the parts |" in text
+    assert (
+        f"| `noises` | list of 1 to 2000, {each}; or the name of a file; required | noise multipliers of the parts |"
+        in text
+    )
     assert f"| `mixing` | list of 2 to 2, each: list of 2 to 2, {each} |" in text

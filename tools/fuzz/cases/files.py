@@ -37,7 +37,7 @@ def _published(draw: Draw) -> dict[str, Any] | None:
     return {key: value for key, value in made.items() if draw.chance(0.7)}
 
 
-@case("file", "Plan.save", "load_plan", "Plan.to_dict", "Plan.from_dict")
+@case("file", "Plan.save", "load_plan", "Plan.to_dict", "Plan.from_dict", "BestOf", "BestOf.eta", "BestOf.keys")
 def round_trip(draw: Draw, held: Held) -> None:
     """A plan written and read again is the same plan, in either syntax, with what is published of it."""
     plan = draw.plan()
@@ -47,6 +47,9 @@ def round_trip(draw: Draw, held: Held) -> None:
     best_of = draw.note(
         "best_of", draw.of(None, BestOf("geometric", 1 + draw.noise()), BestOf("poisson", draw.noise()))
     )
+    if best_of is not None:
+        held.same("the keys of a selection", BestOf(**best_of.keys()), best_of)
+        held.law((best_of.eta is None) == (best_of.runs == "poisson"), f"the shape of {best_of}")
     plan = hs.Plan(plan.rounds, plan.adjacency, target, published, best_of=best_of, **users)
     with tempfile.TemporaryDirectory() as folder:
         for name in ("plan.toml", "plan.json"):

@@ -66,12 +66,16 @@ def tpr(draw: Draw, held: Held) -> None:
         held.law((smaller.lower <= found.upper + 1e-12).all(), f"a smaller group {smaller} above {found}")
 
 
-@case("group", "Plan.unit", "Plan.records_per_unit")
+@case("group", "Plan.of_records", "Plan.by_group", "Plan.whole", "Plan.with_rounds", "Plan.premises")
 def users(draw: Draw, held: Held) -> None:
     """Users with several records are protected no more than single records, and no less than group privacy says."""
     plan = draw.plan()
     size, at = draw.note("size", draw.of(2, 3, 10, 1000)), draw.note("epsilon", draw.epsilon())
     about = replace(plan, unit="user", records_per_unit=size)
+    held.law(not about.of_records, "users with several records are told from records")
+    held.law(about.whole == about.by_group, "what is by group privacy is answered for as a whole, and nothing else")
+    held.law("unit user" in about.premises, f"premises {list(about.premises)}")
+    held.same("with its own rounds", about.with_rounds(plan.rounds), about)
     found = held.ask(f"delta({at}) of users", lambda: about.delta(at))
     single = held.ask(f"delta({at})", lambda: plan.delta(at))
     if found is None or single is None:

@@ -13,7 +13,10 @@ from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
 
-ASKED = ("pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified")
+ASKED = (
+    "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified",
+    "of_many",
+)  # fmt: skip
 """What a round asks of a mechanism."""
 
 
@@ -80,6 +83,11 @@ def rounds(draw: Draw, held: Held) -> None:
     if found is None:
         return
     held.law(found.upper >= 0, f"epsilon {found}")
+    if draw.chance(0.3):
+        users = hs.Plan(plan.rounds, unit="user", records_per_unit=3)
+        of_users = held.ask("epsilon of users with 3 records", lambda: users.epsilon(delta))
+        if of_users is not None:
+            held.at_most("epsilon of one record", found.ends.get("lower", 0.0), of_users.ends["upper"])
     fewer = held.ask(
         "epsilon of half the rounds", lambda: hs.Plan([hs.Round(mechanism, sampling, count // 2)]).epsilon(delta)
     )

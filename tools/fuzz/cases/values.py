@@ -83,6 +83,8 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "filters.GdpFilter.budget_epsilon": lambda x, y: filters.GdpFilter(budget=1.0).budget_epsilon(x),
     "filters.ZcdpFilter.reaching": lambda x, y: filters.ZcdpFilter.reaching(x, y),
     "filters.GdpFilter.reaching": lambda x, y: filters.GdpFilter.reaching(x, y),
+    "joint_noise_multiplier": lambda x, y: hs.joint_noise_multiplier((x, y)),
+    "clipping_norm": lambda x, y: hs.clipping_norm((x, y)),
     "filters.privacy_filter": lambda x, y: filters.privacy_filter("gdp", budget=x),
 }  # fmt: skip
 """Each public function of numbers with two values in the places where it takes numbers."""
@@ -102,11 +104,11 @@ SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 
 OF_A_MECHANISM = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
-    "qualified",
+    "qualified", "of_many",
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
-    "steps_per_round", "steps_of_pass", "broken_off", "participations", "same_for_all", "caution",
+    "steps_per_round", "steps_of_pass", "broken_off", "participations", "same_for_all", "caution", "of_many",
 )  # fmt: skip
 PARTS = {
     **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), OF_A_MECHANISM),
@@ -115,7 +117,7 @@ PARTS = {
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),
     "CyclicPoisson": (*OF_A_SCHEME, "within"),
     "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps", "dropped"),
-    "Round": (), "Plan": (), "Parameter": (),
+    "Round": ("of_many",), "Plan": (), "Parameter": (),
     "Adjacency": ("parse", "directions", "both"), "Direction": ("zeroes", "keeps_places", "reverse", "order"),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
@@ -185,6 +187,9 @@ def objects(draw: Draw, held: Held) -> None:
                 rate = getattr(scheme, "exact_rate", 1)
                 held.law(0 < rate <= 1, f"rate {rate}")
                 if made is not None and claim.status != "refused":
+                    one = held.ask("of one record", lambda made=made, direction=direction: made.of_many(direction, 1))  # type: ignore[misc]
+                    held.same("of one record", one, made.known(direction))
+                    held.ask("of three records", lambda made=made, direction=direction: made.of_many(direction, 3))  # type: ignore[misc]
                     pair = held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
                     known = held.ask("known", lambda made=made, direction=direction: made.known(direction))  # type: ignore[misc]
                     held.same("the pair above", None if known is None else known.above, pair)
