@@ -32,12 +32,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
+from hockeystick.numerics.work import remembered
 from hockeystick.pairs.base import Array, DominatingPair
 from hockeystick.pairs.sampled.ratio_lattice import SNAP, Lattice, lattice_for, merged, off, spread, step_law
 from hockeystick.pairs.sampled.ratio_sum import Summed, summed
@@ -122,7 +122,7 @@ def epoch_pairs(
     return _pair(law.above, law.infinite, add, +1), _pair(law.below, law.infinite, add, -1)
 
 
-@lru_cache(maxsize=LAWS)
+@remembered(LAWS)
 def epoch_law(pair: DominatingPair, groups: Groups, constant: Fraction) -> EpochLaw:
     """The two laws of Lambda, for both orders of the laws of an epoch."""
     step = step_law(pair)
