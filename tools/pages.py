@@ -193,7 +193,11 @@ def _form(value: Mapping[str, Any]) -> str:
         return " or ".join(f"`{_literal(item)}`" for item in value["enum"])
     if value.get("anyOf", [{}])[0].get("type") == "array":
         return f"{_form(value['anyOf'][0])}; or the name of a file"
-    if value.get("type") == "array" and "type" in value["items"]:
+    if value.get("type") == "boolean":
+        return "`true` or `false`"
+    if "anyOf" in value:
+        return f"{_form(value['anyOf'][0])}, or as a string such as \"1/3\""
+    if value.get("type") == "array" and not value["items"].keys() & {"$ref", "oneOf"}:
         return f"list of {value['minItems']} to {_literal(value['maxItems'])}, each: {_form(value['items'])}"
     if value.get("type") not in ("number", "integer", "string"):
         return "table" if "$ref" in value else "tables"
@@ -206,6 +210,8 @@ def _form(value: Mapping[str, Any]) -> str:
 def _literal(value: Any) -> str:
     if isinstance(value, str):
         return f'"{value}"'
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
     return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+", "e")
