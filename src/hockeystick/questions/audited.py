@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hockeystick.numerics.work import counted
+from hockeystick.numerics.work import USED_UP, counted, left
 from hockeystick.plan.audit import Audit, p_value, rejects
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, of_plan
@@ -34,8 +34,9 @@ class UnrejectedNoise:
         parameter: ``"noise-multiplier"`` or ``"scale"``, or ``"noise"``: a factor on all noise of the plan.
         value: the largest value found that is not rejected; infinite where none is rejected, ``None`` where none that
             the mechanism takes is not.
-        rejected: the least value found that is rejected, within 1e-3 of the other; ``None`` where there is none.
-        limited: what bounds the search where one of the two is missing though it may exist.
+        rejected: the least value found that is rejected, within 1e-3 of the other if nothing ends the search before;
+            ``None`` where there is none.
+        limited: what bounds the search where one of the two is missing though it may exist, or they are farther apart.
     """
 
     parameter: str
@@ -78,6 +79,8 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     factor = 2.0
     while kept is None or rejected is None:
         tried = start / factor if kept is None else start * factor
+        if left() <= 0:
+            return UnrejectedNoise(name, kept, rejected, USED_UP)
         if factor > MOST_FACTOR:
             return UnrejectedNoise(name, kept, rejected, f"no value beyond {tried:.3g} was tried")
         try:
@@ -90,6 +93,8 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
             kept = tried
         factor *= 2
     while rejected > kept * (1 + TOLERANCE):
+        if left() <= 0:
+            return UnrejectedNoise(name, kept, rejected, USED_UP)
         middle = math.sqrt(kept * rejected)
         if rejects(build(middle), found):
             rejected = middle
