@@ -46,6 +46,13 @@ def test_one_round_has_the_curve_of_the_theorem(mu: float, q: float, epsilon: fl
     assert found.upper - found.lower < 1e-8
 
 
+def test_the_loss_0_of_an_unbounded_law_is_not_in_doubt() -> None:
+    """An error of the largest loss is one of losses next to it; where there is none, all would be in doubt."""
+    assert WithoutReplacementPair(GaussianPair(1.0), 0.5).supremum_error == 0.0
+    bounded = WithoutReplacementPair(LaplacePair(1.0, 0.7), 0.5)
+    assert 0 < bounded.supremum_error < 1e-14 * bounded.loss_range[1] + 1e-14
+
+
 @pytest.mark.parametrize("base", [GaussianPair(1.3), LaplacePair(1.0, 0.7), BlackBoxPair(0.8), BlackBoxPair(0.8, 1e-3)])
 @pytest.mark.parametrize("q", [0.01, 0.5])
 def test_both_laws_have_all_their_mass(base: Any, q: float) -> None:
