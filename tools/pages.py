@@ -196,7 +196,7 @@ def _form(value: Mapping[str, Any]) -> str:
     if value.get("type") == "boolean":
         return "`true` or `false`"
     if "anyOf" in value:
-        return f"{_form(value['anyOf'][0])}, or as a string such as \"1/3\""
+        return f'{_form(value["anyOf"][0])}, or as a string such as "1/3"'
     if value.get("type") == "array" and not value["items"].keys() & {"$ref", "oneOf"}:
         return f"list of {value['minItems']} to {_literal(value['maxItems'])}, each: {_form(value['items'])}"
     if value.get("type") not in ("number", "integer", "string"):
