@@ -146,7 +146,7 @@ def test_prv_refuses_where_the_domains_leave_out_more_than_the_theorem_allows(mo
     """Five sixths of delta_error pay for what the domains leave out; no assertion may be all that holds it to that."""
     from hockeystick.accountants import prv
 
-    monkeypatch.setattr(prv, "rounded", lambda *arguments: rounded(*arguments)._replace(lost=1e-6))
+    monkeypatch.setattr(prv, "rounded", lambda *given, **kinds: rounded(*given, **kinds)._replace(lost=1e-6))
     plan = hs.Plan([hs.Round(hs.Gaussian(2.0), count=3)])
     with pytest.raises(hs.NotApplicableError, match=r"leave out 1\.0e-06, more than five sixths of delta_error"):
         plan.epsilon(1e-3, accountant="prv", delta_error=1e-6)

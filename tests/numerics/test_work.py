@@ -165,5 +165,13 @@ def test_many_kinds_take_the_renyi_bound_of_all_of_them() -> None:
 
 def test_published_methods_refuse_more_kinds_than_they_end_with() -> None:
     rounds = [hs.Round(hs.Laplace(1.0 + i / 1000), hs.Poisson(0.01)) for i in range(1400)]
-    with pytest.raises(hs.NotApplicableError, match="1400 different kinds of rounds would take about 11 s; give fewer"):
+    with pytest.raises(hs.NotApplicableError, match="1400 different kinds of rounds would take about 7 s; give fewer"):
         hs.Plan(rounds).epsilon(1e-6, accountant="prv")
+
+
+def test_what_a_method_takes_for_one_kind_decides_how_many_it_is_asked_about() -> None:
+    """Moments take 3 ms for a kind, advanced composition 13 ms: of 200 kinds the first are had within four seconds."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.0 + i / 1000), hs.Poisson(0.01)) for i in range(200)])
+    with pytest.raises(hs.NotApplicableError, match="200 different kinds of rounds would take about 3 s; give fewer"):
+        plan.epsilon(1e-6, accountant="advanced")
+    assert plan.epsilon(1e-6, accountant="rdp").ends["upper"] < 1

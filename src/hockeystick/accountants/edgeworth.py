@@ -42,6 +42,7 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
+EFFORT = 1.6  # what it takes for a kind of sampled rounds, in units of what moments of it take: four milliseconds
 FARTHEST = 40.0  # standard deviations beyond the mean at which the estimate is looked at
 LARGEST_COEFFICIENT = 1e280  # times the eighth power of :data:`FARTHEST` it is within the range of a double
 POINTS = 4001  # of the grid on which the first epsilon is sought whose estimate is at most delta
@@ -99,7 +100,10 @@ class EdgeworthAccountant(Accountant):
         return DeltaEstimate(value, self.name, direction.value, reason, log_delta=log)
 
     def _sums(self, directions: Directions) -> list[tuple[Direction, _Sum]]:
-        return [(direction, _Sum(composition, self.order)) for direction, composition in compositions(directions)]
+        return [
+            (direction, _Sum(composition, self.order))
+            for direction, composition in compositions(directions, effort=EFFORT)
+        ]
 
 
 class _Sum:

@@ -171,7 +171,7 @@ class EvolvingAccountant(BracketAccountant):
             points += (high - low) / gap
             if points > MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
-            law = rounded(pair, gap, log_lost)
+            law = rounded(pair, gap, log_lost, kinds=len(composition.rounds))
             finite = Both(replace(law.above, infinite=0.0), replace(law.below, infinite=0.0))
             found.laws.append((finite, count))
             found.sizes.append(len(law.above.mass))

@@ -142,7 +142,7 @@ class PrvAccountant(BracketAccountant):
             points += (high - low) / gap
             if points > MAX_ROUND_POINTS:
                 raise NotApplicableError(f"the rounds would need {points:.1e} points or more; {self._remedy}")
-            found = rounded(pair, gap, log_lost, self.length or math.inf)
+            found = rounded(pair, gap, log_lost, self.length or math.inf, kinds=len(composition.rounds))
             above.append((found.above, count))
             below.append((found.below, count))
             bias += count * found.bias

@@ -44,6 +44,7 @@ MORE_ORDERS = 8  # looked at beside the three first ones, where there is work le
 OUTWARD = 1.5  # factor between an outermost order and the next one beyond it
 GATHERED_GAP = 1e-2  # what is gathered is farther apart than that
 FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where the lower end is of other pairs
+LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
@@ -210,7 +211,7 @@ def _subject(rounds: RenyiComposition) -> Gathered:
         return gathered(Composition(pairs))
     from hockeystick.pairs.tabulated import tabulated
 
-    check_time(RenyiComposition(curves))
+    check_time(RenyiComposition(curves), patience=LAST_RESORT)
     stand_in = tabulated(RenyiComposition(curves))
     if stand_in is None:
         raise NotApplicableError("no finite epsilon follows from the Renyi divergences, which are all that is known")

@@ -19,8 +19,8 @@ from hockeystick.values.errors import InvalidInputError, NotApplicableError, Uns
 
 T = TypeVar("T")  # what is composed in each direction
 
-PATIENCE = 10.0
-"""Seconds that a published method may take for the different rounds of one direction."""
+PATIENCE = 2.0
+"""Seconds that a published method may take for the different rounds of one direction, half of what a call may take."""
 
 
 class Kind(Protocol):
@@ -310,7 +310,7 @@ def _sided(given: object, side: type[Tight] | type[Above]) -> Known | RenyiCurve
 
 
 def compositions(
-    directions: Directions, *, many: bool = False, together: bool = False
+    directions: Directions, *, many: bool = False, together: bool = False, effort: float = 1.0
 ) -> list[tuple[Direction, Composition]]:
     """The directions to compose; one stands for both where they are mirror images.
 
@@ -318,6 +318,7 @@ def compositions(
         directions: what is composed.
         many: whether the method is one for any number of different rounds.
         together: whether several rounds may have one pair, which no longer tells of one round by itself.
+        effort: what the method takes for one kind of rounds, in units of what moments of it take.
 
     Raises:
         UnsupportedError: a round for which no dominating pair is proven.
@@ -327,7 +328,7 @@ def compositions(
     found = distinct(directions, lambda direction: Composition(pairs(direction)))
     if not many:
         for _, composition in found:
-            check_time(composition)
+            check_time(composition, effort=effort)
     return found
 
 
@@ -362,14 +363,19 @@ def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
     return found
 
 
-def check_time(composition: RenyiComposition) -> None:
+def check_time(composition: RenyiComposition, *, effort: float = 1.0, patience: float = PATIENCE) -> None:
     """Raise unless a method which treats each kind of rounds by itself ends in time.
+
+    Args:
+        composition: the rounds of one direction.
+        effort: what the method takes for one kind of rounds, in units of what moments of it take.
+        patience: seconds that it may take.
 
     Raises:
         NotApplicableError: it would take too long.
     """
-    seconds = sum(curve.seconds for curve, _ in composition.rounds)
-    if seconds > PATIENCE:
+    seconds = effort * sum(curve.seconds for curve, _ in composition.rounds)
+    if seconds > patience:
         raise NotApplicableError(
             f"{len(composition.rounds)} different kinds of rounds would take about {seconds:.0f} s; give fewer kinds, "
             "for one by rounding the noise down to fewer values, or use accountant 'auto', which gathers pairs"

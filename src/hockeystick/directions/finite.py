@@ -16,7 +16,11 @@ from hockeystick.directions.one_sided import NO_EPSILON
 from hockeystick.directions.two_sided import without_lower
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs import Composition
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, Estimate
+
+EFFORT = 1.6
+"""What these methods take for one kind of sampled rounds, in units of what moments of it take: five milliseconds."""
 
 NOTHING_BELOW = "delta is within rounding of the mass at infinite loss"
 """Why an interval is all of the range."""
@@ -36,11 +40,15 @@ class Ends(NamedTuple):
         return Ends(lower, min(max(self.guess, lower), upper), upper, self.reason)
 
 
+def _composed(directions: Directions) -> list[tuple[Direction, Composition]]:
+    return compositions(directions, effort=EFFORT)
+
+
 def estimated_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, float], float]
 ) -> Estimate:
     """The larger of the directions' estimates; ``ask(composition, delta of the finite losses)`` gives one."""
-    found = [(direction, _epsilon(composition, delta, ask)) for direction, composition in compositions(directions)]
+    found = [(direction, _epsilon(composition, delta, ask)) for direction, composition in _composed(directions)]
     direction, value = max(found, key=lambda item: item[1])
     return Estimate(value, name, direction.value, NO_EPSILON if math.isinf(value) else None)
 
@@ -49,7 +57,7 @@ def estimated_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], float]
 ) -> DeltaEstimate:
     """The larger of the directions' estimates; ``ask(composition, epsilon)`` gives log delta of the finite losses."""
-    found = [(direction, _log_delta(composition, epsilon, ask)) for direction, composition in compositions(directions)]
+    found = [(direction, _log_delta(composition, epsilon, ask)) for direction, composition in _composed(directions)]
     direction, log = max(found, key=lambda item: item[1])
     value = math.exp(log)
     return DeltaEstimate(value, name, direction.value, log_delta=Estimate(log, name, direction.value))
@@ -59,7 +67,7 @@ def bounded_epsilon(
     directions: Directions, delta: float, name: str, ask: Callable[[Composition, tuple[float, float]], Ends]
 ) -> Bound:
     """The larger of the ends; ``ask`` is given both ends of the delta that is left for the finite losses."""
-    found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in compositions(directions)]
+    found = [(direction, _epsilon_ends(composition, delta, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
     bound = Bound(
@@ -72,7 +80,7 @@ def bounded_delta(
     directions: Directions, epsilon: float, name: str, ask: Callable[[Composition, float], Ends]
 ) -> DeltaBound:
     """The larger of the ends; ``ask`` gives an interval of delta of the finite losses, not of its logarithm."""
-    found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in compositions(directions)]
+    found = [(direction, _delta_ends(composition, epsilon, ask)) for direction, composition in _composed(directions)]
     direction, worst = max(found, key=lambda item: item[1].upper)
     lower, guess = (max(end) for end in zip(*((ends.lower, ends.guess) for _, ends in found), strict=True))
     guess = min(max(guess, lower), worst.upper)

@@ -151,7 +151,7 @@ class RenyiCurve(ABC):
     Curves are immutable values: equal ones are interchangeable, and are merged by the composition.
 
     Attributes:
-        seconds: what a published method may take for one such round, where that is long enough to be counted.
+        seconds: what moments of one such round may take, where that is long enough to be counted.
     """
 
     seconds: ClassVar[float] = 0.0

@@ -36,7 +36,8 @@ TABLE = 2001  # epsilons at which a curve is looked at when delta is split betwe
 MANY = (
     64  # kinds from which on a table has fewer epsilons, so that all of them take no longer, and a search only tables
 )
-MOST_KINDS = 4_000  # of one direction, each of which takes a millisecond or two, whatever it is
+MOST_KINDS = 800  # of one direction, each of which takes up to three milliseconds, whatever it is
+EFFORT = 4.5  # what a sampled one takes in units of what its moments take: thirteen milliseconds
 LEAST_TABLE = 129  # epsilons of a table, however many kinds there are
 LOG_PRICES = (-100.0, 720.0)  # of delta in units of cost
 LOG_ODDS = 14.0  # of the slack's share of delta: the range that is searched
@@ -192,7 +193,7 @@ def mutual_guarantees(directions: Directions) -> list[tuple[Direction, Kinds]]:
         NotApplicableError: there are too many kinds of rounds.
     """
     found: list[tuple[Direction, Kinds]] = []
-    for direction, _ in compositions(directions):
+    for direction, _ in compositions(directions, effort=EFFORT):
         rounds = directions.pairs(direction)
         if len(rounds) > MOST_KINDS:
             raise NotApplicableError(

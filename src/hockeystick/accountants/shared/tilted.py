@@ -100,7 +100,8 @@ def _cumulants(losses: Array, log_weight: Array, infinite: float, t: float) -> C
     tilted = scaled / total
     mean = float((tilted * losses).sum())
     away = losses - mean
-    second, third, fourth = (float((tilted * away**power).sum()) for power in (2, 3, 4))
+    squared = tilted * away * away
+    second, third, fourth = float(squared.sum()), float((squared * away).sum()), float((squared * away * away).sum())
     return Cumulants(log, mean, second, third, fourth - 3 * second * second)
 
 

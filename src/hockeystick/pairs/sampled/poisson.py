@@ -24,7 +24,7 @@ from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothP
 from hockeystick.pairs.transform import Transform
 
 LARGEST_EXPONENT = 709.0  # of an exponential within the range of a double
-SAMPLED_SECONDS = 0.008  # what a published method may take for one kind of sampled rounds
+SAMPLED_SECONDS = 0.003  # what moments of one kind of sampled rounds take, in one direction
 SAMPLED_MOMENT = 80e3  # units of work of one moment of a sampled round, besides its arrays: calls of NumPy
 HALF, LARGE = 0.5, 500.0  # a rate, and a loss, up to which ``log(1 + q (e^l - 1))`` is had as it stands
 
