@@ -69,6 +69,14 @@ class FinitePair(DominatingPair):
     p: tuple[Fraction, ...]
     q: tuple[Fraction, ...]
 
+    def __hash__(self) -> int:
+        """The hash of the masses, made once: caches ask for it thousands of times, and one of a fraction is a power."""
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.p, self.q))
+
     @cached_property
     def masses(self) -> tuple[tuple[Fraction, Fraction], ...]:
         """Masses under P and Q by increasing likelihood ratio, each ratio once."""
