@@ -47,6 +47,7 @@ EXPORTED = [
     "RandomizedResponse",
     "Round",
     "TruncatedPoisson",
+    "SampledLoss",
     "Shuffled",
     "Staircase",
     "ZCDP",

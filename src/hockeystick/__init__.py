@@ -59,6 +59,7 @@ LATE = {
     "SparseVector": "plan.mechanisms.sparse_vector",
     "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
     "Round": "plan.round",
+    "SampledLoss": "questions.simulated",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
     "Tradeoff": "plan.mechanisms.tradeoff",
@@ -132,6 +133,7 @@ if TYPE_CHECKING:
     from hockeystick.questions.many import deltas, epsilons
     from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.samplings import samplings
+    from hockeystick.questions.simulated import SampledLoss
     from hockeystick.questions.stepper import Accountant
     from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
@@ -197,6 +199,7 @@ __all__ = [
     "RandomizedResponse",
     "ReportNoisyMax",
     "Round",
+    "SampledLoss",
     "Shuffled",
     "SparseVector",
     "Staircase",
