@@ -28,6 +28,33 @@ PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
 
 
+class _Knots:
+    """Numbers of an array of millions, some hundred of which are read and changed, one by one and as floats."""
+
+    __slots__ = ("_changed", "_given")
+
+    def __init__(self, given: Array) -> None:
+        self._given, self._changed = given, dict[int, float]()
+
+    def __getitem__(self, i: int) -> float:
+        found = self._changed.get(i)
+        return float(self._given[i]) if found is None else found
+
+    def __setitem__(self, i: int, value: float) -> None:
+        self._changed[i] = value
+
+    def clear(self, first: int, end: int) -> None:
+        """Set the numbers from the first one to before the end to 0."""
+        self._changed.update(dict.fromkeys(range(first, end), 0.0))
+
+    @property
+    def array(self) -> Array:
+        """All numbers as they are now."""
+        found = self._given.copy()
+        found[list(self._changed)] = list(self._changed.values())
+        return found
+
+
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     """The lower convex hull of the polygon with these kinks: no negative mass is left.
 
@@ -47,10 +74,9 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     if not negative:
         return mass
     lowest, highest = int(held[0]), int(held[-1])
-    # knots are looked at one by one, for which a list is several times faster than an array
-    masses, losses = mass.tolist(), at.tolist()
-    before, after = list(range(-1, len(masses) - 1)), list(range(1, len(masses) + 1))
-    spend(SETTLED * len(masses))
+    masses, losses = _Knots(mass), _Knots(at)
+    before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
+    spend(SETTLED * len(mass))
     for repairs in range(MAX_REPAIRS):
         if repairs % PAID == 0:
             spend(REPAIR * PAID)
@@ -62,7 +88,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
             i = negative.pop()
             if masses[i] >= 0 or not lowest < i < highest:
                 continue
-            low, high = before[i], after[i]
+            low, high = before.get(i, i - 1), after.get(i, i + 1)
             if (losses[high] - losses[low]) * (t + 1) > MAX_REACH:
                 return None
             _share(masses, i, low, high, losses, t)
@@ -70,15 +96,16 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
             after[low], before[high] = high, low
             negative += [j for j in (low, high) if masses[j] < 0]
         else:
-            negative = [i for i, each in enumerate(masses) if each < 0]
+            found = masses.array
+            negative = [int(i) for i in np.flatnonzero(found < 0)]
             if not negative:
-                return np.array(masses)
+                return found
         if lowest < 0 or highest < 0:
             return None
     return None
 
 
-def _share(mass: list[float], i: int, low: int, high: int, at: list[float], t: float) -> None:
+def _share(mass: _Knots, i: int, low: int, high: int, at: _Knots, t: float) -> None:
     """Spread the (negative) mass at knot i over knots low and high with Q-mass and P-mass kept."""
     below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
     to_high = math.expm1(below) / math.expm1(whole)
@@ -87,7 +114,7 @@ def _share(mass: list[float], i: int, low: int, high: int, at: list[float], t: f
     mass[high] += mass[i] * to_high * math.exp(-above * t)
 
 
-def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: float) -> int:
+def _settle_top(mass: _Knots, top: int, bottom: int, at: _Knots, t: float) -> int:
     """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
 
     The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies
@@ -104,7 +131,7 @@ def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: fl
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
         q = (q + mass[m + 1]) * math.exp(-gap * (t + 1)) + CARE * passed
         if p > 0 and p >= q:
-            mass[m + 1 : top + 1] = [0.0] * (top - m)
+            mass.clear(m + 1, top + 1)
             if m > bottom:
                 gap = at[m] - at[m - 1]
                 rise = (p - q) / _expm1(gap)
@@ -116,7 +143,7 @@ def _settle_top(mass: list[float], top: int, bottom: int, at: list[float], t: fl
     return -1
 
 
-def _settle_bottom(mass: list[float], bottom: int, top: int, at: list[float], t: float) -> int:
+def _settle_bottom(mass: _Knots, bottom: int, top: int, at: _Knots, t: float) -> int:
     """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
 
     It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
@@ -134,13 +161,13 @@ def _settle_bottom(mass: list[float], bottom: int, top: int, at: list[float], t:
         q = q * _exp(gap * (t + 1)) + mass[m] + CARE * passed
         if m == top:
             if p > 0 and p >= q:
-                mass[bottom:m] = [0.0] * (m - bottom)
+                mass.clear(bottom, m)
                 mass[m] = p * SAFE
                 return m
             break
         gap = at[m + 1] - at[m]
         if p > 0 and q <= p < q * _exp(gap):
-            mass[bottom : m + 1] = [0.0] * (m + 1 - bottom)
+            mass.clear(bottom, m + 1)
             if m + 2 <= top:
                 wide = at[m + 2] - at[m + 1]
                 fall = (q * _exp(gap) - p) * _exp(gap * t) / -math.expm1(-wide)  # in units of knot m + 1
