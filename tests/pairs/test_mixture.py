@@ -238,3 +238,27 @@ def test_the_location_knows_where_it_ends() -> None:
     location = MixtureLocation((1.0, 2.0), (0.5, 0.5))
     with np.errstate(all="raise", under="ignore"):
         assert location.outcome(np.array([1e300, -1e300])).tolist() == pytest.approx([5e299, -1e300])
+
+
+@pytest.mark.parametrize("rate", [1e-3, 1e-9, 1e-14, 1e-100])
+def test_a_rare_shift_is_known_by_its_own_weight_and_not_by_what_is_left_of_one(rate: float) -> None:
+    """Of a rate of 1e-14 what 1 less the rest leaves has two digits."""
+    weights = (rate, rate / 4)
+    smooth = MixturePair((1.0, 2.5), weights, 1 - math.fsum(weights)).smooth
+    x = np.array([-3.0, -0.5, 0.6, 2.0, 7.0])
+    found, doubt = smooth.loss(x), smooth.loss_error(x) * 2.0**-53
+    with mp.workdps(60):
+        for at, loss, error in zip(x, found, doubt, strict=True):
+            ratios = [mp.exp(mpf(mu) * (mpf(float(at)) - mpf(mu) / 2)) - 1 for mu in (1.0, 2.5)]
+            true = mp.log1p(sum(mpf(weight) * ratio for weight, ratio in zip(weights, ratios, strict=True)))
+            assert abs(mpf(float(loss)) - true) <= error
+            assert error <= 1e-10 * abs(true) + 2.0**-1000
+
+
+@pytest.mark.parametrize("rate", [6.41e-170, 1e-300, 5e-324])
+@pytest.mark.parametrize("direction", ["add", "remove"])
+def test_users_who_are_next_to_never_drawn(rate: float, direction: str) -> None:
+    """The law of how often a record is drawn keeps its first term, however far below the others it is cut."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(0.5), hs.Poisson(rate), 1000)], direction, unit="user", records_per_unit=3)
+    assert 0 <= plan.delta(1.0).lower <= plan.delta(1.0).upper < 1e-100
+    assert plan.epsilon(1e-9).upper < 1e-6

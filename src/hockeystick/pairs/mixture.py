@@ -45,7 +45,15 @@ from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, rounding_of
 from hockeystick.pairs.sampled.mixture_transform import Kind, ShiftTransform
-from hockeystick.pairs.sampled.poisson import SAMPLED_MOMENT, SAMPLED_SECONDS, BasePart, PoissonSmooth
+from hockeystick.pairs.sampled.poisson import (
+    HALF,
+    SAMPLED_MOMENT,
+    SAMPLED_SECONDS,
+    BasePart,
+    PoissonSmooth,
+    mixed_loss,
+    rate_error,
+)
 
 LARGEST = 500.0  # exponent up to which the ratio less 1 is summed as it stands
 LIGHT = -0.5  # of the ratio less 1: below it, the logarithm is of the sum itself
@@ -168,8 +176,10 @@ class PartlyShifted(PoissonSmooth):
     missing: float = 0.0
 
     def loss_error(self, x: Array) -> Array:
-        """The error after sampling, and what the missing mass does: ``T / (g - T)``, with T at most half of p_0."""
-        return super(PartlyShifted, self).loss_error(x) + 2 * self.missing / UNIT_ROUNDOFF
+        """The error after sampling, that of the rate, and what the missing mass does: ``T / (g - T)``, 2 T <= p_0."""
+        loss = self.base.loss(self.sign * x)
+        own = (UNITS + 2) * rate_error(loss, mixed_loss(loss, self.rate), self.rate)
+        return super(PartlyShifted, self).loss_error(x) + own + 2 * self.missing / UNIT_ROUNDOFF
 
     def log_q(self, x: Array) -> Array:
         """The log-density of N(0, 1) at each x."""
@@ -262,7 +272,17 @@ class MixturePair(DominatingPair):
             return self._of(MixtureLocation(self.shifts, self.weights))
         total = math.fsum(self.weights)
         location = MixtureLocation(self.shifts, tuple(weight / total for weight in self.weights))
-        return self._of(PartlyShifted(location, 1 - self.rest, +1, self.missing / self.rest))
+        return self._of(PartlyShifted(location, self._shifted, +1, self.missing / self.rest))
+
+    @property
+    def _shifted(self) -> float:
+        """The probability of a shift, relatively known to UNITS + 2 roundings.
+
+        The weights add up to it, each within UNITS roundings of itself. Above a half it is what ``rest`` leaves of 1,
+        which is off by a rounding of ``rest`` and one of its own; below, that would be off by many roundings of itself.
+        """
+        total = math.fsum(self.weights)
+        return total if total <= HALF else 1 - self.rest
 
     def _of(self, direct: BasePart) -> BasePart:
         return Mirrored(direct) if self.mirrored else direct
@@ -313,7 +333,7 @@ class MixturePair(DominatingPair):
     @property
     def sampled_from(self) -> tuple[float, float] | None:
         """The probability of a shift, and the rho of a round that has one."""
-        return (1 - self.rest, self._largest_rho) if self.rest and not self.missing else None
+        return (self._shifted, self._largest_rho) if self.rest and not self.missing else None
 
     def log_moment(self, t: float) -> float:
         """K(t) by the trapezoid rule, else roughly."""

@@ -52,6 +52,7 @@ from math import ceil
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, WithoutReplacementPair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.drawn import RevealedPair
@@ -264,7 +265,7 @@ def binomial(draws: int, weight: Fraction) -> Draws:
     for k in range(1, draws + 1):
         ratio = c.multiply(c.divide(Decimal(draws - k + 1), Decimal(k)), odds)
         each = c.multiply(each, ratio)
-        if ratio < Decimal("0.5"):
+        if k > 1 and ratio < Decimal("0.5"):  # a single success stays, however rare it is
             left = c.multiply(each, Decimal("2.0001"))  # this term and all that follow, whose ratios are less
             if left <= c.multiply(CUT, none):
                 break
@@ -273,4 +274,5 @@ def binomial(draws: int, weight: Fraction) -> Draws:
     shifted = Decimal(0)
     for weight_of_k in weights:
         shifted = c.add(shifted, weight_of_k)
-    return Draws(tuple(map(float, weights)), float(c.subtract(Decimal(1), shifted)), float(left))
+    cut = max(float(left), TINY) if left else 0.0  # what was cut is not nothing, however far below a double
+    return Draws(tuple(map(float, weights)), float(c.subtract(Decimal(1), shifted)), cut)
