@@ -46,7 +46,7 @@ def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
     if not shown:
         raise InvalidInputError("no sampling scheme has a finite epsilon above 0 for this plan", "plan")
     most = max(epsilon.upper for epsilon in shown)
-    least = max(min((epsilon.lower for epsilon in shown if epsilon.lower > 0), default=most), most / 10**DECADES)
+    least = max(min(epsilon.lower or epsilon.upper for epsilon in shown), most / 10**DECADES)
     with mpl.rc_context(SETTINGS):
         figure = Figure(figsize=(WIDTH, MARGIN + ROW * len(rows)), layout="constrained")
         FigureCanvasAgg(figure)
@@ -77,11 +77,12 @@ def _row(axes: Axes, place: int, row: Sampled, edge: float) -> None:
         axes.text(edge * 1.08, place, reason, va="center", color=GREY, fontsize=7)
         return
     lower, upper = epsilon.lower, epsilon.upper
+    end = max(upper, edge)  # of what is drawn: an interval that lies decades below the others shows its numbers there
     if lower > 0 and upper <= NARROW * lower:
-        axes.plot([upper], [place], "o", color=BLACK)
+        axes.plot([end], [place], "o", color=BLACK)
         text = round_up(upper, DIGITS)
     else:
-        axes.plot([max(lower, edge), upper], [place, place], "-", color=BLUE, linewidth=3.5, solid_capstyle="butt")
-        axes.plot([upper], [place], "|", color=BLACK, markersize=8)
+        axes.plot([max(lower, edge), end], [place, place], "-", color=BLUE, linewidth=3.5, solid_capstyle="butt")
+        axes.plot([end], [place], "|", color=BLACK, markersize=8)
         text = f"{round_down(lower, DIGITS)} to {round_up(upper, DIGITS)}"
-    axes.text(upper * 1.12, place, text, va="center", fontsize=7)
+    axes.text(end * 1.12, place, text, va="center", fontsize=7)
