@@ -99,11 +99,13 @@ def test_infinite_losses_and_too_few_samples() -> None:
     assert hs.SampledLoss(lost).delta(50.0).estimate == 0.01
     found = hs.SampledLoss(lost).epsilon(1e-3)
     assert found.lower == found.upper == math.inf
-    assert found.reason is not None and "infinite or extreme losses" in found.reason
+    assert found.reason is not None
+    assert "infinite or extreme losses" in found.reason
     few = hs.SampledLoss(np.zeros(100)).epsilon(1e-3)
     assert few.lower == few.estimate == 0.0
     assert few.upper == math.inf
-    assert few.reason is not None and few.reason.startswith("fewer than 5,296 samples say nothing")
+    assert few.reason is not None
+    assert few.reason.startswith("fewer than 5,296 samples say nothing")
     assert hs.SampledLoss(np.zeros(5296)).epsilon(1e-3).upper == 0.0
     assert hs.SampledLoss([-math.inf, 1.0]).delta(0.0).estimate == pytest.approx(-math.expm1(-1.0) / 2)
 

@@ -17,6 +17,7 @@ from fuzz.cases import (
     plans,
     profiles,
     selections,
+    simulated,
     values,
 )
 
@@ -37,5 +38,6 @@ __all__ = [
     "plans",
     "profiles",
     "selections",
+    "simulated",
     "values",
 ]
