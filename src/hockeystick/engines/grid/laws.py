@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -119,17 +120,54 @@ def merge(cells: Cells, mesh: Mesh) -> GridLaw:
     doubt[:-1] += cells.shift * up
     doubt[1:] += _scaled(cells.shift, step * up)
     d -= 2 * doubt
-    choices = [(0.0, _hull(cells, mesh, p, d))]
-    for j in np.argsort(p)[-ALIGNMENTS:] if len(cells.points.knot) == 0 else ():
+    around = _Around.of(cells, mesh)
+    choices = [(0.0, _hull(around, p, d))]
+    for j in _heaviest(p) if len(cells.points.knot) == 0 else ():
         if 0 < p[j] > d[j] > -p[j]:
             move = -math.log1p(-d[j] / p[j])
             slip = 16 * UNIT_ROUNDOFF * (math.expm1(abs(move)) + abs(mesh.offset))
-            choices.append((move, _hull(cells, mesh, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
+            choices.append((move, _hull(around, p, math.exp(move) * d - (math.expm1(move) + slip) * p)))
     kept = [(move, hull) for move, hull in choices if hull is not None] or [(0.0, _rounded_down(cells, mesh))]
     move, hull = max(kept, key=lambda choice: choice[1].sum() * math.exp(mesh.t * choice[0]))
     if move:
         mesh = replace(mesh, offset=mesh.offset + move, kappa=mesh.kappa + mesh.t * move)
-    return _deflated(cells, mesh, np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1]), hull)
+    return _deflated(cells, mesh, around.knots, hull)
+
+
+def _heaviest(p: Array) -> Index:
+    """The places of the largest masses, ascending."""
+    if len(p) <= ALIGNMENTS:
+        return np.argsort(p)
+    top = np.argpartition(p, -ALIGNMENTS)[-ALIGNMENTS:]
+    return top[np.argsort(p[top])]
+
+
+class _Around(NamedTuple):
+    """What the moves of mass between neighbouring knots take, whatever the masses.
+
+    Attributes:
+        knots: of the cells, and one on either side, as indices of the grid.
+        at: their losses, of the same shape.
+        t: tilt of the masses.
+        up: ``expm1`` of the distance to the knot below, of each of the cells' knots.
+        down: ``-expm1`` of minus the distance to the knot above.
+        scale: ``e^(t gap)`` of the gaps between knots.
+    """
+
+    knots: Index
+    at: Array
+    t: float
+    up: Array
+    down: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, cells: Cells, mesh: Mesh) -> _Around:
+        """The moves between the knots of these cells."""
+        knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
+        gap = np.diff(knots) * mesh.h
+        up, down = np.expm1(np.minimum(gap[:-1], 700.0)), -np.expm1(-gap[1:])
+        return cls(knots, knots * mesh.h, mesh.t, up, down, np.exp(np.minimum(mesh.t * gap, 700.0)))
 
 
 def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
@@ -142,25 +180,23 @@ def _deflated(cells: Cells, mesh: Mesh, knots: Index, hull: Array) -> GridLaw:
     return _on_grid(mesh, (knots, hull), (points.knot, points.mass * deflate))
 
 
-def _hull(cells: Cells, mesh: Mesh, p: Array, d: Array) -> Array | None:
+def _hull(around: _Around, p: Array, d: Array) -> Array | None:
     """Merged masses at the knots and one empty knot on either side to lend from; the hull takes back what is not."""
-    knots = np.concatenate([cells.knots[:1] - 1, cells.knots, cells.knots[-1:] + 1])
-    gap = np.diff(knots) * mesh.h
-    rise = np.maximum(d, 0.0) / np.expm1(np.minimum(gap[:-1], 700.0))
-    fall = np.maximum(-d, 0.0) / -np.expm1(-gap[1:])
-    scale = np.exp(np.minimum(mesh.t * gap, 700.0))
-    mass = np.zeros(len(knots))
-    mass[1:-1] = p + rise + fall
-    mass[:-2] -= rise / scale[:-1]
-    mass[2:] -= _scaled(fall, scale[1:])
-    hull = lower_hull(mass, knots * mesh.h, mesh.t) if np.isfinite(mass).all() else None
+    rise = np.maximum(d, 0.0) / around.up
+    fall = np.maximum(-d, 0.0) / around.down
+    held, lent, lifted = p + rise + fall, rise / around.scale[:-1], _scaled(fall, around.scale[1:])
+    mass = np.zeros(len(around.knots))
+    mass[1:-1] = held
+    mass[:-2] -= lent
+    mass[2:] -= lifted
+    hull = lower_hull(mass, around.at, around.t) if np.isfinite(mass).all() else None
     if hull is None:
         return None
     # the moves nearly cancel where much is lent on: each is known to a few roundings of what passed through the knot
-    passed = np.zeros(len(knots))
-    passed[1:-1] = p + rise + fall
-    passed[:-2] += rise / scale[:-1]
-    passed[2:] += _scaled(fall, scale[1:])
+    passed = np.zeros(len(around.knots))
+    passed[1:-1] = held
+    passed[:-2] += lent
+    passed[2:] += lifted
     return np.maximum(hull - CARE * UNIT_ROUNDOFF * passed, 0.0)
 
 
