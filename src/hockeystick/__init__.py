@@ -76,6 +76,7 @@ LATE = {
     "deltas": "questions.many",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
+    "explore": "explorer.serve",
     "filters": "filters",
     "joint_noise_multiplier": "plan.joint",
     "load_plan": "plan.file",
@@ -88,6 +89,7 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
     from hockeystick.accountants import ACCOUNTANTS
+    from hockeystick.explorer.serve import explore
     from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
@@ -215,6 +217,7 @@ __all__ = [
     "deltas",
     "dp_sgd",
     "epsilons",
+    "explore",
     "filters",
     "joint_noise_multiplier",
     "load_plan",

@@ -78,8 +78,9 @@ class Given:
                 least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
                 key = name.replace("-", "_")
                 least = max(least, 1) if parameter.whole else least
-                found[key] = Slider(key, LABELS[name], least, most, parameter.whole), repr(
-                    int(start) if parameter.whole else start
+                found[key] = (
+                    Slider(key, LABELS[name], least, most, parameter.whole),
+                    repr(int(start) if parameter.whole else start),
                 )
                 break
         delta = next(slider for slider in SLIDERS if slider.key == "delta")
