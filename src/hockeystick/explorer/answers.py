@@ -61,7 +61,7 @@ def answer(question: Mapping[str, Any], given: Given | None) -> dict[str, Any]:
 
     >>> found = answer({"want": "epsilon", "plan": {"keys": dict(EXAMPLE)}}, None)
     >>> found["headline"], found["values"]["epochs"]
-    ('epsilon <= 2.92 at delta = 1e-5', 60)
+    ('epsilon <= 2.39 at delta = 1e-5', 60)
     """
     want = question.get("want")
     if not isinstance(want, str) or want not in WANTS:

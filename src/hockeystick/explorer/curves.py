@@ -1,7 +1,7 @@
 """The curves of the page: both certified ends at each place, as numbers for the picture and as text for reading.
 
-Every text is rounded outward here, in exact decimals; the page rounds nothing. An end that is infinite, or that there is
-none of, is ``None``.
+Every text is rounded outward here, in exact decimals; the page rounds nothing. An end that is infinite, or that there
+is none of, is ``None``.
 """
 
 from __future__ import annotations
@@ -109,16 +109,18 @@ def _delta(plan: Plan) -> Curve:
         UnsupportedError: epsilon is infinite, or nothing is proven of the plan.
     """
     reach = plan.epsilon(max(_target(plan) * BEYOND, LEAST_DELTA)).quoted
-    reach = reach if math.isfinite(reach) else plan.epsilon(_target(plan)).quoted
+    quoted = plan.epsilon(_target(plan)).quoted
+    reach = reach if math.isfinite(reach) else quoted
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
-    places = sorted({_short(at) for at in np.linspace(0.0, reach if reach > 0 else 1.0, EPSILONS).tolist()})
+    even = np.linspace(0.0, reach if reach > 0 else 1.0, EPSILONS).tolist()
+    places = sorted({float(round_up(quoted, READ)), *(_short(at) for at in even)})  # the first is what is quoted
     if plan.known_from_below:
         band = plan.profile().delta(places)
         return Curve("epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True)))
     rows: Rows = []
     with one_call(len(plan.kinds)):
-        for at in places[:: EPSILONS // FEWER]:
+        for at in places[:: EPSILONS // FEWER]:  # each a question of its own
             ends = finite_ends(plan.delta(at))
             rows.append((at, ends.get("lower"), ends["upper"]))
     return Curve("epsilon", rows)
@@ -176,7 +178,7 @@ def _side_by_side(plan: Plan) -> bool:
 def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float) -> Curve:
     """Epsilon of each plan at its place, all of them within the work of one call.
 
-    A place whose answer is wide since the work did not suffice is left out: the line would show a bend that is not there.
+    A place whose answer is wide since the work did not suffice is left out: the line would show a bend that is none.
 
     Raises:
         UnsupportedError: nothing is proven of a plan, or the work does not suffice for two places.

@@ -1,4 +1,4 @@
-"""What can be slid of DP-SGD: the keys of ``hs.dp_sgd`` that the page has, their ranges, and the plan that they make."""
+"""What can be slid of DP-SGD: the keys of ``hs.dp_sgd`` that the page has, their ranges, and the plan they make."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ function tick(value) {
 export class Chart {
   /** `axes` says of x and y: label, and whether logarithmic; `reading` makes a line from the texts of a place. */
   constructor(want, title, axes, reading, hint, extra = null) {
-    Object.assign(this, { want, axes, reading, curves: {}, marks: {}, level: null, plot: null, at: null });
+    Object.assign(this, { want, axes, reading, curves: {}, marks: {}, level: null, plot: null, at: null, late: new Set() });
     const id = `figure-${want}`;
     this.box = element("div", { className: "plot", tabIndex: 0, attributes: { role: "img", "aria-label": title } });
     this.lines = element("div", { className: "reading" });
@@ -53,8 +53,19 @@ export class Chart {
   set(name, curve) {
     if (curve) this.curves[name] = curve;
     else delete this.curves[name];
-    this.root.classList.remove("waits");
+    this.late.delete(name);
+    this.#dim();
     this.draw();
+  }
+
+  /** The curve of a plan that is shown is not the one that was asked for. */
+  waits(name) {
+    this.late.add(name);
+    this.#dim();
+  }
+
+  #dim() {
+    this.root.classList.toggle("waits", this.late.size > 0);
   }
 
   #table(name) {
@@ -95,9 +106,9 @@ export class Chart {
       bands.push({ series: [series.length - 2, series.length - 1], fill: css(`--${name.toLowerCase()}-band`) });
     }
     const ink = css("--soft");
-    const grid = { stroke: css("--grid"), width: 1 };
     const axis = (side, extra) => ({
-      stroke: ink, grid, ticks: { stroke: css("--line"), width: 1, size: 4 }, font: "12px system-ui, sans-serif",
+      stroke: ink, grid: { stroke: css("--grid"), width: 1, filter: this.#ticks(side, 0) },
+      ticks: { stroke: css("--line"), width: 1, size: 4, filter: this.#ticks(side, 0) }, filter: this.#ticks(side, 1), font: "12px system-ui, sans-serif",
       labelFont: "12px system-ui, sans-serif", label: this.axes[side].label(this), labelSize: 18,
       values: (plot, values) => values.map((value) => tick(value)), ...extra,
     });
@@ -110,13 +121,29 @@ export class Chart {
       scales: { x: scale("x"), y: scale("y") },
       axes: [axis("x", { size: 34, space: 46 }), axis("y", { size: 50, space: 28 })],
       cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
-      padding: [10, 12, 0, 0],
+      padding: [10, 22, 0, 0],
       hooks: {
         setCursor: [(plot) => this.#cursor(plot)],
         draw: [(plot) => this.#marks(plot)],
       },
     };
     this.plot = new uPlot(options, data, this.box);
+  }
+
+  /** Which places of a logarithmic axis have a line (0) or a number (1): powers of ten, and others where these are few. */
+  #ticks(side, numbered) {
+    if (!this.axes[side].log) return (plot, splits) => splits;
+    return (plot, splits) => {
+      const { min, max } = plot.scales[side];
+      const decades = Math.log10(max / min);
+      const pixels = (side === "x" ? plot.bbox.width : plot.bbox.height) / devicePixelRatio / decades;
+      const every = numbered ? Math.max(Math.ceil((side === "x" ? 44 : 20) / pixels), 1) : Math.max(Math.ceil(8 / pixels), 1);
+      const between = numbered ? (pixels > 130 ? [1, 2, 5] : pixels > 80 && decades < 2 ? [1, 3] : [1]) : pixels > 90 ? [1, 2, 3, 4, 5, 6, 7, 8, 9] : [1];
+      return splits.map((value) => {
+        const power = Math.floor(Math.log10(value) + 1e-9);
+        return between.includes(Math.round(value / 10 ** power)) && power % every === 0 ? value : null;
+      });
+    };
   }
 
   #range(side, low, high) {
@@ -143,6 +170,7 @@ export class Chart {
     const { ctx, bbox } = plot;
     const ratio = devicePixelRatio;
     ctx.save();
+    ctx.setLineDash([]); // of the curve that was drawn last
     ctx.beginPath();
     ctx.rect(bbox.left - 8, bbox.top - 8, bbox.width + 16, bbox.height + 16);
     ctx.clip();

@@ -7,6 +7,7 @@ import { Panel } from "./panel.js";
 import { asked, read, written } from "./state.js";
 
 const QUIET = 700; // milliseconds without a change after which a number is read out, and the link is written
+const MOST_ASSUMPTIONS = 3; // that are shown without being asked for
 const NAMES = ["A", "B"];
 const NOISES = { "noise-multiplier": "noise multiplier", scale: "scale of the noise", noise: "factor on the noise" };
 const byId = (id) => document.getElementById(id);
@@ -54,6 +55,7 @@ function show() {
   target.value = state.target;
   byId("plans").replaceChildren();
   byId("cards").replaceChildren();
+  byId("caveats").replaceChildren();
   for (const name of NAMES) {
     each(places[name] || {}, (place) => place.stop());
     each(charts, (chart) => {
@@ -81,6 +83,7 @@ function put(name) {
   byId("plans").append(panels[name].root);
   cards[name] = new Card(name);
   byId("cards").append(cards[name].root);
+  byId("caveats").append(cards[name].more);
   places[name] = placesOf(name);
 }
 
@@ -99,7 +102,7 @@ function adder() {
 function placesOf(name) {
   const own = { number: new Place(name, "epsilon", (found) => number(name, found), () => cards[name]?.root.classList.add("waits")) };
   for (const want of Object.keys(charts)) {
-    own[want] = new Place(name, want, (found) => curve(name, want, found), () => charts[want].root.classList.add("waits"));
+    own[want] = new Place(name, want, (found) => curve(name, want, found), () => charts[want].waits(name));
   }
   own.calibrate = new Place(name, "calibrate", (found) => calibrated(name, found), () => {});
   own.copies = new Place(name, "copies", () => {}, () => {});
@@ -116,12 +119,28 @@ function changed(name) {
   frames[name] ??= requestAnimationFrame(() => {
     frames[name] = null;
     if (!state.plans[name]) return;
-    const plan = asked(state.plans[name]);
-    places[name].number.ask({ plan });
-    for (const want of Object.keys(charts)) places[name][want].ask({ plan });
-    places[name].calibrate.ask({ plan, target: state.target });
+    places[name].number.ask({ plan: asked(state.plans[name]) });
   });
   remember();
+}
+
+/** The curves of a plan, once its number is there: they would keep the number waiting. */
+function askCurves(name) {
+  const plan = asked(state.plans[name]);
+  for (const want of Object.keys(charts)) places[name][want].ask({ plan });
+  places[name].calibrate.ask({ plan, target: state.target });
+}
+
+/** No curves of a plan that has no number: the reason is said once. */
+function clearCurves(name) {
+  for (const want of Object.keys(charts)) {
+    places[name][want].stop();
+    charts[want].mark(name, null);
+    charts[want].set(name, null);
+  }
+  places[name].calibrate.stop();
+  delete charts.noise.found[name];
+  sayNoise();
 }
 
 let quiet = null;
@@ -144,13 +163,15 @@ class Card {
     this.interval = element("p", { className: "interval" });
     this.warnings = element("div");
     this.list = element("dl");
+    this.assumed = element("p", { className: "assumed" });
+    this.more = element("section", { className: `caveats of-${name.toLowerCase()}`, attributes: { "aria-label": `What the answer for plan ${name} assumes` } },
+      this.assumed, element("details", {}, element("summary", { textContent: `All that is said of plan ${name}` }), this.list));
     this.root = element(
       "section",
       { className: `card of-${name.toLowerCase()} waits`, attributes: { "aria-label": `Answer for plan ${name}` } },
       this.value,
       this.interval,
       this.warnings,
-      element("details", {}, element("summary", { textContent: "What this assumes" }), this.list),
     );
   }
 
@@ -160,8 +181,8 @@ class Card {
 
   show(answer) {
     const finite = answer.answer.epsilon.upper !== null;
-    this.value.replaceChildren(this.badge(), finite ? `ε ≤ ${answer.quoted} ` : "ε is infinite ",
-      element("small", { textContent: `at δ = ${answer.delta}` }));
+    this.value.replaceChildren(this.badge(), element("span", { className: "value", textContent: finite ? `ε ≤ ${answer.quoted}` : "ε is infinite" }),
+      element("small", { textContent: ` at δ = ${answer.delta}` }));
     const [lower, upper] = answer.ends;
     const guarantee = answer.answer.guarantee;
     this.interval.textContent = lower === null ? `at most ${upper} (${guarantee})` : `${lower} to ${upper} (${guarantee})`;
@@ -173,14 +194,18 @@ class Card {
     const rows = answer.lines.filter(([label]) => label !== "warning" && label !== "reason");
     this.list.replaceChildren(...rows.flatMap(([label, text]) => [
       element("dt", { textContent: label }), element("dd", { textContent: text })]));
-    this.text = `Plan ${this.name}: ${answer.headline}.`;
+    const { assumptions } = answer.answer;
+    this.assumed.replaceChildren(this.badge(), `Assumes: ${assumptions.slice(0, MOST_ASSUMPTIONS).join("; ")}`);
+    if (assumptions.length > MOST_ASSUMPTIONS) this.assumed.append(`; and ${assumptions.length - MOST_ASSUMPTIONS} more`);
+    this.more.hidden = false;
+    this.text = `Plan ${this.name}: ${answer.headline}. ${answer.answer.warnings.join(". ")}`;
   }
 
   refuse(error) {
     this.value.replaceChildren(this.badge(), "no number");
     this.interval.textContent = "";
     this.warnings.replaceChildren(element("p", { className: "refused", textContent: error }));
-    this.list.replaceChildren();
+    this.more.hidden = true;
     this.text = `Plan ${this.name}: no number. ${error}`;
   }
 
@@ -196,14 +221,14 @@ function number(name, { answer, error, milliseconds, stale }) {
   if (!stale) panels[name].refused(error);
   if (error) {
     card.refuse(error);
-    charts.delta.mark(name, null);
-    return;
+    return clearCurves(name);
   }
   card.show(answer);
   panels[name].rounds = answer.answer.rounds;
   charts.delta.mark(name, [answer.answer.epsilon.upper, answer.values.delta]);
   charts.delta.firsts[name] = answer.answer.epsilon.upper;
   timed("number", name, milliseconds);
+  askCurves(name);
 }
 
 function curve(name, want, { answer, error, milliseconds }) {
@@ -267,9 +292,9 @@ function makeCharts() {
     delta: new Chart("delta", "Delta against epsilon",
       { x: { label: text("ε"), first: (name) => charts.delta.firsts[name] }, y: { label: text("δ"), log: true } },
       (row) => `at ε = ${row[0]}: δ ${bounds(row)}`, "Every point of the curve holds at once; the dot is the number above."),
-    attack: new Chart("attack", "Best attack: true positives against false positives",
-      { x: { label: text("false-positive rate"), log: true, first: () => 0.01 }, y: { label: text("true-positive rate"), log: true, range: () => [1e-4, 1] }, guess: true },
-      (row) => `at ${row[0]} false positives: true positives ${bounds(row)}`, "What any membership attack can reach at most; dotted: guessing."),
+    attack: new Chart("attack", "Best attack: true against false positives",
+      { x: { label: text("false-positive rate (FPR)"), log: true, first: () => 0.01 }, y: { label: text("true-positive rate (TPR)"), log: true, range: () => [1e-4, 1] }, guess: true },
+      (row) => `at FPR ${row[0]}: TPR ${bounds(row)}`, "What any membership attack can reach at most; dotted: guessing."),
     steps: new Chart("steps", "Epsilon over the steps",
       { x: { label: text("steps") }, y: { label: text("ε") } },
       (row) => `after ${row[0]} steps: ε ${bounds(row)}`, "Had training ended earlier, at the same delta."),

@@ -12,13 +12,13 @@ const RELATIONS = {
   "zero-out": "one contribution set to nothing",
 };
 const SCHEMES = {
-  poisson: "Poisson: each record by its own coin",
-  "random-allocation": "random allocation: each record once an epoch",
+  poisson: "Poisson: a coin for each record",
+  "random-allocation": "random allocation: once an epoch",
   "without-replacement": "fixed size, without replacement",
   shuffled: "shuffled batches",
-  none: "none: every step sees all records",
+  none: "none: every step sees all",
 };
-const WAYS = { batch_size: "batch size", sample_rate: "sample rate", epochs: "epochs", steps: "steps" };
+const WAYS = { batch_size: "size", sample_rate: "rate", epochs: "epochs", steps: "steps" };
 
 export class Panel {
   /** `facts` is what the server said at the start; `changed` is called with the plan after every change. */
@@ -213,10 +213,10 @@ export class Panel {
   }
 
   #relation(own) {
-    const options = this.facts.adjacencies.map((name) => [name, `${name}: ${RELATIONS[name] || ""}`]);
+    const options = this.facts.adjacencies.map((name) => [name, RELATIONS[name] || name]);
     const before = this.plan.keys.adjacency;
     this.plan.keys.adjacency ??= own;
-    const made = this.#select("adjacency", "Neighbours", options, (value) => {
+    const made = this.#select("adjacency", "Neighbours differ in", options, (value) => {
       this.plan.keys.adjacency = value;
       this.events.changed();
     });
