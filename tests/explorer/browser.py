@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through a pipe in its DevTools protocol: pages, clicks, pictures, and nothing to install."""
+"""A headless Chromium, driven through a pipe in its DevTools protocol: pages, clicks and pictures."""
 
 from __future__ import annotations
 

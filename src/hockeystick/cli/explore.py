@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -34,7 +35,7 @@ def explore(plan: str | None, delta: float | None, port: int | None, no_browser:
     if chosen is not None and delta is not None:
         with flag_names():
             chosen = replace(chosen, delta_target=delta)
-    name = "" if plan is None else "standard input" if plan == STANDARD_INPUT else place(plan)
+    name = "" if plan is None else "standard input" if plan == STANDARD_INPUT else place(Path(plan).name)
     with served(chosen, port=port, browser=not no_browser, name=name) as page:
         click.echo(f"{page.url}\nserved to this machine alone; Ctrl-C ends it")
         try:

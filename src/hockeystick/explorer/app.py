@@ -102,8 +102,9 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
         raise InvalidInputError("a question is one JSON object") from None
     if not isinstance(question, dict):
         raise InvalidInputError("a question is one JSON object")
-    place = tuple(question.get(key) for key in ("tab", "slot", "want"))
-    if not all(isinstance(name, str) and len(name) <= LONGEST_NAME for name in place):
+    names = [question.get(key) for key in ("tab", "slot", "want")]
+    place = tuple(name for name in names if isinstance(name, str) and len(name) <= LONGEST_NAME)
+    if len(place) < len(names):
         raise InvalidInputError(f"tab, slot and want are texts of at most {LONGEST_NAME} characters")
     serial = question.get("serial")
     if not isinstance(serial, int) or isinstance(serial, bool) or not 0 <= serial <= LARGEST_SERIAL:

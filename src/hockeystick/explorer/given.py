@@ -15,6 +15,7 @@ from hockeystick.explorer.keys import SLIDERS, Slider, keys_of, number
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import of_plan
 from hockeystick.report.document.envelope import digest
+from hockeystick.report.rounding import exact
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import choice
 from hockeystick.values.errors import HockeystickError, InvalidInputError
@@ -78,14 +79,11 @@ class Given:
                 least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
                 key = name.replace("-", "_")
                 least = max(least, 1) if parameter.whole else least
-                found[key] = (
-                    Slider(key, LABELS[name], least, most, parameter.whole),
-                    repr(int(start) if parameter.whole else start),
-                )
+                found[key] = Slider(key, LABELS[name], least, most, parameter.whole), exact(start)
                 break
         delta = next(slider for slider in SLIDERS if slider.key == "delta")
         target = self.plan.delta_target
-        return {**found, "delta": (delta, NO_DELTA if target is None else repr(target))}
+        return {**found, "delta": (delta, NO_DELTA if target is None else exact(target))}
 
     def moved(self, moved: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
         """The plan with some of its parameters moved, and the values of all that can be.
@@ -93,7 +91,8 @@ class Given:
         Raises:
             InvalidInputError: what is none of them, or a value outside its domain.
         """
-        plan, values = self.plan, {}
+        plan = self.plan
+        values: dict[str, Any] = {}
         for key, (slider, own) in self.sliders.items():
             values[key] = number(slider, moved.get(key, own))
         for key in moved:

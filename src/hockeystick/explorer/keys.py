@@ -10,6 +10,7 @@ from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling import NoSampling, Poisson, RandomAllocation, Shuffled, WithoutReplacement
+from hockeystick.report.rounding import exact
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
@@ -145,11 +146,11 @@ def keys_of(plan: Plan) -> dict[str, str] | None:
     often = {"steps": item.steps} if item.epochs is None else {"epochs": item.epochs}
     found = {"noise_multiplier": item.mechanism.noise_multiplier, "delta": plan.delta_target, **often}
     for ways in SCHEMES[item.sampling.name]:
-        sizes = {key: getattr(item.sampling, key, None) for key in ways}
+        sizes: dict[str, Any] = {key: getattr(item.sampling, key, None) for key in ways}
         if None in sizes.values():
             continue
-        values = {**found, **sizes}
-        texts = {key: repr(value) for key, value in values.items()}
+        values: dict[str, Any] = {**found, **sizes}
+        texts = {key: exact(value) for key, value in values.items()}
         texts |= {"sampling": item.sampling.name, "adjacency": plan.adjacency.value}
         try:
             if plan_of(texts)[0] == plan:

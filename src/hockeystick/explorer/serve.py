@@ -10,7 +10,7 @@ import time
 from html import escape
 from typing import TYPE_CHECKING
 
-from hockeystick.values.domains import shown
+from hockeystick.values.domains import shown, whole
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -135,8 +135,8 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
 
     if plan is not None and not isinstance(plan, Plan):
         raise InvalidInputError(f"explore takes a Plan; received {shown(plan)}", "plan")
-    if port is not None and (not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= LARGEST_PORT):
-        raise InvalidInputError(f"port must be a whole number from 0 to {LARGEST_PORT}; received {shown(port)}", "port")
+    if port is not None:
+        port = whole(port, "port", "0 is any free one", most=LARGEST_PORT)
     served = Explorer(plan, name, port)
     if browser:
         import webbrowser

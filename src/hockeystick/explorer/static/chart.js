@@ -4,6 +4,7 @@
 import { element } from "./dom.js";
 
 const HEIGHT = 230;
+const LEAST = 1e-300; // on a logarithmic axis: below, doubles have not all their digits
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 function css(name) {
@@ -22,6 +23,21 @@ function tick(value) {
     return value.toExponential(0);
   }
   return String(Number(value.toPrecision(6)));
+}
+
+/** Places of a logarithmic axis: one to nine in every decade, or its power of ten alone where there are many. */
+function places(low, high) {
+  const from = Math.floor(Math.log10(low) + 1e-9);
+  const to = Math.ceil(Math.log10(high) - 1e-9);
+  const digits = to - from > 8 ? [1] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const found = [];
+  for (let power = from; power <= to; power += 1) {
+    for (const digit of digits) {
+      const value = Number(`${digit}e${power}`);
+      if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) found.push(value);
+    }
+  }
+  return found;
 }
 
 export class Chart {
@@ -71,7 +87,7 @@ export class Chart {
   #table(name) {
     const curve = this.curves[name];
     if (!curve?.x?.length) return null;
-    const shown = (values, log) => values.map((value) => (value === null || (log && value <= 0) ? null : value));
+    const shown = (values, log) => values.map((value) => (value === null || (log && value < LEAST) ? null : value));
     const x = curve.x;
     if (this.axes.x.log && x.some((value) => value <= 0)) return null;
     return [x, shown(curve.upper, this.axes.y.log), shown(curve.lower, this.axes.y.log)];
@@ -108,7 +124,8 @@ export class Chart {
     const ink = css("--soft");
     const axis = (side, extra) => ({
       stroke: ink, grid: { stroke: css("--grid"), width: 1, filter: this.#ticks(side, 0) },
-      ticks: { stroke: css("--line"), width: 1, size: 4, filter: this.#ticks(side, 0) }, filter: this.#ticks(side, 1), font: "12px system-ui, sans-serif",
+      ticks: { stroke: css("--line"), width: 1, size: 4, filter: this.#ticks(side, 0) }, filter: this.#ticks(side, 1),
+      ...(this.axes[side].log ? { splits: (plot, index, low, high) => places(low, high) } : {}), font: "12px system-ui, sans-serif",
       labelFont: "12px system-ui, sans-serif", label: this.axes[side].label(this), labelSize: 18,
       values: (plot, values) => values.map((value) => tick(value)), ...extra,
     });
@@ -150,7 +167,9 @@ export class Chart {
     if (low === null || high === null) return this.axes[side].log ? [1e-3, 1] : [0, 1];
     if (!this.axes[side].log) return side === "x" ? [low, high > low ? high : low + 1] : [0, high > 0 ? high * 1.08 : 1];
     if (side === "x") return [low, high > low ? high : 10 * low];
-    const bottom = 10 ** Math.floor(Math.log10(low) + 1e-9);
+    // the upper ends say where the axis begins: a lower end may be as good as nothing
+    const uppers = Object.values(this.curves).flatMap((curve) => curve.upper || []).filter((value) => value >= LEAST);
+    const bottom = 10 ** Math.floor(Math.log10(uppers.length ? Math.min(...uppers) : low) + 1e-9);
     const top = 10 ** Math.ceil(Math.log10(high) - 1e-9);
     return [bottom, top > bottom ? top : 10 * bottom];
   }

@@ -142,16 +142,17 @@ export class Panel {
 
   #givenFields(file) {
     const kinds = file.rounds === 1 ? "one kind of round" : `${file.rounds} kinds of rounds`;
-    const words = [`A given plan of ${kinds}: what can be slid of it is here, all else stays as it is.`];
+    const words = [`A given plan of ${kinds}: what can be slid of it is here, in all rounds that have it; all else stays as it is.`];
     if (!file.delta) words.push("The plan names no delta: choose one.");
     this.root.append(element("p", { className: "fixed", textContent: words.join(" ") }));
     for (const slider of file.sliders) this.root.append(this.#slider(slider.key, slider));
     this.root.append(this.#relation(file.adjacency));
-    this.root.append(this.button("As it was given", () => {
+    const back = this.button("As it was given", () => {
       this.plan.keys = {};
       this.build();
       this.events.changed();
-    }));
+    });
+    this.root.append(element("div", { className: "field" }, back));
   }
 
   // -- controls
