@@ -29,6 +29,9 @@ from hockeystick.values.errors import InvalidInputError
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
 """The epsilon for which noise is looked for: beside the curves, not a part of the plan."""
 
+METHOD = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
+"""How epsilon is asked: as `hockeystick epsilon` asks it where no flag says otherwise."""
+
 NOISE_DIGITS = 5  # significant digits of a noise that is found, rounded up: more noise protects no less
 
 
@@ -98,7 +101,7 @@ def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     said = epsilon_answer(plan, delta, bound)
     lower = bound.ends.get("lower")
     return {
-        "answer": enveloped("epsilon", plan, {"delta": delta}, epsilon_json(plan, delta, bound)),
+        "answer": enveloped("epsilon", plan, {"delta": delta, **METHOD}, epsilon_json(plan, delta, bound)),
         "headline": said.headline,
         "quoted": round_up(bound.quoted, QUOTED_DIGITS),
         "delta": exact(delta),

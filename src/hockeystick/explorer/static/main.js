@@ -186,17 +186,16 @@ class Card {
     const [lower, upper] = answer.ends;
     const guarantee = answer.answer.guarantee;
     this.interval.textContent = lower === null ? `at most ${upper} (${guarantee})` : `${lower} to ${upper} (${guarantee})`;
-    const reason = answer.answer.reason;
     this.warnings.replaceChildren(
       ...answer.answer.warnings.map((text) => element("p", { className: "warning", textContent: text })),
-      ...(reason ? [element("p", { className: "interval", textContent: reason })] : []),
     );
-    const rows = answer.lines.filter(([label]) => label !== "warning" && label !== "reason");
+    const rows = answer.lines.filter(([label]) => label !== "warning");
     this.list.replaceChildren(...rows.flatMap(([label, text]) => [
       element("dt", { textContent: label }), element("dd", { textContent: text })]));
     const { assumptions } = answer.answer;
     this.assumed.replaceChildren(this.badge(), `Assumes: ${assumptions.slice(0, MOST_ASSUMPTIONS).join("; ")}`);
     if (assumptions.length > MOST_ASSUMPTIONS) this.assumed.append(`; and ${assumptions.length - MOST_ASSUMPTIONS} more`);
+    if (answer.answer.reason) this.assumed.append(`. ${answer.answer.reason}`);
     this.more.hidden = false;
     this.text = `Plan ${this.name}: ${answer.headline}. ${answer.answer.warnings.join(". ")}`;
   }

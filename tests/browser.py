@@ -171,8 +171,9 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code)
 
     def picture(self, path: Path, whole: bool = False) -> Path:
-        """A PNG of the window, or of the whole page."""
-        found = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **self._clip(whole))
+        """The window as a file, or the whole page: a PNG or a WebP, as the ending says."""
+        form = path.suffix.removeprefix(".")
+        found = self.call("Page.captureScreenshot", format=form, captureBeyondViewport=whole, **self._clip(whole))
         path.write_bytes(base64.b64decode(found["data"]))
         return path
 
