@@ -18,7 +18,7 @@ TORCH := torch==2.13.0
 JOBS := 2
 N := 10000
 SEED := 1
-CHROMIUM := which chromium chromium-browser google-chrome | grep --quiet .
+CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null
 
 # The first Python that is new enough and can make an environment; else "missing" and what is missing.
 CANDIDATES = $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
