@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +80,11 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         return BAD, {"error": str(error)}
     try:
         quick = question["want"] in QUICK
-        return 200, await lanes.answer(place, serial, quick, lambda: _checked(answer(question, given)))
-    except OvertakenError:
+        found = await _unless_gone(
+            request, lanes.answer(place, serial, quick, lambda: _checked(answer(question, given)))
+        )
+        return 200, found
+    except (OvertakenError, asyncio.CancelledError):
         return OVERTAKEN, {"error": "overtaken by a newer question"}
     except BusyError:
         return BUSY, {"error": "too many questions wait: give them a moment"}
@@ -88,6 +92,27 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         return REFUSED, {"error": one_line(str(error))}
     except Exception as error:  # the page says so, and the server goes on
         return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report")}
+
+
+async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """The answer, unless whoever asked has gone before it was begun: a page that moved on, or was closed.
+
+    Raises:
+        CancelledError: nobody waits for it any more.
+    """
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    answered_, left = asyncio.ensure_future(answering), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({answered_, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not answered_.done():
+            answered_.cancel()
+        return await answered_
+    finally:
+        left.cancel()
 
 
 def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
