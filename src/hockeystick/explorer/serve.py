@@ -28,7 +28,7 @@ LOOPBACK = "127.0.0.1"
 PORT = 8417
 """The port where none is named: of no well-known service, and the same in every run, so that links keep working."""
 
-LARGEST_PORT = 65_535
+LARGEST_PORT = 65_535  # of the 16 bits that a port has
 KEY_BYTES = 24  # of randomness in the secret of a run: more than can be tried
 PATIENCE = 10.0  # seconds that a server may take to start
 POLL = 0.01  # seconds between two looks at whether it has
