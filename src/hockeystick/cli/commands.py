@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.explore import explore
@@ -23,6 +22,7 @@ from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.start import PROGRAM
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.version import __version__
 from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:

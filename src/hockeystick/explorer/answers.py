@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.explorer.curves import CURVES, curve, noise_parameter
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
@@ -25,6 +24,7 @@ from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
 """The epsilon for which noise is looked for: beside the curves, not a part of the plan."""
