@@ -17,6 +17,7 @@ import pytest
 import hockeystick as hs
 from browser import MISSING, Browser, chromium
 from hockeystick.explorer.keys import EXAMPLE
+from hockeystick.explorer.serve import Explorer
 from hockeystick.plan.file import parse_plan
 from hockeystick.report.rounding import round_up
 
@@ -52,7 +53,7 @@ def example(noise: float = 1.1, **others: object) -> hs.Plan:
 
 
 @pytest.fixture(scope="module")
-def explorer() -> Iterator[object]:
+def explorer() -> Iterator[Explorer]:
     pytest.importorskip("starlette", reason=EXTRA)
     pytest.importorskip("uvicorn", reason=EXTRA)
     with hs.explore(port=0, browser=False) as served:
@@ -60,13 +61,13 @@ def explorer() -> Iterator[object]:
 
 
 @pytest.fixture(scope="module")
-def browser(explorer: hs.explorer.serve.Explorer) -> Iterator[Browser]:  # type: ignore[name-defined]
+def browser(explorer: Explorer) -> Iterator[Browser]:
     with Browser(explorer.url, *WIDE) as found:
         yield found
 
 
 @pytest.fixture(autouse=True)
-def fresh(browser: Browser, explorer: hs.explorer.serve.Explorer) -> None:  # type: ignore[name-defined]
+def fresh(browser: Browser, explorer: Explorer) -> None:
     browser.resize(*WIDE)
     browser.open(explorer.url)
     browser.wait(IDLE)
@@ -183,7 +184,7 @@ def test_what_is_copied_is_the_plan_that_is_shown(browser: Browser, want: str) -
         assert "1.7" in text
 
 
-def test_a_link_holds_all_of_the_state(browser: Browser, explorer: hs.explorer.serve.Explorer) -> None:  # type: ignore[name-defined]
+def test_a_link_holds_all_of_the_state(browser: Browser, explorer: Explorer) -> None:
     browser.click(".add")
     browser.wait("document.querySelectorAll('.card').length === 2")
     browser.set("#b-noise_multiplier", "3")
@@ -201,7 +202,7 @@ def test_a_link_holds_all_of_the_state(browser: Browser, explorer: hs.explorer.s
     browser.wait("document.querySelector('.card .refused')?.textContent.includes(\"received 'nois'\")")
 
 
-def test_nothing_is_asked_of_another_machine(browser: Browser, explorer: hs.explorer.serve.Explorer) -> None:  # type: ignore[name-defined]
+def test_nothing_is_asked_of_another_machine(browser: Browser, explorer: Explorer) -> None:
     browser.open(explorer.url)
     browser.wait(IDLE)
     assert len(browser.asked) > 8
@@ -293,7 +294,7 @@ def test_a_server_that_was_ended_is_said(browser: Browser) -> None:
     browser.wait("document.querySelector('.card .refused')?.textContent.includes('was `hockeystick explore` ended')")
 
 
-def test_pictures(explorer: hs.explorer.serve.Explorer, tmp_path: Path) -> None:  # type: ignore[name-defined]
+def test_pictures(explorer: Explorer, tmp_path: Path) -> None:
     """The page as it is shown in the documentation, light and dark, and on a phone."""
     folder = Path(os.environ.get("HOCKEYSTICK_PICTURES", tmp_path))
     keys = {**EXAMPLE, "noise_multiplier": "1.6", "sampling": "without-replacement"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -97,17 +98,18 @@ def test_the_key_opens_by_the_right_host_alone() -> None:
 
 def test_a_question_that_was_overtaken_is_not_computed() -> None:
     lanes = Lanes()
-    busy, computed = threading.Event(), []
+    busy = threading.Event()
+    computed: list[object] = []
+
+    def noted(what: object) -> Callable[[], None]:
+        return lambda: computed.append(what)
 
     async def ask() -> list[Any]:
         place = ("tab", "A", "epsilon")
         first = asyncio.create_task(lanes.answer(place, 1, True, lambda: busy.wait(10)))
         await asyncio.sleep(0.05)  # the first is being computed
-        others = [
-            asyncio.create_task(lanes.answer(place, serial, True, lambda serial=serial: computed.append(serial)))
-            for serial in (2, 4, 3)
-        ]
-        elsewhere = asyncio.create_task(lanes.answer(("tab", "B", "epsilon"), 1, True, lambda: computed.append("B")))
+        others = [asyncio.create_task(lanes.answer(place, serial, True, noted(serial))) for serial in (2, 4, 3)]
+        elsewhere = asyncio.create_task(lanes.answer(("tab", "B", "epsilon"), 1, True, noted("B")))
         curve = await lanes.answer(("tab", "A", "delta"), 1, False, lambda: "the other thread is free")
         busy.set()
         return [curve, *await asyncio.gather(first, *others, elsewhere, return_exceptions=True)]

@@ -21,6 +21,7 @@ from hockeystick.cli import main
 from hockeystick.explorer import serve
 from hockeystick.explorer.app import MOST_BYTES, STATIC
 from hockeystick.explorer.keys import EXAMPLE
+from hockeystick.explorer.serve import Explorer
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 REASON = "starlette and uvicorn, the extra `explore`, are not installed"
@@ -66,7 +67,7 @@ def test_what_is_no_plan_is_refused() -> None:
 class Page:
     """A browser in few words: it keeps the cookie, and asks as the page does."""
 
-    def __init__(self, explorer: hs.explorer.serve.Explorer) -> None:  # type: ignore[name-defined]  # loaded by then
+    def __init__(self, explorer: Explorer) -> None:
         self.port = explorer.port
         status, headers, _ = self.get(explorer.url.removeprefix(explorer.address.removesuffix("/")))
         assert status == 303
@@ -86,7 +87,7 @@ class Page:
         return answer.status, {name.lower(): value for name, value in answer.getheaders()}, content
 
     def get(self, path: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-        return self.request("GET", path, **headers)
+        return self.request("GET", path, None, **headers)
 
     def ask(self, question: object, **headers: str) -> tuple[int, Any]:
         headers.setdefault("Content_Type", "application/json")

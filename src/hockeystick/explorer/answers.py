@@ -29,7 +29,7 @@ from hockeystick.values.version import __version__
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
 """The epsilon for which noise is looked for: beside the curves, not a part of the plan."""
 
-METHOD = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
+METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
 """How epsilon is asked: as `hockeystick epsilon` asks it where no flag says otherwise."""
 
 NOISE_DIGITS = 5  # significant digits of a noise that is found, rounded up: more noise protects no less
