@@ -289,7 +289,13 @@ def test_the_browser_is_opened_with_the_key(page: Page, monkeypatch: pytest.Monk
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     with hs.explore(port=0) as explorer:
-        assert opened == [explorer.url]
+        (address,) = opened
+        assert explorer.url not in address, "what a browser is started with can be seen by others"
+        path = address.removeprefix(explorer.address.removesuffix("/"))
+        own = Page(explorer)
+        del own.cookie
+        assert [own.get(path)[0] for _ in range(2)] == [303, 403]
+        assert own.get("/?key=")[0] == 403
 
 
 def test_the_command_says_the_address_and_ends_by_an_interrupt(

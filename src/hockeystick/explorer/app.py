@@ -32,13 +32,14 @@ BAD, OVERTAKEN, LARGE, KIND, REFUSED, FAILED, BUSY = 400, 409, 413, 415, 422, 50
 """Statuses of HTTP: no question, a newer one has come, too long, no JSON, refused in one line, our fault, too many."""
 
 
-def application(given: Given | None, port: int, key: str, lanes: Lanes) -> Application:
+def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Application:
     """The guarded ASGI application.
 
     Args:
         given: the plan that is shown, if one is.
         port: on which the server listens.
         key: the secret of this run.
+        once: a key that opens the page once.
         lanes: where questions are answered.
     """
     from starlette.applications import Starlette
@@ -62,7 +63,7 @@ def application(given: Given | None, port: int, key: str, lanes: Lanes) -> Appli
         Route("/api/answer", ask, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    return Guard(Starlette(routes=routes), port, key)
+    return Guard(Starlette(routes=routes), port, key, once)
 
 
 async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple[int, dict[str, Any]]:

@@ -44,10 +44,12 @@ class Guard:
         app: what is guarded.
         port: on which the server listens.
         key: the secret of this run.
+        once: a key that opens once, for the browser that is started here: what a program is started with can be seen
+            by other users of the machine.
     """
 
-    def __init__(self, app: Application, port: int, key: str) -> None:
-        self._app, self._key = app, key
+    def __init__(self, app: Application, port: int, key: str, once: str | None = None) -> None:
+        self._app, self._key, self._once = app, key, once
         self._hosts = [f"{name}:{port}" for name in NAMES]
         self.cookie = f"hockeystick_{port}"
 
@@ -65,13 +67,17 @@ class Guard:
             await _say(send, 403, "another origin: this page is asked by itself alone")
         elif headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             await _say(send, 403, "another site: this page is asked by itself alone")
-        elif scope["path"] == "/" and scope["method"] == "GET" and given and self._is_key(given[0]):
+        elif scope["path"] == "/" and scope["method"] == "GET" and given and self._opens(given[0]):
             kept = f"{self.cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
             await _say(send, 303, "", {"Location": "/", "Set-Cookie": kept})  # which keeps what stands after #
         elif not self._is_key(_cookie(headers.get("cookie", ""), self.cookie)):
             await _say(send, 403, NO_KEY)
         else:
             await self._app(scope, receive, _with_headers(send))
+
+    def _opens(self, text: str) -> bool:
+        once, self._once = self._once, None if text == self._once else self._once
+        return self._is_key(text) or (once is not None and text == once)
 
     def _is_key(self, text: str) -> bool:
         return hmac.compare_digest(text.encode("utf-8", "replace"), self._key.encode())

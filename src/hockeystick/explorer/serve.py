@@ -54,9 +54,9 @@ class Explorer:
         given = None if plan is None else Given(plan, name)
         self._socket = _listening(port)
         self.port: int = self._socket.getsockname()[1]
-        self._key = secrets.token_urlsafe(KEY_BYTES)
+        self._key, self._once = (secrets.token_urlsafe(KEY_BYTES) for _ in range(2))
         self._lanes = Lanes()
-        app = application(given, self.port, self._key, self._lanes)
+        app = application(given, self.port, self._key, self._once, self._lanes)
         config = uvicorn.Config(
             app,
             log_level="critical",
@@ -87,6 +87,12 @@ class Explorer:
     def url(self) -> str:
         """The address with the key of this run, which a browser gives back as a cookie from then on."""
         return f"{self.address}?key={self._key}"
+
+    def open(self) -> None:
+        """Open the page in the browser, by a key that opens it once; :attr:`url` opens it again."""
+        import webbrowser
+
+        webbrowser.open(f"{self.address}?key={self._once}")
 
     def __repr__(self) -> str:
         return f"<Explorer at {self.url}>" if self._thread.is_alive() else "<Explorer, closed>"
@@ -139,9 +145,7 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
         port = whole(port, "port", "0 is any free one", most=LARGEST_PORT)
     served = Explorer(plan, name, port)
     if browser:
-        import webbrowser
-
-        webbrowser.open(served.url)
+        served.open()
     return served
 
 
