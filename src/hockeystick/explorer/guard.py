@@ -76,11 +76,18 @@ class Guard:
             await self._app(scope, receive, _with_headers(send))
 
     def _opens(self, text: str) -> bool:
-        once, self._once = self._once, None if text == self._once else self._once
-        return self._is_key(text) or (once is not None and text == once)
+        if self._once is not None and _same(text, self._once):
+            self._once = None
+            return True
+        return self._is_key(text)
 
     def _is_key(self, text: str) -> bool:
-        return hmac.compare_digest(text.encode("utf-8", "replace"), self._key.encode())
+        return _same(text, self._key)
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts are equal, in a time that does not tell how much of them is."""
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
 def _headers(scope: Scope) -> dict[str, str]:
