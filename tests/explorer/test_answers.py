@@ -154,6 +154,8 @@ def test_keys_of_a_plan_make_that_plan(keys: dict[str, str]) -> None:
         hs.dp_sgd(1.0, 0.01, 10, delta=1e-5, unit="user", records_per_unit=3),
         replace(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), published={"source": "a page"}),
         hs.dp_sgd(1.0, steps=10, sampling="random-allocation", steps_per_epoch=10, delta=1e-5),
+        hs.Plan([hs.Round(hs.Gaussian(1.0, replace_one_distance=1.0), count=5)], "replace-one", 1e-5),
+        hs.dp_sgd(1.0, batch_size=300, dataset_size=1000, epochs=1, sampling="shuffled", drop_last=True, delta=1e-5),
         replace(hs.dp_sgd(1.0, 0.01, 10, delta=1e-5), best_of=hs.BestOf("geometric", 5)),
     ],
 )
