@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
+.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -18,6 +18,7 @@ TORCH := torch==2.13.0
 JOBS := 2
 N := 10000
 SEED := 1
+CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null
 
 # The first Python that is new enough and can make an environment; else "missing" and what is missing.
 CANDIDATES = $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11
@@ -37,6 +38,7 @@ help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
 	@echo 'make test      style, types, layers and tests (installs what they need), but for the slow ones'
 	@echo 'make test-slow the tests that take seconds each'
+	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
@@ -108,15 +110,20 @@ test: .venv/.test
 	@echo 'lint-imports'
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@echo 'pytest'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow'
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow and not browser'
 
 test-slow: .venv/.test
 	@echo 'pytest, the slow tests'
 	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m slow tests
 
+test-browser: .venv/.test
+	@$(CHROMIUM) || { echo 'Chromium is missing; on Debian: apt-get install chromium'; exit 1; }
+	@echo 'pytest, in a browser'
+	@$(BIN)/python -m pytest --hypothesis-profile=ci -m browser tests/explorer
+
 test-oldest: .venv-oldest/.test
 	@echo 'pytest, with the oldest releases'
-	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci
+	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not browser'
 
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'

@@ -75,6 +75,7 @@ EXPORTED = [
     "deltas",
     "dp_sgd",
     "epsilons",
+    "explore",
     "filters",
     "joint_noise_multiplier",
     "load_plan",

@@ -13,6 +13,7 @@ from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while t
 from typing import TYPE_CHECKING
 
 from hockeystick.values.late import exports
+from hockeystick.values.version import __version__
 
 LATE = {
     "ACCOUNTANTS": "accountants",
@@ -77,6 +78,7 @@ LATE = {
     "deltas": "questions.many",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
+    "explore": "explorer.serve",
     "filters": "filters",
     "joint_noise_multiplier": "plan.joint",
     "load_plan": "plan.file",
@@ -89,6 +91,7 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
     from hockeystick.accountants import ACCOUNTANTS
+    from hockeystick.explorer.serve import explore
     from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
@@ -151,8 +154,6 @@ else:
 
     if not COMMAND:  # which says its version and its help without a plan
         import hockeystick.plan.dp_sgd  # noqa: F401  # and all that the common question takes: its answer loads no more
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ACCOUNTANTS",
@@ -218,6 +219,7 @@ __all__ = [
     "deltas",
     "dp_sgd",
     "epsilons",
+    "explore",
     "filters",
     "joint_noise_multiplier",
     "load_plan",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.documents import add_documents
+from hockeystick.cli.explore import explore
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
@@ -22,6 +22,7 @@ from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
 from hockeystick.start import PROGRAM
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.version import __version__
 from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ main.add_command(plot)
 add_documents(main)
 add_questions(main)
 main.add_command(reproduce)
+main.add_command(explore)
 
 
 @main.command()

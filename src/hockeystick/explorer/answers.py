@@ -1,0 +1,161 @@
+"""What the server answers: a question of the page, as JSON, to an answer, as JSON. No network here.
+
+A question names what it wants and the plan it is about; the answer to ``"epsilon"`` is that of ``hockeystick epsilon
+--json`` with its texts for people. Whatever is refused is refused in one line, by the error of the library.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hockeystick.explorer.curves import CURVES, curve, noise_parameter
+from hockeystick.explorer.given import Given
+from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
+from hockeystick.plan.file import plan_text
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.sampling import SAMPLINGS
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.targets import Epsilon
+from hockeystick.report.answer import epsilon_answer, epsilon_json
+from hockeystick.report.document.envelope import enveloped
+from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
+from hockeystick.values.domains import choice, shown
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.version import __version__
+
+TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
+"""The epsilon for which noise is looked for: beside the curves, not a part of the plan."""
+
+METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
+"""How epsilon is asked: as `hockeystick epsilon` asks it where no flag says otherwise."""
+
+NOISE_DIGITS = 5  # significant digits of a noise that is found, rounded up: more noise protects no less
+
+
+def start(given: Given | None) -> dict[str, Any]:
+    """What the page has to know before it asks anything."""
+    says = {kind.name: kind.assumption for kind in SAMPLINGS}
+    return {
+        "version": __version__,
+        "sliders": [slider.keys() for slider in SLIDERS],
+        "schemes": [{"name": name, "ways": ways, "assumption": says[name]} for name, ways in SCHEMES.items()],
+        "adjacencies": TEXTS["adjacency"],
+        "example": dict(EXAMPLE),
+        "target": TARGET.keys(),
+        "given": None if given is None else given.said(),
+    }
+
+
+def answer(question: Mapping[str, Any], given: Given | None) -> dict[str, Any]:
+    """The answer to a question.
+
+    Args:
+        question: ``want``, one of :data:`WANTS`; ``plan``, either ``{"keys": ...}`` of DP-SGD or ``{"given": digest,
+            "moved": ...}``; and for ``"calibrate"`` the ``target`` epsilon.
+        given: the plan with which the server was started, if any.
+
+    Raises:
+        InvalidInputError: no such question, or a value outside its domain.
+        UnsupportedError: what is not answered of the plan.
+        UnreachableError: no noise reaches the target.
+
+    >>> found = answer({"want": "epsilon", "plan": {"keys": dict(EXAMPLE)}}, None)
+    >>> found["headline"], found["values"]["epochs"]
+    ('epsilon <= 2.39 at delta = 1e-5', 60)
+    """
+    want = question.get("want")
+    if not isinstance(want, str) or want not in WANTS:
+        raise InvalidInputError(choice("want", want, list(WANTS)), "want")
+    began = time.perf_counter()
+    plan, values = _plan(question.get("plan"), given)
+    found = WANTS[want](plan, question)
+    return {**found, "values": values, "milliseconds": round(1e3 * (time.perf_counter() - began), 1)}
+
+
+def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
+    """The plan that a question is about, and its values.
+
+    Raises:
+        InvalidInputError: it is about another given plan, or about none.
+    """
+    if isinstance(asked, Mapping) and isinstance(asked.get("keys"), Mapping):
+        return plan_of(asked["keys"])
+    if not isinstance(asked, Mapping) or not isinstance(asked.get("moved"), Mapping):
+        raise InvalidInputError(f"plan must have keys, or given and moved; received {shown(asked)}", "plan")
+    if given is None or asked.get("given") != given.digest:
+        raise InvalidInputError(
+            "this state is about another plan file than the one that `hockeystick explore` was started with: start it "
+            "with that file",
+            "plan",
+        )
+    return given.moved(asked["moved"])
+
+
+def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
+    """Epsilon at the plan's delta, with all that is said of it."""
+    delta = _delta(plan)
+    bound = plan.epsilon(delta)
+    said = epsilon_answer(plan, delta, bound)
+    lower = bound.ends.get("lower")
+    return {
+        "answer": enveloped("epsilon", plan, {"delta": delta, **METHOD}, epsilon_json(plan, delta, bound)),
+        "headline": said.headline,
+        "quoted": round_up(bound.quoted, QUOTED_DIGITS),
+        "delta": exact(delta),
+        "ends": [None if lower is None else round_down(lower, NOISE_DIGITS), round_up(bound.quoted, NOISE_DIGITS)],
+        "lines": said.lines,
+    }
+
+
+def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The noise with which the plan just meets a target epsilon."""
+    target = number(TARGET, question.get("target"))
+    name, _, _ = noise_parameter(plan)
+    found = calibrate(plan, name, Epsilon(target, _delta(plan)))
+    return {
+        "parameter": name,
+        "value": found.value,
+        "noise": round_up(found.value, NOISE_DIGITS),
+        "target": exact(target),
+        "achieved": found.achieved.upper,
+        "limited": found.limited,
+    }
+
+
+def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan as a file, as flags and as Python: whoever uses one of them gets the number that the page shows."""
+    asked: Any = question["plan"]
+    keys = asked.get("keys")
+    if keys is None:
+        return {"toml": plan_text(plan), "flags": None, "python": f"hs.Plan.from_dict({plan.to_dict()!r}).epsilon()"}
+    _, values = plan_of(keys)
+    flags = [part for key, value in values.items() for part in (f"--{key.replace('_', '-')}", str(value))]
+    arguments = ", ".join(f"{key}={value!r}" for key, value in values.items())
+    return {
+        "toml": plan_text(plan),
+        "flags": shlex.join(["hockeystick", "epsilon", *flags]),
+        "python": f"import hockeystick as hs\nhs.dp_sgd({arguments}).epsilon()",
+    }
+
+
+WANTS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
+    "epsilon": _epsilon,
+    "calibrate": _calibrate,
+    "copies": _copies,
+    **{name: lambda plan, question: curve(plan, str(question["want"])) for name in CURVES},
+}
+"""What can be asked, by name."""
+
+QUICK = ("epsilon", "calibrate", "copies")
+"""What is answered apart from the curves, which take longer."""
+
+
+def _delta(plan: Plan) -> float:
+    assert plan.delta_target is not None  # every plan of the page has one
+    return plan.delta_target
+
+
+__all__ = ["QUICK", "WANTS", "answer", "start"]

@@ -1,0 +1,148 @@
+"""The server's application: the page and its files, what it has to know, and the answers to its questions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hockeystick.explorer.answers import QUICK, answer, start
+from hockeystick.explorer.given import Given
+from hockeystick.explorer.guard import Application, Guard
+from hockeystick.explorer.lanes import BusyError, Lanes, OvertakenError
+from hockeystick.values.domains import one_line
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+STATIC = Path(__file__).parent / "static"
+"""The files of the page."""
+
+MOST_BYTES = 16_384
+"""Longest question, in bytes: a plan by its keys takes a few hundred."""
+
+LONGEST_NAME = 40  # characters of the name of a page's tab or of a plan on it
+LARGEST_SERIAL = 2**53  # up to which JavaScript counts
+
+BAD, OVERTAKEN, LARGE, KIND, REFUSED, FAILED, BUSY = 400, 409, 413, 415, 422, 500, 503
+"""Statuses of HTTP: no question, a newer one has come, too long, no JSON, refused in one line, our fault, too many."""
+
+
+def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Application:
+    """The guarded ASGI application.
+
+    Args:
+        given: the plan that is shown, if one is.
+        port: on which the server listens.
+        key: the secret of this run.
+        once: a key that opens the page once.
+        lanes: where questions are answered.
+    """
+    from starlette.applications import Starlette
+    from starlette.responses import FileResponse, JSONResponse
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+
+    async def page(request: Request) -> Response:
+        return FileResponse(STATIC / "index.html", media_type="text/html; charset=utf-8")
+
+    async def begin(request: Request) -> Response:
+        return JSONResponse(start(given))
+
+    async def ask(request: Request) -> Response:
+        status, said = await answered(request, given, lanes)
+        return JSONResponse(said, status)
+
+    routes = [
+        Route("/", page, methods=["GET"]),
+        Route("/api/start", begin, methods=["GET"]),
+        Route("/api/answer", ask, methods=["POST"]),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    return Guard(Starlette(routes=routes), port, key, once)
+
+
+async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple[int, dict[str, Any]]:
+    """The status and the JSON with which a question is answered; a refusal is one line under ``error``."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        return KIND, {"error": "a question is JSON, of the content type application/json"}
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            return LARGE, {"error": f"a question is at most {MOST_BYTES} bytes long"}
+    try:
+        question, place, serial = _read(bytes(body))
+    except InvalidInputError as error:
+        return BAD, {"error": str(error)}
+    try:
+        quick = question["want"] in QUICK
+        found = await _unless_gone(
+            request, lanes.answer(place, serial, quick, lambda: _checked(answer(question, given)))
+        )
+        return 200, found
+    except (OvertakenError, asyncio.CancelledError):
+        return OVERTAKEN, {"error": "overtaken by a newer question"}
+    except BusyError:
+        return BUSY, {"error": "too many questions wait: give them a moment"}
+    except HockeystickError as error:
+        return REFUSED, {"error": one_line(str(error))}
+    except Exception as error:  # the page says so, and the server goes on
+        return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report")}
+
+
+async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    """The answer, unless whoever asked has gone before it was begun: a page that moved on, or was closed.
+
+    Raises:
+        CancelledError: nobody waits for it any more.
+    """
+
+    async def gone() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    answered_, left = asyncio.ensure_future(answering), asyncio.ensure_future(gone())
+    try:
+        await asyncio.wait({answered_, left}, return_when=asyncio.FIRST_COMPLETED)
+        if not answered_.done():
+            answered_.cancel()
+        return await answered_
+    finally:
+        left.cancel()
+
+
+def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
+    """The question, the place from which it comes, and its number.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    try:
+        question = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("a question is one JSON object") from None
+    if not isinstance(question, dict):
+        raise InvalidInputError("a question is one JSON object")
+    names = [question.get(key) for key in ("tab", "slot", "want")]
+    place = tuple(name for name in names if isinstance(name, str) and len(name) <= LONGEST_NAME)
+    if len(place) < len(names):
+        raise InvalidInputError(f"tab, slot and want are texts of at most {LONGEST_NAME} characters")
+    serial = question.get("serial")
+    if not isinstance(serial, int) or isinstance(serial, bool) or not 0 <= serial <= LARGEST_SERIAL:
+        raise InvalidInputError("serial is a whole number, 0 or greater", "serial")
+    return question, place, serial
+
+
+def _checked(found: dict[str, Any]) -> dict[str, Any]:
+    """The answer, where JSON has all its numbers.
+
+    Raises:
+        ValueError: it has not: an infinite number would be read as another one, or as none.
+    """
+    json.dumps(found, allow_nan=False)
+    return found

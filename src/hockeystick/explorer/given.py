@@ -1,0 +1,128 @@
+"""A plan that was given, from a file or from Python: what of it can be slid, and the plan with that moved.
+
+A plan that the keys of DP-SGD make is taken apart into them. Any other stays as it is, and those parameters move that
+calibration knows (``questions/parameters.py``): one value in all rounds that have it, or a common factor on all noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hockeystick.explorer.keys import SLIDERS, Slider, keys_of, number
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.parameters import of_plan
+from hockeystick.report.document.envelope import digest
+from hockeystick.report.rounding import exact
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import choice
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+
+NOISES = ("noise-multiplier", "scale", "noise")
+"""What moves the noise of a plan: the first of these that it has."""
+
+GROUPS = (NOISES, ("sample-rate", "batch-size"), ("epochs", "steps"))
+"""Parameters of which one is offered each: the others of a group would move the same thing."""
+
+LABELS = {
+    "noise-multiplier": "Noise multiplier",
+    "scale": "Scale of the noise",
+    "noise": "Common factor on all noise",
+    "sample-rate": "Sample rate",
+    "batch-size": "Batch size",
+    "epochs": "Epochs",
+    "steps": "Steps",
+}
+"""What the page calls a parameter."""
+
+SPAN = 10.0  # times its own value that a parameter can be slid up and down
+NO_DELTA = "1e-5"  # where a plan names none; the page says so
+
+
+@dataclass(frozen=True)
+class Given:
+    """A plan as it was given.
+
+    Args:
+        plan: the plan.
+        name: what the page calls it: the name of its file, or nothing.
+    """
+
+    plan: Plan
+    name: str
+
+    @cached_property
+    def digest(self) -> str:
+        """By what a link says that it is about this plan and no other."""
+        return digest(self.plan.to_dict())
+
+    @cached_property
+    def keys(self) -> dict[str, str] | None:
+        """The keys of DP-SGD that make the plan, where some do."""
+        return keys_of(self.plan)
+
+    @cached_property
+    def sliders(self) -> dict[str, tuple[Slider, str]]:
+        """What can be slid of the plan, with its present value, by its key on the page."""
+        found: dict[str, tuple[Slider, str]] = {}
+        for group in GROUPS:
+            for name in group:
+                try:
+                    parameter, build = of_plan(self.plan, name)
+                    start = parameter.start
+                    if start <= 0 or build(start).whole != self.plan.whole:
+                        continue
+                except HockeystickError:  # the plan does not have it
+                    continue
+                least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
+                key = name.replace("-", "_")
+                least = max(least, 1) if parameter.whole else least
+                found[key] = Slider(key, LABELS[name], least, most, parameter.whole), exact(start)
+                break
+        delta = next(slider for slider in SLIDERS if slider.key == "delta")
+        target = self.plan.delta_target
+        return {**found, "delta": (delta, NO_DELTA if target is None else exact(target))}
+
+    def moved(self, moved: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
+        """The plan with some of its parameters moved, and the values of all that can be.
+
+        Raises:
+            InvalidInputError: what is none of them, or a value outside its domain.
+        """
+        plan = self.plan
+        values: dict[str, Any] = {}
+        for key, (slider, own) in self.sliders.items():
+            values[key] = number(slider, moved.get(key, own))
+        for key in moved:
+            if key != "adjacency" and key not in values:
+                raise InvalidInputError(choice("a key", key, [*values, "adjacency"]), "plan")
+        for key, value in values.items():
+            slider, own = self.sliders[key]
+            if key == "delta" or value == number(slider, own):
+                continue
+            parameter, build = of_plan(plan, key)
+            if not parameter.least <= value <= parameter.most or (slider.whole and value != int(value)):
+                what = "a whole number" if slider.whole else "a number"
+                raise InvalidInputError(
+                    f"{key} must be {what} from {parameter.least:g} to {parameter.most:g}; received {value!r}", key
+                )
+            plan = build(value)
+        values["adjacency"] = Adjacency.parse(moved.get("adjacency", plan.adjacency.value)).value
+        plan = replace(plan, delta_target=values["delta"], adjacency=Adjacency(values["adjacency"]))
+        if replace(plan, delta_target=None) != replace(self.plan, delta_target=None):
+            plan = replace(plan, published=None)  # what a source says is about the plan that was given
+        return plan, values
+
+    def said(self) -> dict[str, Any]:
+        """The plan as the page reads it."""
+        return {
+            "digest": self.digest,
+            "name": self.name,
+            "keys": self.keys,
+            "sliders": [{**slider.keys(), "value": own} for slider, own in self.sliders.values()],
+            "adjacency": self.plan.adjacency.value,
+            "delta": self.plan.delta_target is not None,
+            "rounds": len(self.plan.rounds),
+        }
