@@ -14,7 +14,8 @@ project = "hockeystick"
 author = "The hockeystick authors"
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "mathml"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "generated"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
@@ -36,12 +37,14 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
     "navbar_center": [],
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": [],
     "footer_end": [],
 }
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 pygments_style = "friendly"
 
 

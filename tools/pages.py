@@ -14,6 +14,7 @@ from typing import Any
 import click
 import methods
 import papers_check
+import pictures
 from demo import PLANS, comparisons
 
 from hockeystick.cli import main as command
@@ -128,6 +129,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "gallery.md": gallery,
     "bibliography.md": sources,
     "papers.md": papers,
+    **{f"picture-{name}.html": (lambda make: lambda: make().html())(make) for name, make in pictures.PICTURES.items()},
 }
 """All generated files by name."""
 
