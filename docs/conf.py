@@ -16,7 +16,7 @@ copyright = author
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "mathml"]
 html_math_renderer = "mathml"
-exclude_patterns = ["_build", "generated"]
+exclude_patterns = ["_build", "generated/*.md"]
 templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import click
 import methods
 import papers_check
 import pictures
-from demo import PLANS, comparisons
+from demo import PLANS, Comparison, comparisons
 
 from hockeystick.cli import main as command
 from hockeystick.plan.file import json_schema
@@ -98,16 +99,24 @@ def keys() -> str:
 
 
 def gallery() -> str:
-    """Every plan in ``examples/plans``, what its source claims and what is certified."""
-    table = "| plan | delta | published | certified | for the sampling that the plan assumes, published is | note |\n"
+    """What the source of every plan in ``examples/plans`` claims and what is certified, each with a link to its page."""
+    table = "| plan | for the sampling that the plan assumes, published is | published | certified | delta | note |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
-    details = []
-    for found in comparisons():
-        name, delta = f"[{found.name}](#{found.name})", _short(found.delta)
-        row = (name, delta, found.claimed, found.interval, found.verdict, found.note)
+    for found in _compared():
+        name = f"[{found.name}](generated/gallery/{found.name}.md)"
+        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), found.note)
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
-        details.append(_plan(found.name, (PLANS / f"{found.name}.toml").read_text()))
-    return table + "\n" + "\n".join(details)
+    return table
+
+
+def plan_pages() -> Mapping[str, str]:
+    """The page of each plan in ``examples/plans``, by the name of its file."""
+    return {f"gallery/{found.name}.md": _plan(found) for found in _compared()}
+
+
+@cache
+def _compared() -> Sequence[Comparison]:
+    return tuple(comparisons())
 
 
 def sources() -> str:
@@ -136,9 +145,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 def write(folder: Path) -> None:
     """Write all pages; a file that would not change is left alone, so that Sphinx need not read it again."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, page in PAGES.items():
-        path, text = folder / name, page()
+    for name, text in {**{name: page() for name, page in PAGES.items()}, **plan_pages()}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -224,12 +233,23 @@ def _short(x: float) -> str:
     return exact(float(f"{x:.5g}"))
 
 
-def _plan(name: str, text: str) -> str:
+def _plan(found: Comparison) -> str:
+    text = (PLANS / f"{found.name}.toml").read_text(encoding="utf-8")
     published = tomllib.loads(text)["published"]
-    lines = [f"({name})=\n## {name}\n\n", f"Source: {published['source']}.\n"]
-    lines += [
-        f"\n{title}: {published[key]}.\n"
+    said = [f"Source: {published['source']}."]
+    said += [
+        f"{title}: {published[key]}."
         for key, title in (("accountant", "Accountant there"), ("note", "Note"))
         if key in published
     ]
-    return "".join(lines) + f"\n```toml\n{text}```\n"
+    rows = [("published", found.claimed), ("certified", found.interval), ("published is", found.verdict)]
+    table = "".join(f"| {name} | {cell} |\n" for name, cell in rows if cell)
+    drawn = pictures.privacy_curve(found)
+    return (
+        f"# {found.name}\n\n" + "\n\n".join(said) + "\n\n"
+        f"| epsilon at delta | {_short(found.delta)} |\n| --- | --- |\n{table}\n"
+        + ("" if drawn is None else f"```{{raw}} html\n{drawn.html()}```\n\n")
+        + f"```text\nhockeystick epsilon examples/plans/{found.name}.toml\n"
+        f"hockeystick report examples/plans/{found.name}.toml -o report.html\n```\n\n"
+        f"The plan, `examples/plans/{found.name}.toml`:\n\n```toml\n{text}```\n"
+    )
