@@ -6,6 +6,7 @@ Nothing in that folder is kept in the repository, so that none of it can be out 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -129,6 +130,18 @@ def papers() -> str:
     return papers_check.page()
 
 
+def citation() -> str:
+    """The entry for BibTeX, from ``CITATION.cff``."""
+    text = (PLANS.parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    said = {key: re.findall(rf'^ *(?:- )?{key}: "?(.*?)"?$', text, re.MULTILINE) for key in ("title", "name", "version")}
+    (title,), (version,) = said["title"], said["version"]
+    entry = (
+        f"@software{{hockeystick,\n  author  = {{{{{' and '.join(said['name'])}}}}},\n  title   = {{{title}}},\n"
+        f"  version = {{{version}}},\n  license = {{Apache-2.0}}\n}}\n"
+    )
+    return f"```bibtex\n{entry}```\n"
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "supported.md": supported,
     "accountants.md": accountants,
@@ -138,6 +151,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "gallery.md": gallery,
     "bibliography.md": sources,
     "papers.md": papers,
+    "citation.md": citation,
     **{f"picture-{name}.html": (lambda make: lambda: make().html())(make) for name, make in pictures.PICTURES.items()},
 }
 """All generated files by name."""
