@@ -14,7 +14,15 @@ project = "hockeystick"
 author = "The hockeystick authors"
 copyright = author
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "mathml"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "mathml",
+    "outside",
+    "stacked",
+]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "generated/*.md"]
 templates_path = ["_templates"]

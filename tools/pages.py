@@ -133,7 +133,9 @@ def papers() -> str:
 def citation() -> str:
     """The entry for BibTeX, from ``CITATION.cff``."""
     text = (PLANS.parents[1] / "CITATION.cff").read_text(encoding="utf-8")
-    said = {key: re.findall(rf'^ *(?:- )?{key}: "?(.*?)"?$', text, re.MULTILINE) for key in ("title", "name", "version")}
+    said = {
+        key: re.findall(rf'^ *(?:- )?{key}: "?(.*?)"?$', text, re.MULTILINE) for key in ("title", "name", "version")
+    }
     (title,), (version,) = said["title"], said["version"]
     entry = (
         f"@software{{hockeystick,\n  author  = {{{{{' and '.join(said['name'])}}}}},\n  title   = {{{title}}},\n"

@@ -111,7 +111,9 @@ class Charted:
 
 def text(x: float, y: float, said: str, anchor: str = "start", colour: str = INK, size: float = 13) -> str:
     """Words at a place; the anchor is ``start``, ``middle`` or ``end``."""
-    return f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{colour}" font-size="{size:g}">{escape(said)}</text>'
+    return (
+        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" fill="{colour}" font-size="{size:g}">{escape(said)}</text>'
+    )
 
 
 def line(points: Sequence[tuple[float, float]], colour: str = INK, width: float = 1.5, dashed: bool = False) -> str:

@@ -32,7 +32,9 @@ def medians() -> dict[str, tuple[float, float]]:
     results = json.loads(DATA.read_text(encoding="utf-8"))
     found = {}
     for label in ["hockeystick", *results["routes"]]:
-        cells = [case["hockeystick"] if label == "hockeystick" else case["cells"].get(label) for case in results["cases"]]
+        cells = [
+            case["hockeystick"] if label == "hockeystick" else case["cells"].get(label) for case in results["cases"]
+        ]
         answered = [cell for cell in cells if cell is not None and cell["outcome"] == "answered"]
         found[label] = tuple(statistics.median(cell[key] for cell in answered) for key in ("seconds", "error"))
     return found  # type: ignore[return-value]

@@ -37,5 +37,5 @@ def privacy_curve(found: Comparison) -> Charted | None:
         upper,
         mark=((found.bound.upper, found.delta), f"\u03b5 \u2264 {end}"),
     )
-    note = None if claim is None else Note((claim, found.delta), f"claimed: {found.claimed}", (0, -10))
+    note = None if claim is None else Note((claim, found.delta), f"claimed: {found.claimed}", (18, -10))
     return Charted(chart, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)

@@ -129,7 +129,9 @@ def guesses() -> Picture:
         text(left + unit * 50, 17, "tossing a coin", "middle", GREY),
         text(left, bottom + 18, "right guesses of 100, at most"),
     ]
-    told = ", ".join(f"{round_up(right, DIGITS)} at {epsilon:g}" for epsilon, right in zip(EPSILONS, rights, strict=True))
+    told = ", ".join(
+        f"{round_up(right, DIGITS)} at {epsilon:g}" for epsilon, right in zip(EPSILONS, rights, strict=True)
+    )
     return Picture(
         "guesses",
         "Right guesses of 100, by epsilon",
