@@ -130,7 +130,7 @@ def test_the_cells_of_the_notebook_run_and_show_themselves(capsys: pytest.Captur
             try:
                 value = compile(last, "cell", "eval")
             except SyntaxError:
-                exec("".join(cell["source"]), names)  # noqa: S102: our own notebook
+                exec("".join(cell["source"]), names)  # noqa: S102
                 continue
             exec("".join(first), names)  # noqa: S102
             result = eval(value, names)

@@ -9,7 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ def keys() -> str:
 
 
 def gallery() -> str:
-    """What the source of every plan in ``examples/plans`` claims and what is certified, each with a link to its page."""
+    """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
     table = "| plan | for the sampling that the plan assumes, published is | published | certified | delta | note |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
     for found in _compared():
@@ -144,6 +144,10 @@ def citation() -> str:
     return f"```bibtex\n{entry}```\n"
 
 
+def _drawn(name: str) -> str:
+    return pictures.PICTURES[name]().html()
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "supported.md": supported,
     "accountants.md": accountants,
@@ -154,7 +158,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "bibliography.md": sources,
     "papers.md": papers,
     "citation.md": citation,
-    **{f"picture-{name}.html": (lambda make: lambda: make().html())(make) for name, make in pictures.PICTURES.items()},
+    **{f"picture-{name}.html": partial(_drawn, name) for name in pictures.PICTURES},
 }
 """All generated files by name."""
 

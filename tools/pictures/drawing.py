@@ -1,4 +1,4 @@
-"""What the pictures of the documentation are drawn with: SVG inside the page, in the colours of its light or dark theme.
+"""What the pictures of the documentation are drawn with: SVG in the page, in the colours of its light or dark theme.
 
 Lengths are in units of the drawing, which is as wide as the column and shrinks with it on a phone. Colours are the
 variables of ``docs/_static/hockeystick.css``, so that one drawing serves both themes.

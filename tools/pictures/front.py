@@ -36,8 +36,9 @@ def medians() -> dict[str, tuple[float, float]]:
             case["hockeystick"] if label == "hockeystick" else case["cells"].get(label) for case in results["cases"]
         ]
         answered = [cell for cell in cells if cell is not None and cell["outcome"] == "answered"]
-        found[label] = tuple(statistics.median(cell[key] for cell in answered) for key in ("seconds", "error"))
-    return found  # type: ignore[return-value]
+        seconds, error = (statistics.median(cell[key] for cell in answered) for key in ("seconds", "error"))
+        found[label] = seconds, error
+    return found
 
 
 def answers() -> tuple[int, int]:
@@ -80,8 +81,8 @@ def benchmark() -> Picture:
         "benchmark",
         "Time of one question against distance from the truth, for each accountant",
         f"Marks on logarithmic axes, lower left is better. Medians of time and relative error: {told}.",
-        f"Medians over {asked} questions whose true answer is known to 18 digits; lower left is better. Hockeystick answered "
-        f"{answered} of them, with a proven interval each.",
+        f"Medians over {asked} questions whose true answer is known to 18 digits; lower left is better. Hockeystick "
+        f"answered {answered} of them, with a proven interval each.",
         parts,
         306,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Mapping
 from statistics import NormalDist
 
 import hockeystick as hs
@@ -13,10 +14,7 @@ from hockeystick.report.document.curves import delta_points, trade_off_points
 from hockeystick.report.rounding import round_up
 from pictures.drawing import BAND, BLUE, GREY, GRID, INK, RED, Charted, Note, Picture, area, arrow, box, dot, line, text
 
-RUN = {"noise_multiplier": 1.1, "batch_size": 256, "dataset_size": 60_000, "delta": 1e-5}
-"""The training that the primer speaks of, but for its epochs."""
-
-EPOCHS = 60  # of that training
+EPOCHS, DELTA = 60, 1e-5  # of the training that the primer speaks of, and of what is claimed of it
 
 NOISE = 1.0  # standard deviation of the noise on a count, in people
 BELL = NormalDist(0.0, NOISE)  # the law of that noise
@@ -28,6 +26,11 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)  # at which guesses are counted
 RECORDS, STEPS, YOU = 12, 6, 3  # of the picture of sampling, and the record that is marked in it
 SEED = 5  # of the Poisson batches that are drawn in it
 ORDER = (7, 2, 10, 5, 0, 8, 3, 11, 6, 1, 9, 4)  # of the records in the epoch that is shuffled
+
+
+def training(epochs: int) -> hs.Plan:
+    """The training that the primer speaks of, after so many epochs."""
+    return hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=epochs, delta=DELTA)
 
 
 def worlds() -> Picture:
@@ -54,8 +57,9 @@ def worlds() -> Picture:
     return Picture(
         "worlds",
         "Two worlds: one with your record, one without it",
-        "Two rows. In each, a data set of small squares goes through the same computation with noise, and what may come "
-        "out is a bell curve. In the lower row one square, your record, is missing; its bell curve is shifted a little.",
+        "Two rows. In each, a data set of small squares goes through the same computation with noise, and what may "
+        "come out is a bell curve. In the lower row one square, your record, is missing; its bell curve is shifted a "
+        "little.",
         "The comparison behind every number in differential privacy. Whoever sees the result has to tell which of the "
         "two rows it came from. The more the two curves overlap, the less can be told.",
         parts,
@@ -100,10 +104,11 @@ def bells() -> Picture:
     return Picture(
         "bells",
         "Epsilon is a factor between two curves, delta the part that the factor does not cover",
-        f"Two bell curves, around 100 and 101, and a dashed one that is the left curve times e. Right of {first:.1f} the right "
-        f"curve lies above the dashed one; that part has the area {round_up(delta, 3)}, which is delta at epsilon 1.",
-        f"A count of 100 people with noise of standard deviation {NOISE:g}, and the same count with you. Epsilon says how far the "
-        "one curve is raised; delta is the area that sticks out above it all the same.",
+        f"Two bell curves, around 100 and 101, and a dashed one that is the left curve times e. Right of {first:.1f} "
+        f"the right curve lies above the dashed one; that part has the area {round_up(delta, 3)}, which is delta at "
+        "epsilon 1.",
+        f"A count of 100 people with noise of standard deviation {NOISE:g}, and the same count with you. Epsilon says "
+        "how far the one curve is raised; delta is the area that sticks out above it all the same.",
         parts,
         258,
     )
@@ -136,8 +141,8 @@ def guesses() -> Picture:
         "guesses",
         "Right guesses of 100, by epsilon",
         f"Bars of the number of right guesses among 100, all beginning with the 50 of tossing a coin: {told}.",
-        "The best that anybody can do who has to say whether your record was used, if both are as likely, where delta is 0. Whatever "
-        "else they know, and whatever computer they have.",
+        "The best that anybody can do who has to say whether your record was used, if both are as likely, where delta "
+        "is 0. Whatever else they know, and whatever computer they have.",
         parts,
         bottom + 30,
     )
@@ -162,10 +167,11 @@ def sampling() -> Picture:
     return Picture(
         "sampling",
         "Which records are in which step, under two ways to make batches",
-        f"Two grids of {RECORDS} records by {STEPS} steps, with a dot where a record is in a batch. Left, Poisson batches: columns "
-        "differ in their number of dots, and a record may be in none or in several. Right, shuffled: each record has one dot.",
-        "Left, every record tosses a coin of its own in every step, so that nobody can say whether you took part in a step. Right, "
-        "an epoch of a loader that shuffles: you are in exactly one step, for sure.",
+        f"Two grids of {RECORDS} records by {STEPS} steps, with a dot where a record is in a batch. Left, Poisson "
+        "batches: columns differ in their number of dots, and a record may be in none or in several. Right, shuffled: "
+        "each record has one dot.",
+        "Left, every record tosses a coin of its own in every step, so that nobody can say whether you took part in a "
+        "step. Right, an epoch of a loader that shuffles: you are in exactly one step, for sure.",
         parts,
         244,
     )
@@ -174,16 +180,16 @@ def sampling() -> Picture:
 def composition() -> Charted:
     """Epsilon after each epoch, and what the epsilons of single epochs add up to."""
     epochs = [1, *range(5, EPOCHS + 1, 5)]
-    plans = [hs.dp_sgd(**RUN, epochs=number) for number in epochs]
+    plans = [training(number) for number in epochs]
     composed = [(float(number), plan.epsilon().upper) for number, plan in zip(epochs, plans, strict=True)]
-    added = [(float(number), number * plans[0].epsilon(RUN["delta"] / number).upper) for number in epochs]
+    added = [(float(number), number * plans[0].epsilon(DELTA / number).upper) for number in epochs]
     shown = [point for point in added if point[1] <= 1.15 * 4]
     total = composed[-1][1]
     chart = Chart(
         "composition",
         "Epsilon after each epoch",
-        f"A curve that rises ever more slowly to {round_up(total, 3)} after {EPOCHS} epochs, and a dashed one far above it, which "
-        f"has reached {round_up(shown[-1][1], 3)} after {shown[-1][0]:g} epochs.",
+        f"A curve that rises ever more slowly to {round_up(total, 3)} after {EPOCHS} epochs, and a dashed one far "
+        f"above it, which has reached {round_up(shown[-1][1], 3)} after {shown[-1][0]:g} epochs.",
         Axis("epochs", 0.0, float(EPOCHS)),
         Axis("ε at δ = 1e-5", 0.0, 4.6),
         composed,
@@ -193,39 +199,40 @@ def composition() -> Charted:
     )
     return Charted(
         chart,
-        "The longer a data set is used, the more is told. But privacy losses add up like the steps of somebody who walks now "
-        "this way, now that: the sum of the epsilons of all epochs (dashed) overstates it by far.",
+        "The longer a data set is used, the more is told. But privacy losses add up like the steps of somebody who "
+        "walks now this way, now that: the sum of the epsilons of all epochs (dashed) overstates it by far.",
     )
 
 
 def curve() -> Charted:
     """Every pair of epsilon and delta of the training."""
-    plan = hs.dp_sgd(**RUN, epochs=EPOCHS)
+    plan = training(EPOCHS)
     bound = plan.epsilon()
-    points = delta_points(plan, RUN["delta"], bound)
+    points = delta_points(plan, DELTA, bound)
     upper = [(at["epsilon"], at["upper"]) for at in points if at["upper"] > 0]
     chart = Chart(
         "pairs",
         "Delta against epsilon for one training",
-        f"A falling curve on a logarithmic axis, from {round_up(upper[0][1], 3)} at epsilon 0 to {round_up(upper[-1][1], 3)} at epsilon "
-        f"{round_up(upper[-1][0], 3)}; the point at delta 1e-5 is marked.",
+        f"A falling curve on a logarithmic axis, from {round_up(upper[0][1], 3)} at epsilon 0 to "
+        f"{round_up(upper[-1][1], 3)} at epsilon {round_up(upper[-1][0], 3)}; the point at delta 1e-5 is marked.",
         Axis("ε", 0.0, upper[-1][0]),
         Axis("δ", 1e-8, 1.0, logarithmic=True),
         upper,
-        mark=((bound.upper, RUN["delta"]), f"ε ≤ {round_up(bound.upper, 3)} at δ = 1e-5"),
+        mark=((bound.upper, DELTA), f"ε ≤ {round_up(bound.upper, 3)} at δ = 1e-5"),
     )
     return Charted(chart, "One training, all its pairs. An epsilon without its delta is a point without a place.")
 
 
 def attack() -> Charted:
     """The best attack on the training: members found, against outsiders accused."""
-    points = trade_off_points(hs.dp_sgd(**RUN, epochs=EPOCHS))
+    points = trade_off_points(training(EPOCHS))
     upper = [(at["fpr"], at["upper"]) for at in points]
-    found = float(hs.dp_sgd(**RUN, epochs=EPOCHS).profile().tpr(0.01).upper)
+    found = float(training(EPOCHS).profile().tpr(0.01).upper)
     chart = Chart(
         "attack",
         "Members found against outsiders accused, by the best possible attack",
-        f"A rising curve above the dashed line of guessing, on logarithmic axes; marked is a share of {round_up(found, 3)} at one of 0.01.",
+        "A rising curve above the dashed line of guessing, on logarithmic axes; marked is a share of "
+        f"{round_up(found, 3)} at one of 0.01.",
         Axis("share of outsiders who are accused wrongly", upper[0][0], 1.0, logarithmic=True),
         Axis("share of members who are found", upper[0][0], 1.0, logarithmic=True),
         upper,
@@ -236,7 +243,7 @@ def attack() -> Charted:
     return Charted(chart, "The whole promise in one line: no attack, known or unknown, is above it.", note)
 
 
-PICTURES = {
+PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {
     "worlds": worlds,
     "bells": bells,
     "guesses": guesses,
