@@ -8,7 +8,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz bench fmt clean mutants papers-check
+.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz test-moving bench fmt clean mutants papers-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -41,6 +41,7 @@ help:
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
+	@echo 'make test-moving    the pages on moving from another library, each beside that library (NAMES=...: some; installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
@@ -127,7 +128,11 @@ test-oldest: .venv-oldest/.test
 
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'
-	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations src/hockeystick/integrations
+	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations src/hockeystick/integrations \
+		docs/moving/dp_accounting.md docs/moving/opacus.md
+
+test-moving: .venv/.made
+	@$(BIN)/python tools/moving.py $(NAMES)
 
 docs: .venv/.docs
 	@echo 'sphinx'
@@ -157,5 +162,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv .venv-oldest .venv-integrations .bench docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-integrations .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

@@ -14,9 +14,21 @@ project = "hockeystick"
 author = "The hockeystick authors"
 copyright = author
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
-exclude_patterns = ["_build", "generated"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "mathml",
+    "outside",
+    "stacked",
+]
+html_math_renderer = "mathml"
+exclude_patterns = ["_build", "generated/*.md"]
 templates_path = ["_templates"]
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
@@ -36,12 +48,14 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
     "navbar_center": [],
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": [],
     "footer_end": [],
 }
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 pygments_style = "friendly"
 
 

@@ -6,15 +6,18 @@ Nothing in that folder is kept in the repository, so that none of it can be out 
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import click
 import methods
 import papers_check
-from demo import PLANS, comparisons
+import pictures
+from demo import PLANS, Comparison, comparisons
 
 from hockeystick.cli import main as command
 from hockeystick.plan.file import json_schema
@@ -97,16 +100,24 @@ def keys() -> str:
 
 
 def gallery() -> str:
-    """Every plan in ``examples/plans``, what its source claims and what is certified."""
-    table = "| plan | delta | published | certified | for the sampling that the plan assumes, published is | note |\n"
+    """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
+    table = "| plan | for the sampling that the plan assumes, published is | published | certified | delta | note |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
-    details = []
-    for found in comparisons():
-        name, delta = f"[{found.name}](#{found.name})", _short(found.delta)
-        row = (name, delta, found.claimed, found.interval, found.verdict, found.note)
+    for found in _compared():
+        name = f"[{found.name}](generated/gallery/{found.name}.md)"
+        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), found.note)
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
-        details.append(_plan(found.name, (PLANS / f"{found.name}.toml").read_text()))
-    return table + "\n" + "\n".join(details)
+    return table
+
+
+def plan_pages() -> Mapping[str, str]:
+    """The page of each plan in ``examples/plans``, by the name of its file."""
+    return {f"gallery/{found.name}.md": _plan(found) for found in _compared()}
+
+
+@cache
+def _compared() -> Sequence[Comparison]:
+    return tuple(comparisons())
 
 
 def sources() -> str:
@@ -119,6 +130,24 @@ def papers() -> str:
     return papers_check.page()
 
 
+def citation() -> str:
+    """The entry for BibTeX, from ``CITATION.cff``."""
+    text = (PLANS.parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    said = {
+        key: re.findall(rf'^ *(?:- )?{key}: "?(.*?)"?$', text, re.MULTILINE) for key in ("title", "name", "version")
+    }
+    (title,), (version,) = said["title"], said["version"]
+    entry = (
+        f"@software{{hockeystick,\n  author  = {{{{{' and '.join(said['name'])}}}}},\n  title   = {{{title}}},\n"
+        f"  version = {{{version}}},\n  license = {{Apache-2.0}}\n}}\n"
+    )
+    return f"```bibtex\n{entry}```\n"
+
+
+def _drawn(name: str) -> str:
+    return pictures.PICTURES[name]().html()
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "supported.md": supported,
     "accountants.md": accountants,
@@ -128,15 +157,17 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "gallery.md": gallery,
     "bibliography.md": sources,
     "papers.md": papers,
+    "citation.md": citation,
+    **{f"picture-{name}.html": partial(_drawn, name) for name in pictures.PICTURES},
 }
 """All generated files by name."""
 
 
 def write(folder: Path) -> None:
     """Write all pages; a file that would not change is left alone, so that Sphinx need not read it again."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, page in PAGES.items():
-        path, text = folder / name, page()
+    for name, text in {**{name: page() for name, page in PAGES.items()}, **plan_pages()}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
 
@@ -222,12 +253,23 @@ def _short(x: float) -> str:
     return exact(float(f"{x:.5g}"))
 
 
-def _plan(name: str, text: str) -> str:
+def _plan(found: Comparison) -> str:
+    text = (PLANS / f"{found.name}.toml").read_text(encoding="utf-8")
     published = tomllib.loads(text)["published"]
-    lines = [f"({name})=\n## {name}\n\n", f"Source: {published['source']}.\n"]
-    lines += [
-        f"\n{title}: {published[key]}.\n"
+    said = [f"Source: {published['source']}."]
+    said += [
+        f"{title}: {published[key]}."
         for key, title in (("accountant", "Accountant there"), ("note", "Note"))
         if key in published
     ]
-    return "".join(lines) + f"\n```toml\n{text}```\n"
+    rows = [("published", found.claimed), ("certified", found.interval), ("published is", found.verdict)]
+    table = "".join(f"| {name} | {cell} |\n" for name, cell in rows if cell)
+    drawn = pictures.privacy_curve(found)
+    return (
+        f"# {found.name}\n\n" + "\n\n".join(said) + "\n\n"
+        f"| epsilon at delta | {_short(found.delta)} |\n| --- | --- |\n{table}\n"
+        + ("" if drawn is None else f"```{{raw}} html\n{drawn.html()}```\n\n")
+        + f"```text\nhockeystick epsilon examples/plans/{found.name}.toml\n"
+        f"hockeystick report examples/plans/{found.name}.toml -o report.html\n```\n\n"
+        f"The plan, `examples/plans/{found.name}.toml`:\n\n```toml\n{text}```\n"
+    )

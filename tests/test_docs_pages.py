@@ -1,0 +1,141 @@
+"""What the pages of the documentation are made with: pictures, formulas, tables on a phone, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import mathml
+import moving
+import outside
+import pages
+import pytest
+import stacked
+from pictures import PICTURES
+from pictures.drawing import THEMED
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+STYLE = (DOCS / "_static" / "hockeystick.css").read_text(encoding="utf-8")
+NOTEBOOK = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("text", "addresses"),
+    [
+        ('<script async="async" src="https://cdn.example/mathjax.js"></script>', ["https://cdn.example/mathjax.js"]),
+        ('<link href="//fonts.example/a.css" rel="stylesheet"/>', ["//fonts.example/a.css"]),
+        ('<style>@import url("https://fonts.example/a.css");</style>', ["https://fonts.example/a.css"]),
+        ("<style>@font-face {src: url(https://fonts.example/a.woff)}</style>", ["https://fonts.example/a.woff"]),
+        ('<img alt="badge" src="https://badge.example/b.svg">', ["https://badge.example/b.svg"]),
+        ('<script type="module">import x from "https://esm.example/x.js"</script>', ["https://esm.example/x.js"]),
+        ('<a href="https://arxiv.org/abs/1">paper</a> <script src="_static/a.js"></script>', []),
+        ('<link rel="canonical" href="https://docs.example/"/>', []),
+        ('<svg xmlns="http://www.w3.org/2000/svg"><use href="#mark"/></svg>', []),
+    ],
+)
+def test_what_a_browser_would_fetch_from_elsewhere(text: str, addresses: list[str]) -> None:
+    assert list(outside.addresses(text)) == addresses
+
+
+def test_a_folder_is_searched_with_its_style_sheets(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "page.html").write_text('<script src="https://b.example/x.js"></script>', encoding="utf-8")
+    (tmp_path / "style.css").write_text("@import 'https://b.example/x.css';", encoding="utf-8")
+    (tmp_path / "script.js").write_text("// https://b.example", encoding="utf-8")
+    assert outside.found(tmp_path) == ["a/page.html: https://b.example/x.js", "style.css: https://b.example/x.css"]
+
+
+def test_the_build_looks_and_uses_no_script_for_formulas() -> None:
+    conf = (DOCS / "conf.py").read_text(encoding="utf-8")
+    assert '"outside"' in conf
+    assert "mathjax" not in conf.lower()
+    assert not list(outside.addresses(STYLE, style=True))
+
+
+def test_formulas_have_limits_below_and_room_after_names() -> None:
+    made = mathml.spaced(
+        '<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow><msub><mo>sup</mo><mi>E</mi></msub><mi>log</mi><mi>x</mi>'
+        "<msup><mi>K</mi><mi>\u2032</mi></msup><mo>(</mo><mo>\u2212</mo><mo>\u221e</mo></mrow></math>",
+        display=True,
+    )
+    assert "<munder><mo>sup</mo><mi>E</mi></munder>" in made
+    assert '<mi>log</mi><mspace width="0.17em" /><mi>x</mi>' in made
+    assert "<mrow><mi>K</mi><mo>\u2032</mo></mrow>" in made
+    assert '<mo form="prefix">\u2212</mo><mi>\u221e</mi>' in made
+
+
+def test_wide_tables_say_their_heads_in_every_cell() -> None:
+    heads = [f'<th class="head"><p>{name}</p></th>' for name in ("plan", "<code>a</code> &amp; b", "note")]
+    rows = "<tr><td><p>1</p></td><td>2</td><td>3</td></tr>" * 2
+    wide = f'<table class="table"><thead><tr>{"".join(heads)}</tr></thead><tbody>{rows}</tbody></table>'
+    assert stacked.stacked(wide).count('<td data-head="a &amp; b">2</td>') == 2
+    narrow = wide.replace(heads[2], "")
+    assert stacked.stacked(narrow) == narrow
+    assert "table.stacked" in STYLE
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_can_be_read_out_and_is_in_the_colours_of_the_page(name: str) -> None:
+    made = PICTURES[name]().html()
+    figure = ElementTree.fromstring(made.replace(' xmlns="http://www.w3.org/2000/svg"', ""))
+    svg, caption = figure.find("svg"), figure.findtext("figcaption")
+    assert svg is not None
+    assert svg.get("role") == "img"
+    assert len((svg.findtext("title") or "").split()) >= 3
+    assert len((svg.findtext("desc") or "").split()) >= 10
+    assert caption
+    assert not re.search("#[0-9a-f]{6}", made)
+    for variable in set(re.findall(r"var\((--picture-\w+)\)", made)):
+        assert STYLE.count(f"  {variable}: #") == 2  # light and dark
+
+
+def test_every_colour_of_a_chart_has_a_variable() -> None:
+    from hockeystick.report.document import chart
+
+    assert {getattr(chart, name) for name in ("INK", "GREY", "GRID", "LINE", "BAND", "MARK")} == set(THEMED)
+
+
+def test_the_citation_is_that_of_the_file() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    (version,) = re.findall(r"^version: (.*)$", text, re.MULTILINE)
+    assert f"version = {{{version}}}" in pages.citation()
+    assert "title   = {hockeystick: two-sided" in pages.citation()
+
+
+@pytest.mark.parametrize("page", moving.pages(), ids=lambda page: page.stem)
+def test_a_page_on_moving_says_exactly_what_it_runs_with(page: Path) -> None:
+    assert any(re.fullmatch(r"[\w-]+==[\d.]+", found) for found in moving.requirements(page))
+    version = moving.requirements(page)[-1] if page.stem != "tensorflow_privacy" else "tensorflow-privacy==0.9.0"
+    text = page.read_text(encoding="utf-8")
+    assert version.split("==")[1] in text.split("## ")[0].partition("\n")[2]
+    assert ">>> import hockeystick as hs\n" in text
+    assert f"]({page.name})" in (page.parent / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_notebook_is_kept_without_what_it_prints() -> None:
+    cells = [cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+
+
+def test_the_cells_of_the_notebook_run_and_show_themselves(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    shown = []
+    for cell in NOTEBOOK["cells"]:
+        if cell["cell_type"] == "code":
+            *first, last = "".join(cell["source"]).rsplit("\n", 1)
+            try:
+                value = compile(last, "cell", "eval")
+            except SyntaxError:
+                exec("".join(cell["source"]), names)  # noqa: S102
+                continue
+            exec("".join(first), names)  # noqa: S102
+            result = eval(value, names)
+            shown.append(None if result is None else result._repr_html_())
+    kinds = [table for table in shown if table is not None]
+    assert len(kinds) >= 8
+    assert all(table.startswith("<table>") for table in kinds)
+    assert "epsilon is at most 2.41" in capsys.readouterr().out
