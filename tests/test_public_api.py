@@ -72,6 +72,7 @@ EXPORTED = [
     "clipping_norm",
     "conversions",
     "deltas",
+    "doctor",
     "dp_sgd",
     "epsilons",
     "filters",

@@ -74,6 +74,7 @@ LATE = {
     "clipping_norm": "plan.joint",
     "conversions": "conversions",
     "deltas": "questions.many",
+    "doctor": "numerics.doctor.diagnosis",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
     "filters": "filters",
@@ -88,6 +89,7 @@ LATE = {
 if TYPE_CHECKING:
     from hockeystick import conversions, filters, targets
     from hockeystick.accountants import ACCOUNTANTS
+    from hockeystick.numerics.doctor.diagnosis import doctor
     from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
@@ -213,6 +215,7 @@ __all__ = [
     "clipping_norm",
     "conversions",
     "deltas",
+    "doctor",
     "dp_sgd",
     "epsilons",
     "filters",

@@ -10,6 +10,7 @@ import click
 
 from hockeystick import __version__
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
+from hockeystick.cli.doctor import doctor
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.numbers import FALLING
@@ -90,6 +91,7 @@ main.add_command(plot)
 add_documents(main)
 add_questions(main)
 main.add_command(reproduce)
+main.add_command(doctor)
 
 
 @main.command()
