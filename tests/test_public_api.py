@@ -78,6 +78,7 @@ EXPORTED = [
     "filters",
     "joint_noise_multiplier",
     "load_plan",
+    "plot",
     "samplings",
     "targets",
     "unrejected_noise",

@@ -80,6 +80,7 @@ LATE = {
     "filters": "filters",
     "joint_noise_multiplier": "plan.joint",
     "load_plan": "plan.file",
+    "plot": "plot",
     "samplings": "questions.samplings",
     "targets": "targets",
     "unrejected_noise": "questions.audited",
@@ -87,7 +88,7 @@ LATE = {
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
-    from hockeystick import conversions, filters, targets
+    from hockeystick import conversions, filters, plot, targets
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.numerics.doctor.diagnosis import doctor
     from hockeystick.plan.best_of import BestOf
@@ -221,6 +222,7 @@ __all__ = [
     "filters",
     "joint_noise_multiplier",
     "load_plan",
+    "plot",
     "samplings",
     "targets",
     "unrejected_noise",

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plot import Panel
 
-COMPARED = ("rdp", "gdp", "prv")
-"""What is drawn beside the certified band where nobody says what: the moments accountant, which most people know, an
-approximation by one number, and the numerical accountant of most libraries. More lines are not told apart."""
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _output = click.option(
@@ -133,6 +129,7 @@ def compare(
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
     """
     from hockeystick.plot import compare_panel
+    from hockeystick.plot.shown import COMPARED
 
     names = accountants or COMPARED
     _draw(
