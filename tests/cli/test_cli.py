@@ -161,7 +161,10 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
         (["delta", "a", "b", "--epsilon", "1"], "Got unexpected extra argument"),
-        (["epsilom"], "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'epsilon', "),
+        (
+            ["epsilom"],
+            "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'doctor', 'epsilon', ",
+        ),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),
     ],

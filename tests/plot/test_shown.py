@@ -30,10 +30,10 @@ def dots(figure: Any) -> list[tuple[float, float]]:
 
 
 def test_the_quoted_point_is_marked_and_rounded_up() -> None:
-    figure = ONE.plot(points=9)
+    figure: Any = ONE.plot(points=9)
     upper = ONE.epsilon().upper
     assert dots(figure) == [(upper, 1e-6)]
-    (text,) = [text for text in words(figure) if "\u2264" in text]
+    (text,) = (text for text in words(figure) if "\u2264" in text)
     assert text == f"$\\varepsilon$ \u2264 {ONE.epsilon():.3g}"
     assert float(text.split()[-1]) >= upper
 
@@ -46,7 +46,7 @@ def test_a_plan_without_delta_has_no_mark_unless_one_is_given() -> None:
 
 def test_several_plans_in_one_figure() -> None:
     """Each certified, with both ends, and its own mark and label; all as far as the one that reaches furthest."""
-    figure = ONE.plot(OTHER, labels=["noise 1", "noise 2"], title="Two runs", points=9)
+    figure: Any = ONE.plot(OTHER, labels=["noise 1", "noise 2"], title="Two runs", points=9)
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert legend == ["noise 1", "noise 2"]
     assert "Two runs" in words(figure)
@@ -62,12 +62,12 @@ def test_several_plans_in_one_figure() -> None:
 
 
 def test_labels_that_are_alike_are_told_apart() -> None:
-    figure = hs.plot.curve(ONE, OTHER, labels=["run", "run"], points=5)
+    figure: Any = hs.plot.curve(ONE, OTHER, labels=["run", "run"], points=5)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["run", "run (2)"]
 
 
 def test_steps_mark_what_the_whole_plan_costs() -> None:
-    figure = ONE.plot(kind="steps", points=4)
+    figure: Any = ONE.plot(kind="steps", points=4)
     assert dots(figure) == [(1000.0, ONE.epsilon().upper)]
 
 
@@ -84,7 +84,7 @@ def test_compare_draws_few_lines() -> None:
 
 def test_text_is_no_mathematics() -> None:
     """What stands between dollars would be set as a formula, or raise: names come from anybody."""
-    figure = ONE.plot(OTHER, labels=[HOSTILE, "b"], title=HOSTILE, points=5)
+    figure: Any = ONE.plot(OTHER, labels=[HOSTILE, "b"], title=HOSTILE, points=5)
     said = literal(HOSTILE)
     assert said == "\\$\\frac{1}{0}\\$ <script> [31m x_1^2"
     assert words(figure).count(said) == 2
@@ -115,8 +115,8 @@ def test_sizes_are_taken() -> None:
     [
         (lambda: ONE.plot(kind="curves"), "kind must be one of 'curve', .*did you mean 'curve'"),
         (lambda: ONE.plot(colour="red"), "the figure 'curve' has no option 'colour'; it has delta, start, "),
-        (lambda: ONE.plot(OTHER, labels=["a"]), "labels must be a list with one for each plan, 2 in all; received"),
-        (lambda: ONE.plot(OTHER, labels="ab"), "labels must be a list with one for each plan"),
+        (lambda: ONE.plot(OTHER, labels=["a"]), "labels must be one for each of 2 plans; received"),
+        (lambda: ONE.plot(OTHER, labels="ab"), "labels must be one for each of 2 plans"),
         (lambda: ONE.plot(3), "a figure is of plans; received 3"),  # type: ignore[arg-type]
         (lambda: hs.plot.curve(), "a figure is of one to 6 plans; received 0"),
         (lambda: hs.plot.steps(*[ONE] * 7), "a figure is of one to 6 plans; received 7"),

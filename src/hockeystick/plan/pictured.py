@@ -26,7 +26,7 @@ class Compared(Protocol):
 
     @property
     def name(self) -> str:
-        """The accountant's name."""
+        """The name of the accountant."""
 
     @property
     def answer(self) -> Answer | None:
