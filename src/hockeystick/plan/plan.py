@@ -146,7 +146,11 @@ class Plan:
         both = self.rounds + other.rounds
         return replace(self, rounds=both, delta_target=delta, published=self.published or other.published)
 
-    def __radd__(self, other: Round) -> Plan:
+    def __radd__(self, other: Round | Literal[0]) -> Plan:
+        if type(other) is int and other == 0:  # with which sum() begins
+            return self
+        if not isinstance(other, Round):
+            return NotImplemented
         return self + other
 
     def __mul__(self, times: int) -> Plan:

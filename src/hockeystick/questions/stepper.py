@@ -8,7 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from hockeystick.numerics.work import counted
 from hockeystick.plan.mechanisms import Gaussian
@@ -23,6 +23,9 @@ from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.domains import MAX_COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, UnreachableError
 from hockeystick.values.outward import html_table
+
+if TYPE_CHECKING:
+    from hockeystick.plan.profile import Profile
 
 STATE_KEYS = ("adjacency", "history")
 """Keys of the state that an accountant saves."""
@@ -124,6 +127,10 @@ class Accountant:
     def plan(self) -> Plan:
         """The plan that the history adds up to."""
         return Plan(self._history, self._adjacency)
+
+    def profile(self) -> Profile:
+        """All that the steps so far mean: see :meth:`hockeystick.Plan.profile`."""
+        return self.plan.profile()
 
     def __len__(self) -> int:
         """The number of steps so far."""
