@@ -13,6 +13,7 @@ from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while t
 from typing import TYPE_CHECKING
 
 from hockeystick.values.late import exports
+from hockeystick.values.version import __version__
 
 LATE = {
     "ACCOUNTANTS": "accountants",
@@ -152,8 +153,6 @@ else:
 
     if not COMMAND:  # which says its version and its help without a plan
         import hockeystick.plan.dp_sgd  # noqa: F401  # and all that the common question takes: its answer loads no more
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ACCOUNTANTS",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -364,7 +365,8 @@ def test_the_number_of_threads_does_not_matter() -> None:
 def test_plans_are_summed() -> None:
     """The sum of a list of plans is all of their rounds, one after the other."""
     one, other = hs.dp_sgd(1.0, 0.01, 100), hs.dp_sgd(2.0, 0.01, 50)
-    assert sum([one, other, one]) == one + other + one
+    plans: Any = [one, other, one]
+    assert sum(plans) == one + other + one
     with pytest.raises(TypeError):
         _ = 1 + one  # type: ignore[operator]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hockeystick import __version__
 from hockeystick.numerics.doctor.diagnosis import Diagnosis
 from hockeystick.report.answer import Answer
 from hockeystick.report.rounding import exact, round_up
+from hockeystick.values.version import __version__
 
 DIGITS = 3  # of an error; the next depends on the points
 

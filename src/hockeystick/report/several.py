@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import Answer, assumption_lines, epsilon_answer, relation_lines, warning_lines
 from hockeystick.report.document.envelope import sealed
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
+from hockeystick.values.version import __version__
 
 SEVERAL = "several"  # the kind of an answer that holds others
 

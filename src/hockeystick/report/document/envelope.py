@@ -12,8 +12,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.plan.plan import Plan
+from hockeystick.values.version import __version__
 
 CHECKSUM = "checksum"  # key of the checksum in an answer, which covers all other keys
 

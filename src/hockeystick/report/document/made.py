@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import platform
 
-from hockeystick import __version__
+from hockeystick.values.version import __version__
 
 
 def made(date: str | None = None) -> dict[str, str]:

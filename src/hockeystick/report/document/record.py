@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.numerics.work import one_call, part
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling
@@ -22,6 +21,7 @@ from hockeystick.report.document.envelope import digest, sealed
 from hockeystick.values.bounds import Answer
 from hockeystick.values.domains import cut, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.values.version import __version__
 
 KIND = "report"  # the name of this kind of answer
 

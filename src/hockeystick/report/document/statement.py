@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
 from hockeystick.plan.unit import USER
@@ -20,6 +19,7 @@ from hockeystick.report.rounding import exact
 from hockeystick.values import domains
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.version import __version__
 
 MOST_ROUNDS = 4  # kinds of rounds that a sentence names
 LONGEST = 200  # characters of the parameters of one of them

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick import __version__
 from hockeystick.report.document.again import computed_again
 from hockeystick.report.document.differences import changed_lines, differences
 from hockeystick.report.document.envelope import CHECKSUM, digest
 from hockeystick.report.document.files import JSON, record_in, report_text
 from hockeystick.values.domains import one_line
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.version import __version__
 
 NOT_COMPARED = (CHECKSUM, "version", "made")
 """Keys of an answer that are not computed again: the checksum is compared by itself, the others stand as they are."""
