@@ -1,19 +1,21 @@
 # Everything runs from .venv, which is made when it is first needed. `make help` lists the targets.
 #
-# `make test-integrations` has an environment of its own, .venv-integrations, for the packages we stand beside, and
-# `make test-oldest` has .venv-oldest, with the oldest releases of what the package needs to run.
+# `make test-integrations` has an environment of its own, .venv-integrations, for the packages we stand beside,
+# `make test-oldest` has .venv-oldest, with the oldest releases of what the package needs to run, and
+# `make release-check` has .venv-release, with what builds packages and checks them.
 #
 # The files .venv/.made, .venv/.run-time, .venv/.test and .venv/.docs say what has been installed there.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz test-moving bench fmt clean mutants papers-check
+.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz test-moving bench fmt clean mutants papers-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
 BESIDE := .venv-integrations/bin
 OLDEST := .venv-oldest/bin
+RELEASE := .venv-release/bin
 TORCH := torch==2.13.0
 JOBS := 2
 N := 10000
@@ -49,8 +51,9 @@ help:
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
+	@echo 'make release-check    build what would be released, install it into an empty environment, and use it there'
 	@echo 'make fmt       format the sources'
-	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations and everything else that was made'
+	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations, .venv-release and everything else that was made'
 
 .venv/.made:
 	$(eval FOUND := $(shell $(FIND)))
@@ -91,6 +94,14 @@ help:
 	@echo 'installing the package and what it stands beside: $(TORCH), Opacus, dp_accounting, pandas, Polars'
 	@$(BESIDE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input '$(TORCH)'
 	@$(BESIDE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[integrations-test]'
+	@touch $@
+
+.venv-release/.made:
+	$(eval FOUND := $(shell $(FIND)))
+	$(if $(filter missing,$(firstword $(FOUND))),$(error $(wordlist 2,99,$(FOUND))))
+	@echo 'making .venv-release with $(FOUND)'
+	@$(FOUND) -m venv .venv-release
+	@$(RELEASE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input build twine
 	@touch $@
 
 .venv/.docs: .venv/.made pyproject.toml
@@ -154,6 +165,9 @@ mutants: .venv/.test
 papers-check: .venv/.run-time
 	@$(BIN)/python tools/papers_check.py
 
+release-check: .venv-release/.made
+	@$(RELEASE)/python tools/release_check.py
+
 bench: .venv/.run-time
 	@PYTHONPATH=tools $(BIN)/python -m bench.run --cases='$(CASES)' --peers='$(PEERS)'
 
@@ -162,5 +176,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv .venv-oldest .venv-integrations .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-integrations .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

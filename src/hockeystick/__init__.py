@@ -76,12 +76,14 @@ LATE = {
     "clipping_norm": "plan.joint",
     "conversions": "conversions",
     "deltas": "questions.many",
+    "doctor": "numerics.doctor.diagnosis",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
     "explore": "explorer.serve",
     "filters": "filters",
     "joint_noise_multiplier": "plan.joint",
     "load_plan": "plan.file",
+    "plot": "plot",
     "samplings": "questions.samplings",
     "targets": "targets",
     "unrejected_noise": "questions.audited",
@@ -89,9 +91,10 @@ LATE = {
 """The module of each public name, which is imported when somebody asks for the name, if it was not before."""
 
 if TYPE_CHECKING:
-    from hockeystick import conversions, filters, targets
+    from hockeystick import conversions, filters, plot, targets
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.explorer.serve import explore
+    from hockeystick.numerics.doctor.diagnosis import doctor
     from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan
@@ -217,12 +220,14 @@ __all__ = [
     "clipping_norm",
     "conversions",
     "deltas",
+    "doctor",
     "dp_sgd",
     "epsilons",
     "explore",
     "filters",
     "joint_noise_multiplier",
     "load_plan",
+    "plot",
     "samplings",
     "targets",
     "unrejected_noise",

@@ -161,7 +161,10 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
         (["delta", "a", "b", "--epsilon", "1"], "Got unexpected extra argument"),
-        (["epsilom"], "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'epsilon', "),
+        (
+            ["epsilom"],
+            "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'doctor', 'epsilon', ",
+        ),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),
     ],
@@ -475,3 +478,28 @@ def test_flags_say_how_batches_are_made() -> None:
     said = refused("epsilon", *flags, "--sampling", "without-replacment", "--delta", "1e-5")
     assert "--sampling must be one of" in said
     assert "did you mean 'without-replacement'" in said
+
+
+def test_an_audit_minds_a_large_delta() -> None:
+    """The epsilon that the run has at least is said at a delta like any other."""
+    flags = ("--noise-multiplier", "1", "--batch-size", "10", "--dataset-size", "1000", "--epochs", "1")
+    counts = ("--canaries", "100", "--guesses", "20", "--correct", "15")
+    said = " ".join(run("audit", *flags, *counts, "--delta", "0.01").stdout.split())
+    assert "warning delta is at least 1/dataset_size" in said
+    assert "warning" not in run("audit", *flags, *counts, "--delta", "1e-5").stdout
+
+
+def test_a_name_in_capitals_is_taken_for_a_slip() -> None:
+    said = refused("epsilon", "--noise-multiplier", "1", "--sample-rate", "0.01", "--steps", "10", "--delta", "1e-5",
+                   "--accountant", "RDP")  # fmt: skip
+    assert said.endswith("received 'RDP'; did you mean 'rdp'?")
+
+
+def test_a_broken_epoch_says_what_to_give_instead() -> None:
+    """In flags the steps that it is; in a plan file, whose keys are checked by themselves, the key."""
+    flags = ("--noise-multiplier", "1", "--batch-size", "10", "--dataset-size", "1000", "--delta", "1e-5")
+    assert "that is 250 steps: give steps" in refused("epsilon", *flags, "--epochs", "2.5")
+    plan = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1\nsampling = "poisson"\n' + (
+        "batch_size = 10\ndataset_size = 1000\nepochs = 2.5\n"
+    )
+    assert "of a pass that was broken off give the count" in refused("epsilon", "-", "--delta", "1e-5", stdin=plan)

@@ -82,3 +82,21 @@ def test_epochs_that_are_broken_off_are_told_in_steps() -> None:
         hs.dp_sgd(1.0, batch_size=4, dataset_size=10, epochs=2.5)  # type: ignore[arg-type]
     with pytest.raises(hs.InvalidInputError, match="epochs must be a whole number from 0 to 1e12"):
         hs.dp_sgd(1.0, batch_size=4, dataset_size=10, epochs=-2.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("flags", "same"),
+    [
+        (["epsilon", "--gap", "1%"], ["epsilon", "--gap", "0.01"]),
+        (["calibrate", "noise-multiplier", "--epsilon", "3", "--tolerance", "1/1000"],
+         ["calibrate", "noise-multiplier", "--epsilon", "3", "--tolerance", "0.001"]),
+        (["audit", "--canaries", "1_000", "--guesses", "200", "--correct", "190", "--significance", "5%"],
+         ["audit", "--canaries", "1000", "--guesses", "200", "--correct", "190", "--significance", "0.05"]),
+    ],
+    ids=["gap", "tolerance", "significance"],
+)  # fmt: skip
+def test_every_flag_takes_a_share_as_people_write_it(flags: list[str], same: list[str]) -> None:
+    rest = ["--noise-multiplier", "1.5", "--batch-size", "600", *KEYS, "--delta", "1e-5", "--json"]
+    said = run(*flags, *rest)
+    assert said.exit_code == 0, said.stderr
+    assert said.stdout == run(*same, *rest).stdout

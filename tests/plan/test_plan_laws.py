@@ -8,11 +8,13 @@ import subprocess
 import sys
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+import hockeystick as hs
 from hockeystick import (
     Adjacency,
     ApproximateDP,
@@ -358,3 +360,19 @@ def test_the_number_of_threads_does_not_matter() -> None:
         printed.add(done.stdout)
     assert len(printed) == 1
     assert printed.pop().count("0x") == 9
+
+
+def test_plans_are_summed() -> None:
+    """The sum of a list of plans is all of their rounds, one after the other."""
+    one, other = hs.dp_sgd(1.0, 0.01, 100), hs.dp_sgd(2.0, 0.01, 50)
+    plans: Any = [one, other, one]
+    assert sum(plans) == one + other + one
+    with pytest.raises(TypeError):
+        _ = 1 + one  # type: ignore[operator]
+
+
+def test_an_accountant_has_the_profile_of_its_plan() -> None:
+    accountant = hs.Accountant()
+    for _ in range(3):
+        accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+    assert accountant.profile().advantage() == hs.dp_sgd(1.0, 0.01, 3).profile().advantage()

@@ -49,7 +49,8 @@ def gaussian() -> dict[str, Any]:
 def hostile() -> dict[str, Any]:
     published = {"source": HOSTILE, "accountant": HOSTILE, "note": HOSTILE, "epsilon": 1.0, "delta": 1e-5}
     plan = hs.Plan([hs.Round(hs.Gaussian(4.0), hs.Poisson(0.5), count=2)], delta=1e-5, published=published)
-    return report_record(plan, None, HOSTILE, made("2026-01-31"))
+    machine = {**made("2026-01-31"), "doctor": f"NOT within what is assumed: {HOSTILE}"}
+    return report_record(plan, None, HOSTILE, machine)
 
 
 def gaussian_delta(epsilon: float) -> float:

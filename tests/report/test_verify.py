@@ -194,3 +194,28 @@ def test_an_answer_dressed_as_a_page_is_refused() -> None:
     text = f'<script type="application/json" id="hockeystick-record">{json.dumps(answer)}</script>'
     with pytest.raises(InvalidInputError, match="is JSON; received HTML"):
         verified(text)
+
+
+def test_what_another_machine_found_of_itself_stands(record: dict[str, Any]) -> None:
+    """A report from a machine with other functions is sound here, and its own words about that machine are kept; one
+    whose words were changed afterwards is not."""
+    elsewhere = report_record(PLAN, None, None, {**record["made"], "doctor": "all as is assumed, on another machine"})
+    for form in ("HTML", "Markdown", "JSON"):
+        text = report_text(elsewhere, form)
+        assert "all as is assumed, on another machine" in text
+        assert verified(text).sound
+        assert not verified(text.replace("on another machine", "on this machine", 1)).sound
+
+
+def test_a_machine_that_is_not_as_assumed_is_minded(record: dict[str, Any]) -> None:
+    """The reader meets it beside the number, and not only among the versions."""
+    found = "NOT within what is assumed: exp errs by 9 units"
+    text = report_text(report_record(PLAN, None, None, {**record["made"], "doctor": found}), "Markdown")
+    assert f"> **Mind:** the elementary functions of the machine are {found}" in text
+    assert "**Mind:** the elementary" not in report_text(record, "Markdown")
+    assert verified(text).sound
+
+
+def test_reports_made_before_the_doctor_are_sound(record: dict[str, Any]) -> None:
+    made_then = {key: value for key, value in record["made"].items() if key != "doctor"}
+    assert verified(report_text(report_record(PLAN, None, None, made_then), "HTML")).sound

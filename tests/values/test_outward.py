@@ -77,6 +77,11 @@ def test_notebooks_show_tables() -> None:
         "2 kinds": plan, "interval": plan.epsilon(), "at most": hs.UpperBound(1.0, "rdp"), "advantage": sgd.profile(),
         "noise-multiplier = ": found, "noise needed": hs.samplings(sgd, 1e-5, 2.0),
         "both orderings": hs.dp_sgd(1.0, 0.1, 10, adjacency="add").profile(),
+        "differential privacy with mu at most": sgd.profile().gdp(),
+        "upper is the end to quote": sgd.profile().tpr([0.1]),
+        "2 certified intervals": hs.epsilons([sgd, sgd], 1e-5), "3 right of 4, 10 canaries": sgd.audit(10, 4, 3),
+        "Groups of up to 3 records": sgd.profile().group(3), "All accountants": sgd.compare(1e-5),
+        "of 1 is spent": hs.filters.ZcdpFilter(1.0), "0 steps taken": hs.Accountant(),
     }  # fmt: skip
     words = {}
     for name, thing in shown.items():
@@ -89,6 +94,18 @@ def test_notebooks_show_tables() -> None:
     value = words["noise-multiplier = "].split(" = ")[1].split()[0]
     assert float(value) >= found.value
     assert repr(sgd.profile()).startswith("Profile(Plan(rounds=(Round(")
+
+
+def test_what_is_stepped_and_spent_says_so() -> None:
+    accountant, budget = hs.Accountant(), hs.filters.ZcdpFilter(1.0)
+    accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+    budget.spend(hs.Round(hs.Gaussian(10.0), count=3))
+    assert repr(accountant) == "Accountant('add-or-remove': 1 step taken)"
+    assert "Plan of 1 step" in accountant._repr_html_()
+    assert repr(budget).startswith("ZcdpFilter(")
+    assert "of 1 is spent" in repr(budget)
+    assert "Gaussian(noise_multiplier=10.0" in budget._repr_html_()
+    assert str(hs.dp_sgd(1.0, 0.1, 10).profile().gdp()).startswith("mu-Gaussian-DP: mu ")
 
 
 def test_many_rounds_do_not_flood_a_notebook() -> None:

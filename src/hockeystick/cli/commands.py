@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
+from hockeystick.cli.doctor import doctor
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.explore import explore
 from hockeystick.cli.group import FAILURE, OneLineGroup
@@ -36,7 +37,10 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """What your differential privacy really costs: certified bounds on epsilon and delta."""
+    """What your differential privacy really costs: certified bounds on epsilon and delta.
+
+    Example: hockeystick epsilon plan.toml --delta 1e-5
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -69,7 +73,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
     command = click.option(
         "--gap",
-        type=float,
+        type=FALLING,
         metavar="NUMBER",
         help="Widest relative width wanted of the interval; smaller takes longer.",
     )(command)
@@ -92,6 +96,7 @@ add_documents(main)
 add_questions(main)
 main.add_command(reproduce)
 main.add_command(explore)
+main.add_command(doctor)
 
 
 @main.command()
@@ -113,6 +118,8 @@ def epsilon(
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Several plans
     have a line each.
+
+    Example: hockeystick epsilon plan.toml --delta 1/60000
     """
     from hockeystick.accountants import accountant_named
     from hockeystick.report import enveloped, epsilon_answer, epsilon_json, print_answer
@@ -176,6 +183,8 @@ def delta(
     """Certified bounds on delta at an epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick delta plan.toml --epsilon 2
     """
     from hockeystick.accountants import accountant_named
     from hockeystick.report import delta_answer, delta_json, enveloped, print_answer
@@ -202,6 +211,8 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
     marked ~, may lie on either side of the truth.
+
+    Example: hockeystick compare plan.toml --delta 1e-5
     """
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.report import (
@@ -245,8 +256,8 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
 @click.argument("parameter")
 @plan_source
 @target_options
-@click.option("--tolerance", type=float, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
-@click.option("--gap", type=float, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
+@click.option("--tolerance", type=FALLING, metavar="NUMBER", help="Relative, on the parameter.  [default: 1e-6]")
+@click.option("--gap", type=FALLING, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
 @with_json
 def calibrate(
     parameter: str,
@@ -261,6 +272,8 @@ def calibrate(
     PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
     check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in
     place of it.
+
+    Example: hockeystick calibrate noise-multiplier plan.toml --epsilon 3 --delta 1e-5
     """
     from hockeystick.questions.calibration import TOLERANCE
     from hockeystick.questions.calibration import calibrate as calibrated
@@ -293,6 +306,8 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The noise is that
     with which epsilon is at most what the plan costs as it is, or --epsilon.
+
+    Example: hockeystick sampling plan.toml --delta 1e-5 --epsilon 3
     """
     from hockeystick.plan.sampling import SAMPLINGS
     from hockeystick.questions.samplings import sampled
@@ -332,7 +347,10 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
 
 @main.command()
 def accountants() -> None:
-    """The accountants, and what kind of number each gives."""
+    """The accountants, and what kind of number each gives.
+
+    Example: hockeystick accountants
+    """
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.report import print_accountants
 
@@ -342,7 +360,10 @@ def accountants() -> None:
 @main.command()
 @with_json
 def supported(as_json: bool) -> None:
-    """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem."""
+    """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem.
+
+    Example: hockeystick supported --json
+    """
     from hockeystick.report import print_supported, supported_json
 
     if as_json:
@@ -353,7 +374,10 @@ def supported(as_json: bool) -> None:
 
 @main.command()
 def schema() -> None:
-    """The JSON Schema of plan files."""
+    """The JSON Schema of plan files.
+
+    Example: hockeystick schema > plan.schema.json
+    """
     import json  # late: most answers are for people
 
     from hockeystick.plan.file import json_schema

@@ -45,6 +45,14 @@ class OneLineGroup(click.Group):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         sys.exit(self._status(args, name, complete_var, extra))
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands with their first sentences, whole: click cuts them where a line ends."""
+        named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, command.get_short_help_str(MESSAGE_LENGTH)) for name, command in named if command is not None]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.plot import Panel
 
-COMPARED = ("rdp", "gdp", "prv")
-"""What is drawn beside the certified band where nobody says what: the moments accountant, which most people know, an
-approximation by one number, and the numerical accountant of most libraries. More lines are not told apart."""
-
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _output = click.option(
@@ -33,14 +29,17 @@ _accountant = click.option(
 
 
 def _range(command: Command) -> Command:
-    command = click.option("--to", "stop", type=float, metavar="NUMBER", help="Largest epsilon.")(command)
-    return click.option("--from", "start", type=float, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
+    command = click.option("--to", "stop", type=FALLING, metavar="NUMBER", help="Largest epsilon.")(command)
+    return click.option("--from", "start", type=FALLING, metavar="NUMBER", help="Least epsilon; 0 by default.")(command)
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def plot(context: click.Context) -> None:
-    """Figures of a plan, with the certified bracket; needs matplotlib."""
+    """Figures of a plan, with the certified bracket; needs matplotlib.
+
+    Example: hockeystick plot curve plan.toml -o curve.svg
+    """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
 
@@ -63,6 +62,8 @@ def curve(
     """Delta against epsilon.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick plot curve plan.toml -o curve.svg --accountant rdp
     """
     from hockeystick.plot import curve_panel
 
@@ -81,6 +82,8 @@ def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: st
     """The errors of the best membership attack against each other.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick plot tradeoff plan.toml -o tradeoff.pdf --log
     """
     from hockeystick.plot import tradeoff_panel
 
@@ -104,6 +107,8 @@ def steps(
     """Epsilon against the number of rounds.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick plot steps plan.toml -o steps.svg --delta 1e-5
     """
     from hockeystick.plot import steps_panel
 
@@ -131,8 +136,11 @@ def compare(
     """Delta against epsilon by several accountants: rdp, gdp and prv if none is named.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick plot compare plan.toml -o compare.png
     """
     from hockeystick.plot import compare_panel
+    from hockeystick.plot.shown import COMPARED
 
     names = accountants or COMPARED
     _draw(
@@ -151,6 +159,8 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
     """Epsilon under every sampling scheme, with everything else as in the plan.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick plot sampling plan.toml -o sampling.svg --delta 1e-5
     """
     from hockeystick.plan.plan import target_delta
     from hockeystick.plot import checked_ending, need_matplotlib, samplings_figure, save

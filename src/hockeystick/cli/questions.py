@@ -112,7 +112,7 @@ def remaining(
 @click.option("--guesses", type=int, required=True, metavar="NUMBER", help="Of how many it was guessed whether in.")
 @click.option("--correct", type=int, required=True, metavar="NUMBER", help="Guesses that are right.")
 @click.option(
-    "--significance", type=float, default=0.05, show_default=True, metavar="NUMBER", help="P-value that rejects."
+    "--significance", type=FALLING, default=0.05, show_default=True, metavar="NUMBER", help="P-value that rejects."
 )
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Say what epsilon the run has at least, at this delta.")
 def audit(
@@ -128,6 +128,8 @@ def audit(
     """Whether an attack on one run contradicts a plan: a p-value from the plan's own certified curve.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+
+    Example: hockeystick audit plan.toml --canaries 1000 --guesses 200 --correct 190
     """
     from hockeystick.report import audit_answer, audit_json, enveloped, print_answer
 

@@ -26,6 +26,8 @@ def reproduce(name: str | None, listing: bool, output: str | None, size: str) ->
     """Published figures and tables again, with the certified bracket; needs matplotlib.
 
     NAME is one experiment, one paper or all; --list says what there is.
+
+    Example: hockeystick reproduce --list
     """
     from hockeystick.papers import EXPERIMENTS, chosen
     from hockeystick.papers import reproduce as reproduced

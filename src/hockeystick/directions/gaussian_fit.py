@@ -30,6 +30,7 @@ from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, short, spent
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends
+from hockeystick.values.outward import html_table
 
 Array = npt.NDArray[np.float64]
 
@@ -63,6 +64,18 @@ class GaussianFit:
     mu: Bound
     regret: Bound
     least_rate: float
+
+    def __str__(self) -> str:
+        return f"mu-Gaussian-DP: mu {self.mu}, regret {self.regret}"
+
+    def _repr_html_(self) -> str:
+        """The fit as notebooks show it: mu rounded up, and how much it leaves out."""
+        rows = [
+            ("mu", str(self.mu)),
+            ("regret", str(self.regret)),
+            ("where both error rates are at least", repr(self.least_rate)),
+        ]
+        return html_table(f"Gaussian differential privacy with mu at most {self.mu:.3g}", rows)
 
 
 def fitted(trade_offs: TradeOffs, least_rate: float) -> GaussianFit:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dp_accounting import PrivacyAccountant
-
 from hockeystick.integrations.dp_events import (
     DEFAULT_RELATION,
     Item,
@@ -22,10 +20,16 @@ from hockeystick.integrations.dp_events import (
     to_plan,
 )
 from hockeystick.integrations.dp_plans import to_event
+from hockeystick.integrations.needed import missing
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.stepper import Accountant
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+try:
+    from dp_accounting import PrivacyAccountant
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 __all__ = ["HockeystickAccountant", "UnsupportedEventError", "to_event", "to_plan"]
 

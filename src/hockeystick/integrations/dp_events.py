@@ -15,10 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-import dp_accounting
-from dp_accounting import NeighboringRelation
-from dp_accounting import dp_event as events
-
+from hockeystick.integrations.needed import missing
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.plan.mechanisms import ApproximateDP, DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse
@@ -36,6 +33,13 @@ from hockeystick.plan.sampling import (
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import COUNT, POSITIVE, Domain, shown, whole_numbers
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+
+try:
+    import dp_accounting
+    from dp_accounting import NeighboringRelation
+    from dp_accounting import dp_event as events
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
 """What is taken for neighbours if nothing is said, as in dp_accounting."""

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import dp_accounting
-from dp_accounting import dp_event as events
-
+from hockeystick.integrations.needed import missing
 from hockeystick.numerics.rounding import next_down
 from hockeystick.plan.mechanisms import Gaussian, Laplace, Mechanism, RandomizedResponse
 from hockeystick.plan.plan import Plan
@@ -25,6 +23,12 @@ from hockeystick.plan.sampling import (
 )
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import UnsupportedError
+
+try:
+    import dp_accounting
+    from dp_accounting import dp_event as events
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 
 def to_event(plan: Plan) -> Any:

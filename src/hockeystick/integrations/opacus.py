@@ -16,10 +16,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from opacus import PrivacyEngine as OpacusPrivacyEngine
-from opacus.accountants import IAccountant, register_accountant
-
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
+from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
 from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number
 from hockeystick.plan.caveats import told
@@ -30,6 +28,12 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, UpperBound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+
+try:
+    from opacus import PrivacyEngine as OpacusPrivacyEngine
+    from opacus.accountants import IAccountant, register_accountant
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 MECHANISM = "hockeystick"
 """The name under which Opacus knows the accountant."""

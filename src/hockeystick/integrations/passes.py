@@ -18,12 +18,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-import torch
-from torch.utils.data import BatchSampler, DataLoader, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler
-
 from hockeystick.integrations.history import NOISE
+from hockeystick.integrations.needed import missing
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import UnsupportedError
+
+try:
+    import torch
+    from torch.utils.data import (
+        BatchSampler,
+        DataLoader,
+        RandomSampler,
+        Sampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+    )
+except ModuleNotFoundError as error:
+    raise missing(error, brings="opacus") from None
 
 NO_AMPLIFICATION = (
     "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "

@@ -20,23 +20,27 @@ from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from typing import Any, cast
 
-import torch
-from torch.utils.data import (
-    BatchSampler,
-    DataLoader,
-    Dataset,
-    IterableDataset,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-    default_collate,
-)
-
 from hockeystick.integrations.batches import Batches
+from hockeystick.integrations.needed import missing
 from hockeystick.plan.sampling import NoSampling, Poisson, Sampling, Shuffled
 from hockeystick.values.errors import InvalidInputError
+
+try:
+    import torch
+    from torch.utils.data import (
+        BatchSampler,
+        DataLoader,
+        Dataset,
+        IterableDataset,
+        RandomSampler,
+        Sampler,
+        SequentialSampler,
+        SubsetRandomSampler,
+        WeightedRandomSampler,
+        default_collate,
+    )
+except ModuleNotFoundError as error:
+    raise missing(error) from None
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
 """The classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their name says."""

@@ -47,6 +47,7 @@ from hockeystick.plan.audit_recursion import WrongGuesses, impossible, recursion
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.outward import UP, html_table, rounded
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -164,6 +165,14 @@ class Audit:
     epsilon: float
     delta: float
     whole_curve: bool
+
+    def _repr_html_(self) -> str:
+        """The audit as notebooks show it: the verdict, and the numbers behind it."""
+        rows = [
+            ("p-value", f"at most {rounded(self.p_value, '.3g', UP)}, at significance {self.significance!r}"),
+            ("guesses", f"{self.correct} right of {self.guesses}, {self.canaries} canaries"),
+        ]
+        return html_table(self.verdict, rows)
 
     @property
     def rejected(self) -> bool:

@@ -30,7 +30,10 @@ from hockeystick.values.frozen import FrozenDict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.figure import Figure
+
     from hockeystick.plan.audit import Audit
+    from hockeystick.plan.pictured import Comparison
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.selection import Selection
     from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
@@ -143,7 +146,11 @@ class Plan:
         both = self.rounds + other.rounds
         return replace(self, rounds=both, delta_target=delta, published=self.published or other.published)
 
-    def __radd__(self, other: Round) -> Plan:
+    def __radd__(self, other: Round | Literal[0]) -> Plan:
+        if type(other) is int and other == 0:  # with which sum() begins
+            return self
+        if not isinstance(other, Round):
+            return NotImplemented
         return self + other
 
     def __mul__(self, times: int) -> Plan:
@@ -484,6 +491,47 @@ class Plan:
         from hockeystick.plan.audit import audit
 
         return audit(self, canaries, guesses, correct, significance)
+
+    def plot(self, *others: Plan, kind: str = "curve", **options: Any) -> Figure:
+        """A figure of this plan, or of several: the certified band, with the point that is quoted marked.
+
+        Args:
+            others: plans that are drawn into the same figure.
+            kind: ``"curve"`` (delta against epsilon), ``"steps"`` (epsilon against rounds), ``"tradeoff"`` (errors of
+                attacks) or ``"compare"`` (several accountants).
+            options: of that function of ``hockeystick.plot``: ``delta``, ``labels``, ``title``, ``width``, ...
+
+        Raises:
+            InvalidInputError: an unknown kind or option, or a value outside its domain.
+            UnsupportedError: a round of which nothing is proven.
+            HockeystickError: matplotlib is missing.
+
+        >>> import hockeystick as hs
+        >>> one, other = (hs.dp_sgd(noise, 0.01, 1000, delta=1e-5) for noise in (1.0, 2.0))
+        >>> figure = one.plot(other, labels=["noise 1", "noise 2"], title="Two runs")  # doctest: +SKIP
+        """
+        from hockeystick.plan.pictured import figure_of
+
+        return figure_of(kind, self, *others, **options)
+
+    def compare(self, delta: float | None = None, *, epsilon: float | None = None) -> Comparison:
+        """What every accountant says of this plan, side by side, as ``hockeystick compare`` does.
+
+        Args:
+            delta: at which epsilons are compared; the plan's own by default.
+            epsilon: at which deltas are compared, in place of that.
+
+        Raises:
+            InvalidInputError: both, no delta anywhere, or a value outside its domain.
+
+        >>> import hockeystick as hs
+        >>> rows = hs.dp_sgd(1.0, 0.01, 1000).compare(delta=1e-5)
+        >>> rows["rdp"].answer.guarantee, rows["auto"].answer.upper < rows["rdp"].answer.upper
+        ('upper bound', True)
+        """
+        from hockeystick.plan.pictured import comparison_of
+
+        return comparison_of(self, delta, epsilon)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:

@@ -37,6 +37,7 @@ from hockeystick.values.interval import Ends
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 Array = npt.NDArray[np.float64]
 P = ParamSpec("P")  # the parameters of a method that is one call
@@ -99,6 +100,16 @@ class Profile:
         from hockeystick.plan.notebook import profile_html
 
         return profile_html(self)
+
+    def plot(self, kind: str = "tradeoff", **options: Any) -> Figure:
+        """A figure of the plan, see :meth:`Plan.plot`; by default the errors of the best attack.
+
+        Raises:
+            InvalidInputError: an unknown kind or option, or a value outside its domain.
+            UnsupportedError: an adjacency with one ordering of the two datasets only, for ``"tradeoff"``.
+            HockeystickError: matplotlib is missing.
+        """
+        return self.plan.plot(kind=kind, **options)
 
     @_one_call
     def delta(self, epsilon: npt.ArrayLike) -> Band:
@@ -349,6 +360,13 @@ class GroupProfile:
 
     profile: Profile
     size: int
+
+    def _repr_html_(self) -> str:
+        """The plan as notebooks show it, under the size of the group."""
+        from hockeystick.plan.notebook import plan_html
+        from hockeystick.values.outward import html_table
+
+        return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
 
     @property
     def _kinds(self) -> int:

@@ -41,7 +41,7 @@ from hockeystick.values.exact import LONGEST, QUOTIENT, quotient, towards
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
     "passes over the data, in place of count: epochs * ceil(dataset_size / batch_size) rounds, or epochs * ceil(1 / "
-    "sample_rate)"
+    "sample_rate); of a pass that was broken off give the count"
 )
 """Domain of the key ``epochs``."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hockeystick.plan.plan import Plan
 from hockeystick.plot.panel import Bracket, Line
-from hockeystick.report import failure_of
+from hockeystick.report.comparison import failure_of
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import HockeystickError, UnsupportedError
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.plot.files import need_matplotlib
-from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.plot.notebook import figure_class
+from hockeystick.plot.panel import Bracket, Line, Mark, Panel
 from hockeystick.plot.style import BLACK, CERTIFIED, COLUMN, SETTINGS, Dash, Style, style_of
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ THIN, BRACKET_WIDTH, BORDER = (
 WIDEST = 4.0  # points: width of a line that shows beside those that cover it, at most
 COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
 NOTHING = (0.1, 1.0)  # ends of a logarithmic axis on which there is nothing
+BESIDE = 4.0  # points between a mark and its text
 LONG = 1e9  # a linear axis that goes as far is marked with powers of ten: longer numbers leave it no room
 
 
@@ -49,7 +51,6 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     need_matplotlib()
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     names = _legend(panels)
     rows = math.ceil(len(panels) / columns)
@@ -57,7 +58,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
     entries = len(names) + any(panel.bracket is not None for panel in panels)
     tall = rows * height + LEGEND_ROW * math.ceil(entries / across) + 0.08
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(columns * width, tall), layout="constrained")
+        figure = figure_class()(figsize=(columns * width, tall), layout="constrained")
         FigureCanvasAgg(figure)
         engine: Any = figure.get_layout_engine()
         engine.set(w_pad=0.03, h_pad=0.03)
@@ -72,6 +73,8 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
             if panel.bracket is not None:
                 handles.setdefault(panel.bracket.label, _bracket(axes, panel.bracket))
             _limits(axes, panel, width)
+            for point in panel.points:
+                _mark(axes, panel, point)
         if handles:
             figure.legend(
                 list(handles.values()),
@@ -190,6 +193,25 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
     alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": _alone(upper)}
     (handle,) = axes.plot(x, upper, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6, label=bracket.label, **alone)
     return handle
+
+
+def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
+    """A dot with its text above it, on the side that the panel says."""
+    (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    if not (left <= point.x <= right and bottom <= point.y <= top):
+        return
+    side = -1 if panel.rising else 1
+    axes.plot([point.x], [point.y], "o", color=BLACK, markersize=4.0, zorder=5, clip_on=False)
+    axes.annotate(
+        point.text,
+        (point.x, point.y),
+        xytext=(side * BESIDE, BESIDE),
+        textcoords="offset points",
+        ha="right" if panel.rising else "left",
+        va="bottom",
+        fontsize=7.5,
+        zorder=5,
+    )
 
 
 def _alone(y: Array) -> list[int]:

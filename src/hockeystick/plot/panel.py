@@ -58,6 +58,21 @@ class Bracket:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A point that is quoted, with what is said of it beside it.
+
+    Attributes:
+        x: where, on the first axis.
+        y: where, on the second.
+        text: beside it.
+    """
+
+    x: float
+    y: float
+    text: str
+
+
+@dataclass(frozen=True)
 class Panel:
     """A pair of axes with what is drawn on it.
 
@@ -74,6 +89,8 @@ class Panel:
         square: whether a unit is as long on both axes.
         marks: whether each place that was asked has a mark.
         whole: whether the first axis counts something, so that only whole numbers are on it.
+        rising: whether lines rise, so that there is room to the left of a mark, and not to the right.
+        points: what is quoted, marked over everything else; those that the axes do not reach are left out.
     """
 
     xlabel: str
@@ -88,3 +105,5 @@ class Panel:
     square: bool = False
     marks: bool = True
     whole: bool = False
+    rising: bool = False
+    points: Sequence[Mark] = ()

@@ -128,6 +128,7 @@ def steps_panel(
         xlim=(0, max(x[-1], 2.0)),  # a single round has its mark inside the axes, not on their edge
         ylim=(0, None),
         whole=True,
+        rising=True,
     )
 
 

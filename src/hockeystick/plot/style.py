@@ -106,5 +106,8 @@ OTHERS = (
 
 
 def style_of(name: str, position: int) -> Style:
-    """The style of that name, or one of the others by its position in the figure."""
+    """The style of that name, or one of the others: by its number, as in ``plan 2``, else by its position."""
+    kind, _, number = name.partition(" ")
+    if kind == "plan" and number.isdecimal():
+        position = int(number) - 1
     return STYLES.get(name, OTHERS[position % len(OTHERS)])

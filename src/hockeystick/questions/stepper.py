@@ -8,7 +8,7 @@ saved and loaded in between.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Never, Self
+from typing import TYPE_CHECKING, Any, Never, Self
 
 from hockeystick.numerics.work import counted
 from hockeystick.plan.mechanisms import Gaussian
@@ -22,6 +22,10 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.domains import MAX_COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, UnreachableError
+from hockeystick.values.outward import html_table
+
+if TYPE_CHECKING:
+    from hockeystick.plan.profile import Profile
 
 STATE_KEYS = ("adjacency", "history")
 """Keys of the state that an accountant saves."""
@@ -51,6 +55,14 @@ class Accountant:
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
+
+    def __repr__(self) -> str:
+        steps = sum(item.steps for item in self._history)
+        return f"{type(self).__name__}({self._adjacency.value!r}: {steps} step{'s' if steps != 1 else ''} taken)"
+
+    def _repr_html_(self) -> str:
+        """The steps as notebooks show them: the plan that they add up to."""
+        return html_table(repr(self), []) if not self._history else self.plan._repr_html_()
 
     def __copy__(self) -> Self:
         """A copy that goes on by itself: a step of either is no step of the other."""
@@ -115,6 +127,10 @@ class Accountant:
     def plan(self) -> Plan:
         """The plan that the history adds up to."""
         return Plan(self._history, self._adjacency)
+
+    def profile(self) -> Profile:
+        """All that the steps so far mean: see :meth:`hockeystick.Plan.profile`."""
+        return self.plan.profile()
 
     def __len__(self) -> int:
         """The number of steps so far."""

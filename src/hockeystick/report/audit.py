@@ -8,7 +8,15 @@ from typing import Any
 from hockeystick.plan.audit import Audit
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.audited import UnrejectedNoise, unrejected_noise
-from hockeystick.report.answer import Answer, assumption_lines, caveats_json, relation_json, relation_lines, rounds_said
+from hockeystick.report.answer import (
+    Answer,
+    assumption_lines,
+    caveats_json,
+    relation_json,
+    relation_lines,
+    rounds_said,
+    warning_lines,
+)
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
 
@@ -34,6 +42,7 @@ def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
         least = round_down(found.epsilon_below(delta), QUOTED_DIGITS)
         lines.append(("of the run", f"epsilon >= {least} at delta = {exact(delta)}, at that significance"))
     lines += [*relation_lines(plan), ("rounds", rounds_said(plan)), *assumption_lines(plan)]
+    lines += warning_lines(plan, delta)
     return Answer(headline, tuple(lines))
 
 

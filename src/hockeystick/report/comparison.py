@@ -9,15 +9,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hockeystick.accountants import Accountant
+from hockeystick.accountants import ACCOUNTANTS, Accountant
 from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import assumption_lines, caveats_json, finite_ends, warning_lines
 from hockeystick.report.cold import cold
 from hockeystick.report.rounding import SHOWN_DIGITS, exp_down, exp_up, round_down, round_up
+from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.domains import one_line
-from hockeystick.values.errors import HockeystickError, UnsupportedError
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.values.outward import html_table
 
 ESTIMATED = "~"
 """What stands before a number that is on no known side of the truth."""
@@ -65,6 +67,53 @@ class Entry:
         if self.log is not None and 0 < self.answer.quoted < SMALLEST_NORMAL:
             return _cells(self.log.ends, exp_down, exp_up)
         return _cells(self.answer.ends, round_down, round_up)
+
+
+class Entries(tuple[Entry, ...]):
+    """What all accountants say of a plan, in the order of the table, which notebooks show."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """The row of an accountant by its name, or of a place by its number.
+
+        Raises:
+            KeyError: no accountant has that name.
+        """
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for entry in self:
+            if entry.name == key:
+                return entry
+        raise KeyError(f"no accountant is called {key!r}")
+
+    def __str__(self) -> str:
+        return "\n".join(f"{entry.name}: {entry.reason if entry.answer is None else entry.answer}" for entry in self)
+
+    def _repr_html_(self) -> str:
+        rows = [(entry.name, entry.guarantee or "no answer", *entry.cells, entry.reason or "") for entry in self]
+        return html_table("All accountants", rows, ("accountant", "guarantee", "lower", "estimate", "upper", "reason"))
+
+
+def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> Entries:
+    """What every accountant says of a plan.
+
+    Args:
+        plan: what was run.
+        delta: at which epsilons are compared; the plan's own by default.
+        epsilon: at which deltas are compared, in place of that.
+
+    Raises:
+        InvalidInputError: both, no delta anywhere, or a value outside its domain.
+    """
+    if epsilon is not None and delta is not None:
+        raise InvalidInputError("give delta, to compare epsilons, or epsilon, to compare deltas; received both")
+    if epsilon is not None:
+        at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
+        return Entries(sorted_entries([delta_entry(plan, at, each) for each in ACCOUNTANTS.values()]))
+    target = plan.delta_target if delta is None else delta
+    if target is None:
+        raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
+    at = domains.open_probability(target, "delta", "the target delta")
+    return Entries(sorted_entries([epsilon_entry(plan, at, each) for each in ACCOUNTANTS.values()]))
 
 
 def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.values.outward import DIGITS, DOWN, UP, html_table, rounded
+from hockeystick.values.refused import NoNumber
+
 Array = npt.NDArray[np.float64]
 
 
+MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Band:
+class Band(NoNumber):
     """``lower <= truth <= upper`` at each place of an array.
 
     Attributes:
@@ -49,6 +55,35 @@ class Band:
 
     def __len__(self) -> int:
         return len(self.upper)
+
+    def _repr_html_(self) -> str:
+        """The intervals as notebooks show them: a row for each place, the ends rounded outward."""
+        lower, upper = self.lower.ravel().tolist(), self.upper.ravel().tolist()
+        rows = [
+            (str(number), rounded(low, DIGITS, DOWN), rounded(high, DIGITS, UP))
+            for number, (low, high) in enumerate(zip(lower, upper, strict=True))
+        ][:MOST_ROWS]
+        if len(upper) > len(rows):
+            rows.append((f"and {len(upper) - len(rows)} more", "", ""))
+        if self.reason is not None:
+            rows.append(("reason", self.reason, ""))
+        count = f"{len(upper)} certified interval{'s' if len(upper) != 1 else ''}"
+        return html_table(f"{count}; {self.safe} is the end to quote", rows, ("", "lower", "upper"))
+
+    def _instead(self) -> str:
+        name = type(self).__name__
+        return f"a {name} is made of arrays and no number: take .{self.safe}, the ends that are safe to quote"
+
+    if not TYPE_CHECKING:  # readers of types refuse these by themselves
+
+        def __float__(self) -> NoReturn:
+            raise TypeError(f"{self._instead()}; received float()")
+
+        def __getitem__(self, at: object) -> NoReturn:
+            raise TypeError(f"{self._instead()}, and of these an element; received an index")
+
+        def __iter__(self) -> NoReturn:
+            raise TypeError(f"{self._instead()}, and go through these; received a loop over it")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, NoReturn, overload
 
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
@@ -167,6 +167,11 @@ class Estimate(Shows):
     >>> Estimate(1.5, accountant="gdp").ends
     {'value': 1.5}
     """
+
+    if not TYPE_CHECKING:  # readers of types refuse it by themselves
+
+        def __float__(self) -> NoReturn:
+            raise TypeError(f"{self._instead()}; received float()")
 
     value: float
     accountant: str = field(compare=False)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.refused import NoNumber
 from hockeystick.values.words import one_line
 
 DIGITS = ".6g"  # how ends are shown where no format is given: as many digits as the command line shows
@@ -50,7 +51,7 @@ def rounded(value: float, spec: str, rounding: str) -> str:
         ) from None
 
 
-class Shows:
+class Shows(NoNumber):
     """What bounds and estimates have in common in front of people: format strings, print, notebooks.
 
     Whoever inherits it has ``quoted``, ``ends``, ``guarantee``, ``accountant``, ``direction``, ``reason``,
@@ -77,6 +78,14 @@ class Shows:
         def assumptions(self) -> Sequence[str]: ...  # noqa: D102
         @property
         def warnings(self) -> Sequence[str]: ...  # noqa: D102
+
+    def _instead(self) -> str:
+        name, ends = type(self).__name__, self.ends
+        if self.guarantee == "estimate":
+            return f"an {name} is on no known side of the truth, and no number: take .value"
+        if "lower" not in ends:
+            return f"an {name} is no number: take .upper, the one that is safe to quote"
+        return f"a {name} is an interval and no number: take .upper, the end that is safe to quote, or .lower"
 
     def __format__(self, spec: str) -> str:
         if not spec:

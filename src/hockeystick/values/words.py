@@ -34,14 +34,16 @@ def nearest(value: object, known: Iterable[str], cutoff: float = 0.6) -> str | N
 
     A name within a longer one is not taken for a slip: what is meant is another thing.
 
-    >>> nearest("laplcae", ["laplace"]), nearest("discrete-laplace", ["laplace"])
-    ('laplace', None)
+    >>> nearest("laplcae", ["laplace"]), nearest("RDP", ["gdp", "rdp"]), nearest("discrete-laplace", ["laplace"])
+    ('laplace', 'rdp', None)
     """
     if not isinstance(value, str) or len(value) > SHOWN_LENGTH:  # comparing takes as long as the value is
         return None
     import difflib  # late: most programs make no slip
 
-    close = difflib.get_close_matches(value, list(known), 1, cutoff)
+    names = list(known)
+    alike = [name for name in names if name.lower() == value.lower()]  # no slip is nearer than that of a capital
+    close = alike[:1] or difflib.get_close_matches(value, names, 1, cutoff)
     return close[0] if close and (close[0] not in value or len(value) < len(close[0]) + 2) else None
 
 

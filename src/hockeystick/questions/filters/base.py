@@ -17,10 +17,16 @@ from hockeystick.plan.plan import Round
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
+from hockeystick.values.outward import html_table
 
 SLACK = 1e-13
 """Relative: pays for the roundings of a formula of a few operations, each of which errs by at most some 1e-15."""
+
+
+MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
+ROW = 200  # characters of one of them
 
 
 class Spending(ABC):
@@ -36,6 +42,17 @@ class Spending(ABC):
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
         self._sums = (Fraction(0),) * sums
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.said()})"
+
+    def _repr_html_(self) -> str:
+        """What was declared, as notebooks show it: a row for each round, under what was spent."""
+        rows = [(str(number), cut(repr(item), ROW)) for number, item in enumerate(self._history, start=1)]
+        left = len(rows) - MOST_ROWS
+        if left > 0:
+            rows = [*rows[:MOST_ROWS], (f"and {left} more", "")]
+        return html_table(self.said(), rows, ("", "round") if rows else ())
 
     def __copy__(self) -> Self:
         """A copy that goes on by itself: what is spent on either is not spent on the other."""

@@ -11,11 +11,16 @@ from hockeystick.values.version import __version__
 def made(date: str | None = None) -> dict[str, str]:
     """Versions of this library and of what computes for it, and the date of today in UTC unless another is given.
 
+    With them goes what a short check found of the one assumption of the certificate on this machine; another machine
+    that computes the numbers again has elementary functions of its own, so that nobody can find this again.
+
     >>> made("2026-01-31")["date"]
     '2026-01-31'
     """
     import numpy
     import scipy
+
+    from hockeystick.numerics.doctor.diagnosis import brief
 
     return {
         "date": date or datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -24,4 +29,5 @@ def made(date: str | None = None) -> dict[str, str]:
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "machine": f"{platform.system()} {platform.machine()}",
+        "doctor": brief().summary,
     }

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hockeystick.numerics.doctor.diagnosis import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import rounds_said
@@ -195,6 +196,8 @@ def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
     cautions = list(record["warnings"])
     if first["reason"]:
         cautions.append(first["reason"])
+    if str(record["made"].get("doctor", "")).startswith(NOT_WITHIN):
+        cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
         yield Caution(cautions)
 
@@ -357,6 +360,7 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
             ("program", f"hockeystick {one_line(str(made.get('hockeystick', '')))}"),
             ("beside it", versions),
             ("machine", one_line(str(made.get("machine", "")))),
+            *([("elementary functions", one_line(str(made["doctor"])))] if "doctor" in made else []),
             ("SHA-256 of the plan", record["plan_sha256"]),
         ]
     )

@@ -1,0 +1,1 @@
+"""What the certificate assumes of the machine, measured: elementary functions, transforms, roundings of arithmetic."""

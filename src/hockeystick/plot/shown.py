@@ -1,0 +1,277 @@
+"""Figures from Python: one plan or several in one figure, with the point that is quoted marked.
+
+Each function takes plans and hands back a figure of matplotlib, which notebooks show, ``figure.savefig`` writes, and
+:func:`hockeystick.plot.save` writes whole or not at all. They need the extra ``plot``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from hockeystick.plan.plan import Plan, target_delta
+from hockeystick.plot.draw import HEIGHT, drawn
+from hockeystick.plot.panel import Line, Mark, Panel
+from hockeystick.plot.plans import (
+    FEWER_POINTS,
+    LEAST_DELTA,
+    POINTS,
+    compare_panel,
+    curve_panel,
+    steps_panel,
+    tradeoff_panel,
+)
+from hockeystick.plot.style import COLUMN
+from hockeystick.values.domains import choice, cut, one_line, shown
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import UP, rounded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COMPARED = ("rdp", "gdp", "prv")
+"""What is drawn beside the certified band where nobody says what: the moments accountant, which most people know, an
+approximation by one number, and the numerical accountant of most libraries. More lines are not told apart."""
+
+MOST_PLANS = 6  # in one figure: as many as there are styles of lines
+LABEL = 60  # characters of a label in the legend
+
+
+def curve(
+    *plans: Plan,
+    delta: float | None = None,
+    start: float | None = None,
+    stop: float | None = None,
+    points: int = POINTS,
+    accountants: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    title: str = "",
+    width: float = COLUMN,
+    height: float = HEIGHT,
+) -> Figure:
+    """Delta against epsilon, certified; the epsilon at each plan's delta is marked, rounded up.
+
+    Args:
+        plans: one or up to six.
+        delta: where epsilon is marked, of every plan; each plan's own by default, and nothing where it has none.
+        start: least epsilon; 0 by default.
+        stop: largest epsilon; by default where delta has come down to 1e-12, of the plan that reaches furthest.
+        points: places where delta is computed.
+        accountants: drawn beside the band; of one plan only.
+        labels: one for each plan, for the legend.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the axes with their labels, in inches.
+
+    Raises:
+        InvalidInputError: no plan, too many, or not as many labels; accountants of several plans.
+        UnsupportedError: a round for which no dominating pair is proven.
+        HockeystickError: matplotlib is missing.
+
+    >>> import hockeystick as hs
+    >>> figure = curve(hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5), stop=3.0, points=5)  # doctest: +SKIP
+    """
+    panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
+    if stop is None and len(plans) > 1:  # all of them as far as the one that reaches furthest
+        furthest = max(panel.xlim[1] for panel in panels if panel.xlim is not None)
+        panels = [curve_panel(plan, start, furthest, points) for plan in plans]
+    at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
+    marks = [_quoted(plan, target) for plan, target in zip(plans, at, strict=True) if target is not None]
+    return _figure(panels, labels, accountants, title, width, height, marks)
+
+
+def steps(
+    *plans: Plan,
+    delta: float | None = None,
+    points: int = POINTS,
+    accountants: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    title: str = "",
+    width: float = COLUMN,
+    height: float = HEIGHT,
+) -> Figure:
+    """Epsilon against the number of rounds that have been run; its end, what the whole plan costs, is marked.
+
+    Args:
+        plans: one or up to six.
+        delta: at which epsilon is asked; each plan's own by default.
+        points: numbers of rounds at which epsilon is computed.
+        accountants: drawn beside the band; of one plan only.
+        labels: one for each plan, for the legend.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the axes with their labels, in inches.
+
+    Raises:
+        InvalidInputError: no plan, too many, not as many labels, no delta, or several plans at different deltas.
+        UnsupportedError: a round for which no dominating pair is proven.
+        HockeystickError: matplotlib is missing.
+    """
+    panels = [steps_panel(plan, delta, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
+    if len({panel.ylabel for panel in panels}) > 1:
+        raise InvalidInputError("the plans have different deltas, and the figure one: pass delta", "delta")
+    marks = []
+    for panel in panels:
+        assert panel.bracket is not None  # steps_panel has one
+        marks.append(_mark(panel.bracket.x[-1], panel.bracket.upper[-1], panel.bracket.upper[-1]))
+    return _figure(panels, labels, accountants, title, width, height, marks)
+
+
+def tradeoff(
+    *plans: Plan,
+    logarithmic: bool = False,
+    points: int = POINTS,
+    labels: Sequence[str] = (),
+    title: str = "",
+    width: float = COLUMN,
+    height: float = HEIGHT,
+) -> Figure:
+    """The errors of the best attack against each other, certified, beside guessing.
+
+    Args:
+        plans: one or up to six.
+        logarithmic: the true-positive rate instead, on logarithmic axes, as attacks are judged.
+        points: false-positive rates at which it is computed.
+        labels: one for each plan, for the legend.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the axes with their labels, in inches.
+
+    Raises:
+        InvalidInputError: no plan, too many, or not as many labels.
+        UnsupportedError: an adjacency with one ordering of the two datasets only.
+        HockeystickError: matplotlib is missing.
+    """
+    panels = [tradeoff_panel(plan, logarithmic, points) for plan in _some(plans)]
+    return _figure(panels, labels, (), title, width, height, [])
+
+
+def compare(
+    plan: Plan,
+    accountants: Sequence[str] = COMPARED,
+    start: float | None = None,
+    stop: float | None = None,
+    points: int = FEWER_POINTS,
+    title: str = "",
+    width: float = COLUMN,
+    height: float = HEIGHT,
+) -> Figure:
+    """Delta against epsilon by several accountants, beside the certified band.
+
+    Args:
+        plan: what was run.
+        accountants: their names.
+        start: least epsilon; 0 by default.
+        stop: largest epsilon; by default where delta has come down to 1e-12.
+        points: places where delta is computed.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the axes with their labels, in inches.
+
+    Raises:
+        InvalidInputError: no accountant, or an unknown one.
+        UnsupportedError: a round for which no dominating pair is proven.
+        HockeystickError: matplotlib is missing.
+    """
+    _some((plan,))
+    panel = compare_panel(plan, accountants, start, stop, points)
+    marks = [] if plan.delta_target is None else [_quoted(plan, plan.delta_target)]
+    return _figure([panel], (), accountants, title, width, height, marks)
+
+
+FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff, "compare": compare}
+"""The figures by the names that ``plan.plot`` takes, which are those of the command line."""
+
+
+def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
+    """A figure by its name: what ``plan.plot`` and ``profile.plot`` do.
+
+    Raises:
+        InvalidInputError: an unknown name, an option that the figure does not have, or what the figure raises it for.
+        UnsupportedError: a round of which nothing is proven.
+        HockeystickError: matplotlib is missing.
+    """
+    import inspect
+
+    if kind not in FIGURES:
+        raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
+    taken = [name for name in inspect.signature(FIGURES[kind]).parameters if name not in ("plans", "plan")]
+    for name in options:
+        if name not in taken:
+            raise InvalidInputError(f"the figure {kind!r} has no option {shown(name)}; it has {', '.join(taken)}", name)
+    if kind == "compare" and len(plans) > 1:
+        raise InvalidInputError(f"the figure 'compare' is of one plan; received {len(plans)}", "plans")
+    figure: Figure = FIGURES[kind](*plans, **options)
+    return figure
+
+
+def _some(plans: Sequence[Plan]) -> Sequence[Plan]:
+    for plan in plans:
+        if not isinstance(plan, Plan):
+            raise InvalidInputError(f"a figure is of plans; received {shown(plan)}", "plans")
+    if not 1 <= len(plans) <= MOST_PLANS:
+        raise InvalidInputError(f"a figure is of one to {MOST_PLANS} plans; received {len(plans)}", "plans")
+    return plans
+
+
+def _figure(
+    panels: Sequence[Panel],
+    labels: Sequence[str],
+    accountants: Sequence[str],
+    title: str,
+    width: float,
+    height: float,
+    marks: Sequence[Mark],
+) -> Figure:
+    if isinstance(labels, str) or (labels and len(labels) != len(panels)):
+        raise InvalidInputError(
+            f"labels must be one for each of {len(panels)} plans; received {shown(labels)}", "labels"
+        )
+    if len(panels) > 1 and accountants:
+        raise InvalidInputError("accountants are drawn beside one plan; leave them out of a figure of several")
+    first = panels[0]
+    if len(panels) == 1:
+        bracket = first.bracket
+        if labels and bracket is not None:
+            bracket = replace(bracket, label=literal(labels[0]))
+        panel = replace(first, bracket=bracket, title=literal(title), points=marks)
+    else:
+        named = [literal(text) for text in labels] or [f"plan {number}" for number in range(1, len(panels) + 1)]
+        panel = replace(_together(panels, named), title=literal(title), points=marks)
+    return drawn([panel], width=width, height=height)
+
+
+def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
+    """The certified bands of several panels as lines of one, each with both of its ends."""
+    lines, first = list(panels[0].lines), panels[0]
+    for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
+        assert panel.bracket is not None  # every figure of a plan has one
+        band = panel.bracket
+        unique = label if label not in labels[:number] else f"{label} ({number + 1})"
+        lines.append(Line(unique, band.x, band.upper, band.lower, style=f"plan {number + 1}"))
+    ends = [panel.xlim for panel in panels if panel.xlim is not None]
+    floors = [panel.ylim[0] for panel in panels if panel.ylim[0] is not None]
+    xlim = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
+    low = min(floors, default=None)
+    if low is not None and first.yscale == "log":  # one plan reaches further down than another needs the room for
+        low = min(max(low, LEAST_DELTA / 3), max(floors))
+    return replace(first, lines=lines, bracket=None, xlim=xlim, ylim=(low, first.ylim[1]))
+
+
+def _quoted(plan: Plan, delta: float) -> Mark:
+    epsilon = plan.epsilon(delta).upper
+    return _mark(epsilon, delta, epsilon)
+
+
+def _mark(x: float, y: float, epsilon: float) -> Mark:
+    return Mark(x, y, f"$\\varepsilon$ \u2264 {rounded(epsilon, '.3g', UP)}")
+
+
+def literal(text: str) -> str:
+    """A text in which nothing is mathematics: matplotlib takes what stands between two dollars for it.
+
+    >>> literal("a $b$")
+    'a \\\\$b\\\\$'
+    """
+    return cut(one_line(str(text)), LABEL).replace("$", "\\$")
