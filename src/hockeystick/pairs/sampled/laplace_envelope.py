@@ -32,8 +32,8 @@ import numpy.typing as npt
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
-from hockeystick.pairs.sampled.laplace_law import LARGEST, LaplaceLaw
-from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
+from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
+from hockeystick.pairs.sampled.poisson import mixed_slope
 
 Array = npt.NDArray[np.float64]
 
@@ -50,6 +50,52 @@ CELL = 400.0  # units of work of one cell
 TOLERANCE = 1e-15  # of the values
 
 
+class SmoothTail:
+    """What the smooth part of a round has at tilt t, and how it falls off; all relative to ``m(t)``.
+
+    Args:
+        law: the round.
+        t: tilt.
+        log_m: log m(t).
+        error: bound on the error of that.
+
+    Attributes:
+        above: shape (n,), lower bounds on what the smooth part has above the lower end l0 of each cell.
+        ends: shape (n,), upper bounds on ``H(l0) + H(theta)``.
+        whole: an upper bound on all of the smooth part.
+        variance: an upper bound on V.
+    """
+
+    def __init__(self, law: LaplaceLaw, t: float, log_m: float, error: float) -> None:
+        spend(CELL * CELLS)
+        edges = np.linspace(-law.theta, law.theta, CELLS + 1)
+        u = law.mixed(edges)
+        ends = law.power(t) * u
+        step = float(edges[1] - edges[0])
+        share = -math.expm1(-0.5 * step)
+        log_mass = law.log_top + math.log(share) - 0.5 * (edges[:-1] + law.theta) - log_m
+        more = error + SPARE * (1 + abs(law.log_top) + float(np.abs(ends).max()))
+        most = np.exp(log_mass + np.maximum(ends[:-1], ends[1:]) + more)
+        least = np.exp(log_mass + np.minimum(ends[:-1], ends[1:]) - more)
+        at = law.mixed(np.array(law.losses))
+        atoms = np.exp(np.array(law.log_masses) + law.power(t) * at - log_m + more)
+        middle = float((most * 0.5 * (u[1:] + u[:-1])).sum() + (atoms * at).sum()) / float(most.sum() + atoms.sum())
+        farthest = np.maximum(np.square(u[:-1] - middle), np.square(u[1:] - middle))
+        squares = float((most * farthest).sum() + (atoms * np.square(at - middle)).sum())
+        self.variance = squares * (1 + SPARE)
+        self.whole = float(most.sum()) * (1 + SPARE)
+        self.above: Array = np.cumsum(least[::-1])[::-1] * (1 - SPARE)
+        log_density = law.log_top - math.log(2) - 0.5 * (edges + law.theta) + ends - log_m
+        ratio = np.exp(log_density - np.log(mixed_slope(edges, u, law.rate)) + more)
+        self.ends: Array = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
+
+    def lost(self, s: Array) -> Array:
+        """What the smooth part has lost for good at each height s, at least 0."""
+        shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
+        out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
+        return out
+
+
 class SampledEnvelope:
     """How far m of one round can fall at tilt t.
 
@@ -63,6 +109,7 @@ class SampledEnvelope:
     def __init__(self, law: LaplaceLaw, t: float, count: int, line: Any) -> None:
         self._law, self._t, self._count, self._line = law, t, count, line
         self._found: tuple[Array, Array] | None = None
+        self._smooth: SmoothTail | None = None
 
     @property
     def cost(self) -> float:
@@ -85,36 +132,30 @@ class SampledEnvelope:
 
     def _tail(self, s: Array) -> Array:
         """The log of the bound of the tail at each height, relative to m(t)."""
-        shares = self._above[None, :] - np.multiply.outer(2 / s, self._ends)
-        drop = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
-        out: Array = np.log1p(-drop)
+        out: Array = np.zeros(len(s)) if self._smooth is None else np.log1p(-self._smooth.lost(s))
         return out
 
     def _lay(self) -> None:
-        spend(CELL * CELLS)
-        nothing: tuple[Array, Array] = np.array([0.0, math.inf]), np.zeros(1)
-        self._above, self._ends = np.zeros(1), np.zeros(1)
-        self._found = nothing
-        base = self._line(self._law, self._t, 0.0, TOLERANCE)
-        start = base.cumulants(1.0, 1)
-        log_m = float(start[0][0].real)
-        if not math.isfinite(log_m + float(start[1][0])):
+        self._found = np.array([0.0, math.inf]), np.zeros(1)
+        value, error = self._line(self._law, self._t, 0.0, TOLERANCE).cumulants(1.0, 1)
+        log_m = float(value[0].real)
+        if not math.isfinite(log_m + float(error[0])):
             return
-        variance = self._cells(log_m + float(start[1][0]))
-        if not 0 < variance < math.inf:
-            return
-        most = float(self._above.max())
+        smooth = SmoothTail(self._law, self._t, log_m, float(error[0]))
+        most = float(smooth.above.max())
         wanted = min(-math.expm1(-FALL / self._count), MOST * most)
-        if not wanted > NOTHING:
+        if not (0 < smooth.variance < math.inf and wanted > NOTHING):
             return
-        ends = 2 * self._ends / np.maximum(self._above - wanted, 1e-300)
-        end = float(ends[self._above > wanted].min(initial=math.inf))
-        self._sample(wanted, end, variance)
+        self._smooth = smooth
+        ends = 2 * smooth.ends / np.maximum(smooth.above - wanted, 1e-300)
+        end = float(ends[smooth.above > wanted].min(initial=math.inf))
+        self._sample(wanted, end, smooth)
 
-    def _sample(self, wanted: float, end: float, variance: float) -> None:
+    def _sample(self, wanted: float, end: float, smooth: SmoothTail) -> None:
         """Values on grids from 0 to where the tail takes over, if they are not too many."""
+        variance = smooth.variance
         step = math.sqrt(4 * FINE * wanted / variance)
-        coarsest = math.sqrt(4 * COARSE * max(wanted, MOST * float(self._above.max())) / variance)
+        coarsest = math.sqrt(4 * COARSE * max(wanted, MOST * float(smooth.above.max())) / variance)
         if not (math.isfinite(end) and step > 0 and end / max(step, coarsest) < POINTS):
             return
         line = self._line(self._law, self._t, end + 2 * coarsest * BAND, TOLERANCE)
@@ -144,25 +185,3 @@ class SampledEnvelope:
         tail = float(np.minimum(self._tail(np.array([reached])), 0.0)[0])
         worst = np.maximum.accumulate(np.append(each[order], tail)[::-1])[::-1]
         self._found = np.append(starts[order], reached), worst
-
-    def _cells(self, log_m: float) -> float:
-        """A bound on V; what the integral has above each l0 at least, and ``H(l0) + H(theta)``, all relative to m(t)."""
-        law, t = self._law, self._t
-        edges = np.linspace(-law.theta, law.theta, CELLS + 1)
-        u = mixed_loss(edges, law.rate)
-        ends = law.power(t) * u
-        step = float(edges[1] - edges[0])
-        share = -math.expm1(-0.5 * step)
-        log_mass = law.log_top + math.log(share) - 0.5 * (edges[:-1] + law.theta) - log_m
-        most = np.exp(log_mass + np.maximum(ends[:-1], ends[1:]) + SPARE)
-        least = np.exp(log_mass + np.minimum(ends[:-1], ends[1:]) - SPARE)
-        at = mixed_loss(np.array(law.losses), law.rate)
-        atoms = np.exp(np.array(law.log_masses) + law.power(t) * at - log_m + SPARE)
-        middle = float((most * 0.5 * (u[1:] + u[:-1])).sum() + (atoms * at).sum()) / float(most.sum() + atoms.sum())
-        farthest = np.maximum(np.square(u[:-1] - middle), np.square(u[1:] - middle))
-        variance = float((most * farthest).sum() + (atoms * np.square(at - middle)).sum()) * (1 + SPARE)
-        self._above = np.cumsum(least[::-1])[::-1] * (1 - SPARE)
-        log_density = law.log_top - math.log(2) - 0.5 * (edges + law.theta) + ends - log_m
-        ratio = np.exp(log_density - np.log(mixed_slope(edges, u, law.rate)) + SPARE)
-        self._ends = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
-        return variance

@@ -88,9 +88,9 @@ class LaplaceLaw:
         """That of the loss, relative to u."""
         return -1.0 if self.add else 1.0
 
-    def mixed(self, loss: float) -> float:
-        """The u at one loss."""
-        return float(mixed_loss(np.array([loss]), self.rate)[0])
+    def mixed(self, loss: Array) -> Array:
+        """The u of losses before sampling; these themselves where every record takes part."""
+        return loss if self.rate == 1 else mixed_loss(loss, self.rate)
 
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
         """Edges of panels for heights up to the reach; None where there would be too many."""
@@ -98,7 +98,7 @@ class LaplaceLaw:
         if points >= MAX_TABLE:
             return None
         l: Array = np.linspace(-self.theta, self.theta, points)
-        u = mixed_loss(l, self.rate)
+        u = self.mixed(l)
         density = (0.5 / WIDEST + 0.25 / TURNS) * (l + self.theta) + (1 + t + reach) * (u - u[0]) / (2 * TURNS)
         density *= narrower
         number = math.ceil(min(float(density[-1]), 2.0 * MAX_PANELS)) if density[-1] > 0 else 1
