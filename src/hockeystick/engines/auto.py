@@ -38,6 +38,13 @@ def lattice(composition: Composition) -> Engine:
     return LatticeEngine(composition)
 
 
+def apart(composition: Composition) -> Engine:
+    """The contour engine of few rounds with atoms, imported when the first two do not answer."""
+    from hockeystick.engines.contour.apart import ApartEngine
+
+    return ApartEngine(composition)
+
+
 def smoothed(composition: Composition) -> Engine:
     """The contour engine with a little noise, imported when the first two do not answer."""
     from hockeystick.engines.contour.smoothed import SmoothedEngine
@@ -45,7 +52,7 @@ def smoothed(composition: Composition) -> Engine:
     return SmoothedEngine(composition)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, lattice, smoothed, grid)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
 HALF = 0.5  # of the work that is left, which the contour may take

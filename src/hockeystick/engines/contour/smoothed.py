@@ -138,7 +138,7 @@ class SmoothedEngine:
             wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
             rough = attempt == 0  # the place is only guessed: a coarse look finds it
             laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
-            found = _solved(laid, log_delta, guess, tilt, gap)
+            found = solved(laid, log_delta, guess, tilt, gap)
             best = found if best is None else best.intersected(found)
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
                 break
@@ -187,7 +187,7 @@ class SmoothedEngine:
         raise NotApplicableError("no contour is short enough, with any little noise")
 
 
-def _solved(laid: Smoothed, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
+def solved(laid: Smoothed, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
     """Where the two ends of contours meet a target."""
 
     def upper(epsilon: float) -> float:
