@@ -40,6 +40,7 @@ from hockeystick.engines.contour.path import EVALUATION, LEAST_TOLERANCE, Aim, B
 from hockeystick.engines.contour.smoothed import solved
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import of_atoms
+from hockeystick.engines.grid.query import lower_end
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import charge, check_left, spend
@@ -67,6 +68,7 @@ ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
 SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
+AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
 ATOM = 1000.0  # units of work of one sum of atoms, at one epsilon
 POWER = 64.0  # roundings of a power, for each of its factors
 TOO_WIDE = "rounding or remainders keep it from the asked gap, with the atoms taken apart"
@@ -125,31 +127,19 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """delta as the sum of three parts, around the epsilon for which the contour was laid.
+class Exact:
+    """What is summed exactly.
 
     Attributes:
         atoms: the pair of the sums of all atoms; None where a round has none.
         sums: one smooth loss of each kind beside atoms.
-        rest: the contour of what has two smooth losses or more.
     """
 
     atoms: DominatingPair | None
     sums: tuple[Sums, ...]
-    rest: Terms
 
-    def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each epsilon: those of the parts, added."""
-        rest = self.rest.log_delta(epsilon)
-        lower, middle, upper = rest.lower, rest.estimate, rest.upper
-        exact = np.array([self._exact(at) for at in epsilon.tolist()])
-        lower = np.logaddexp(lower, exact[:, 0])
-        middle = np.logaddexp(middle, exact.mean(axis=1))
-        upper = np.logaddexp(upper, exact[:, 1])
-        slip = 4 * UNIT_ROUNDOFF * (1 + np.abs(upper))
-        return Ends.of(lower - slip, middle, np.minimum(upper + slip, 0.0))
-
-    def _exact(self, epsilon: float) -> tuple[float, float]:
+    def exact(self, epsilon: float) -> tuple[float, float]:
+        """Logarithms of both ends of ``delta_0 + delta_1``."""
         low, high = -math.inf, -math.inf
         if self.atoms is not None:
             spend(ATOM * len(self.atoms.atoms.loss))
@@ -159,6 +149,29 @@ class Apart:
             low, high = float(np.logaddexp(low, more[0])), float(np.logaddexp(high, more[1]))
         slip = 4 * UNIT_ROUNDOFF * (1 + abs(high)) * len(self.sums) if high > -math.inf else 0.0
         return low - slip, high + slip
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """delta as the sum of three parts, around the epsilon for which the contour was laid.
+
+    Attributes:
+        parts: what is summed exactly.
+        rest: the contour of what has two smooth losses or more.
+    """
+
+    parts: Exact
+    rest: Terms
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon: those of the parts, added."""
+        rest = self.rest.log_delta(epsilon)
+        exact = np.array([self.parts.exact(at) for at in epsilon.tolist()])
+        lower = np.logaddexp(rest.lower, exact[:, 0])
+        middle = np.logaddexp(rest.estimate, exact.mean(axis=1))
+        upper = np.logaddexp(rest.upper, exact[:, 1])
+        slip = 4 * UNIT_ROUNDOFF * (1 + np.abs(upper))
+        return Ends.of(lower - slip, middle, np.minimum(upper + slip, 0.0))
 
 
 class ApartEngine:
@@ -204,6 +217,9 @@ class ApartEngine:
         """
         gap = gap or DEFAULT_GAP
         check_left()
+        at_the_end = self._at_the_end(log_delta[1], gap)
+        if at_the_end is not None:
+            return at_the_end
         guide = Guide(self._composition, log_delta[0] - 50.0)
         tilt = guide.tilt_for_delta(log_delta[0])
         guess, best = guide.guess(log_delta[0], tilt), None
@@ -220,6 +236,29 @@ class ApartEngine:
         narrow = best.upper - best.lower <= gap * best.upper < math.inf
         return replace(best, limited=None if narrow else TOO_WIDE, engine="contour")
 
+    def _at_the_end(self, log_delta: float, gap: float) -> Interval | None:
+        """The answer where epsilon is next to the largest loss: between where the exact parts suffice and that loss.
+
+        As the rest of delta is not negative, the exact parts bound it from below at any epsilon.
+        """
+        largest = self._composition.largest_loss
+        if largest is None or not largest[0] > 0:
+            return None
+        parts = self._parts()
+
+        def exact(epsilon: float) -> float:
+            return parts.exact(epsilon)[0]
+
+        if not exact(largest[0] * (1 - AT_THE_END * gap)) > log_delta:
+            return None
+        lower = lower_end(exact, log_delta, largest[1], 1 / (gap * largest[1]), gap)
+        return Interval(lower, lower + 0.5 * (largest[1] - lower), largest[1], None, "contour")
+
+    def _parts(self) -> Exact:
+        atoms = product(tuple((kind.atoms_alone, kind.count) for kind in self._kinds))
+        sums = tuple(self._beside(i) for i, kind in enumerate(self._kinds) if kind.law is not None)
+        return Exact(atoms if len(atoms.atoms.loss) else None, sums)
+
     def laid(self, epsilon: float, gap: float) -> Apart:
         """The parts around an epsilon, whose ends are about ``gap`` apart in log delta there.
 
@@ -227,9 +266,7 @@ class ApartEngine:
             NotApplicableError: there is no contour.
         """
         check_left()
-        atoms = product(tuple((kind.atoms_alone, kind.count) for kind in self._kinds))
-        whole = atoms if len(atoms.atoms.loss) else None
-        sums = tuple(self._beside(i) for i, kind in enumerate(self._kinds) if kind.law is not None)
+        parts = self._parts()
         guide, tilt, depth = Guide.reaching(self._composition, epsilon)
         aim, sharpness, best, least = aim_at(guide, tilt, None, epsilon), SHARPNESS, None, math.inf
         for _ in range(ATTEMPTS):
@@ -246,7 +283,7 @@ class ApartEngine:
                 if best is None:
                     raise
                 break
-            found = Apart(whole, sums, rest)
+            found = Apart(parts, rest)
             ends = found.log_delta(np.array([epsilon]))
             width = float(ends.width[0])
             best, least = (found, width) if width < least or best is None else (best, least)
@@ -284,7 +321,7 @@ class ApartEngine:
         for kind, scale, (_, error) in zip(self._kinds, scales, starts, strict=True):
             if kind.law is not None:
                 tail = SmoothTail(kind.law, t, scale, float(error[0]))
-                smooth += kind.count * np.maximum(tail.whole - tail.lost(edges), 0.0)
+                smooth += kind.count * tail.left(edges)
         with np.errstate(divide="ignore"):
             log_rho = 2 * np.log(smooth) - math.log(2) + SPARE
         tails = log_tails(edges, log_rho, step)

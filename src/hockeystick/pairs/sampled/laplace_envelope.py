@@ -61,19 +61,27 @@ class SmoothTail:
 
     Attributes:
         above: shape (n,), lower bounds on what the smooth part has above the lower end l0 of each cell.
+        below: shape (n,), upper bounds on what it has below that.
         ends: shape (n,), upper bounds on ``H(l0) + H(theta)``.
         whole: an upper bound on all of the smooth part.
-        variance: an upper bound on V.
+        variance: an upper bound on V; infinite where theta is out of reach.
     """
 
     def __init__(self, law: LaplaceLaw, t: float, log_m: float, error: float) -> None:
-        spend(CELL * CELLS)
-        edges = np.linspace(-law.theta, law.theta, CELLS + 1)
+        edges = law.graded(t, CELLS)
+        self.above, self.below, self.ends = np.zeros(1), np.zeros(1), np.full(1, math.inf)
+        self.whole, self.variance = 1.0, math.inf
+        if edges is None:
+            return
+        spend(CELL * len(edges))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinities bound nothing
+            self._take(law, t, edges, log_m, error)
+
+    def _take(self, law: LaplaceLaw, t: float, edges: Array, log_m: float, error: float) -> None:
         u = law.mixed(edges)
         ends = law.power(t) * u
-        step = float(edges[1] - edges[0])
-        share = -math.expm1(-0.5 * step)
-        log_mass = law.log_top + math.log(share) - 0.5 * (edges[:-1] + law.theta) - log_m
+        log_shares = np.log(-np.expm1(-0.5 * np.diff(edges)))
+        log_mass = law.log_top + log_shares - 0.5 * (edges[:-1] + law.theta) - log_m
         more = error + SPARE * (1 + abs(law.log_top) + float(np.abs(ends).max()))
         most = np.exp(log_mass + np.maximum(ends[:-1], ends[1:]) + more)
         least = np.exp(log_mass + np.minimum(ends[:-1], ends[1:]) - more)
@@ -84,15 +92,22 @@ class SmoothTail:
         squares = float((most * farthest).sum() + (atoms * np.square(at - middle)).sum())
         self.variance = squares * (1 + SPARE)
         self.whole = float(most.sum()) * (1 + SPARE)
-        self.above: Array = np.cumsum(least[::-1])[::-1] * (1 - SPARE)
+        self.above = np.cumsum(least[::-1])[::-1] * (1 - SPARE)
+        self.below = np.concatenate([[0.0], np.cumsum(most)[:-1]]) * (1 + SPARE)
         log_density = law.log_top - math.log(2) - 0.5 * (edges + law.theta) + ends - log_m
         ratio = np.exp(log_density - np.log(mixed_slope(edges, u, law.rate)) + more)
-        self.ends: Array = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
+        self.ends = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
 
     def lost(self, s: Array) -> Array:
         """What the smooth part has lost for good at each height s, at least 0."""
         shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
         out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
+        return out
+
+    def left(self, s: Array) -> Array:
+        """What the smooth part has at most from each height s on."""
+        sizes = self.below[None, :] + np.multiply.outer(2 / s, self.ends)
+        out: Array = np.minimum(sizes.min(axis=1) * (1 + SPARE), self.whole)
         return out
 
 

@@ -46,8 +46,10 @@ Array = npt.NDArray[np.float64]
 NODES = 16  # of the rule on each panel
 TURNS = 2.5  # c0: half a panel's width in units of how fast the integrand changes
 WIDEST = 0.8  # half-width of a panel: log g has singularities at a distance of pi
-TABLE, FINE = 256, 8.0  # points from which the panels are placed: at least, and for each unit of theta
-MAX_TABLE = 1 << 17  # of these points: losses of 16,000 and more are refused
+TABLE, FINE = 128, 8.0  # points from which the panels are placed: at least, and for each unit of theta
+FINEST = 32.0  # shares of how far the integrand reaches from an end at tilt t, that the nearest point is away
+MAX_THETA = 16_000.0  # losses beyond are refused
+DEEP = 100.0  # log of how much lighter than the heaviest place one is where the phase need not be followed
 MAX_PANELS = 1 << 14  # beyond, a line is refused
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
 """The rho that are tried: a small panel allows a large one."""
@@ -92,19 +94,31 @@ class LaplaceLaw:
         """The u of losses before sampling; these themselves where every record takes part."""
         return loss if self.rate == 1 else mixed_loss(loss, self.rate)
 
+    def graded(self, t: float, points: int) -> Array | None:
+        """Losses from -theta to theta, close to each other near both ends; None where theta is out of reach."""
+        if not self.theta < MAX_THETA:
+            return None
+        finest = 1 / (FINEST * (1 + t) * (1 + self.theta))
+        near = 2 * self.theta * np.geomspace(finest, 1.0, math.ceil(points * (1 - math.log10(finest)) / 4), endpoint=False)
+        even = np.linspace(-self.theta, self.theta, math.ceil(max(points, FINE * self.theta)))
+        found: Array = np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
+        return found
+
     def panels(self, t: float, reach: float, narrower: float) -> Array | None:
         """Edges of panels for heights up to the reach; None where there would be too many."""
-        points = math.ceil(max(TABLE, FINE * self.theta)) if self.theta < MAX_TABLE / FINE else MAX_TABLE
-        if points >= MAX_TABLE:
+        loss = self.graded(t, TABLE)
+        if loss is None:
             return None
-        l: Array = np.linspace(-self.theta, self.theta, points)
-        u = self.mixed(l)
-        density = (0.5 / WIDEST + 0.25 / TURNS) * (l + self.theta) + (1 + t + reach) * (u - u[0]) / (2 * TURNS)
-        density *= narrower
-        number = math.ceil(min(float(density[-1]), 2.0 * MAX_PANELS)) if density[-1] > 0 else 1
-        if not number <= MAX_PANELS:
+        u = self.mixed(loss)
+        log_size = self.power(t) * u - 0.5 * loss
+        seen = np.maximum(log_size[1:], log_size[:-1]) > log_size.max() - DEEP
+        turns = (1 + t + reach) * np.diff(u) * seen / (2 * TURNS)
+        steps = (0.5 / WIDEST + 0.25 / TURNS) * np.diff(loss) + turns
+        density = narrower * np.concatenate([[0.0], np.cumsum(steps)])
+        if not density[-1] <= MAX_PANELS:
             return None
-        edges: Array = np.interp(np.linspace(0.0, float(density[-1]), number + 1), density, l)
+        number = max(math.ceil(float(density[-1])), 1)
+        edges: Array = np.interp(np.linspace(0.0, float(density[-1]), number + 1), density, loss)
         edges[0], edges[-1] = -self.theta, self.theta
         return edges
 
