@@ -22,7 +22,7 @@ import hockeystick as hs
 import oracle
 from decimals import exact
 from hockeystick.accountants import rdp, zcdp
-from hockeystick.engines.direct import DirectEngine, _integral, of_atoms, _panels
+from hockeystick.engines.direct import DirectEngine, _integral, _panels, of_atoms
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
 from hockeystick.pairs.base import Atoms

@@ -89,8 +89,12 @@ class AutoEngine:
                     found = self._coarse_first(ask, gap) if engine is smoothed else ask(engine(self._composition), gap)
             except NotApplicableError as error:
                 reasons.append(str(error))
+                if engine is apart and best is not None and _narrow(best):
+                    return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
+            if engine is ContourEngine and best.limited is not None:
+                continue  # with atoms taken apart it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
                 return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
         if best is None:

@@ -75,7 +75,8 @@ TOO_WIDE = "rounding or remainders keep it from the asked gap, with the atoms ta
 """Why an interval is wider than was asked."""
 
 
-class Kind(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Kind:
     """One kind of rounds.
 
     Attributes:
@@ -187,7 +188,9 @@ class ApartEngine:
     def __init__(self, composition: Composition) -> None:
         self._composition = composition
         if composition.count < 2 or len(composition.rounds) > MOST_KINDS:
-            raise NotApplicableError("atoms are taken apart where there are few kinds of rounds, and two rounds at least")
+            raise NotApplicableError(
+                "atoms are taken apart where there are few kinds of rounds, and two rounds at least"
+            )
         self._kinds = [Kind(pair, count, _between(pair)) for pair, count in composition.rounds]
         if all(kind.law is None for kind in self._kinds):
             raise NotApplicableError("no round has a smooth part between its atoms")
@@ -274,9 +277,7 @@ class ApartEngine:
                 rest = self._rest(aim, sharpness * gap)
             except BlindError:
                 floor = min(depth, -50.0)
-                seen_by = seeing_guide(
-                    self._composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)
-                )
+                seen_by = seeing_guide(self._composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon))
                 aim = aim_at(*seen_by, epsilon)
                 continue
             except NotApplicableError:
@@ -329,7 +330,9 @@ class ApartEngine:
         if not len(deep) or not edges[deep[0]] <= MAX_POINTS * step:
             raise NotApplicableError("what has two smooth losses or more is not bound to fall off fast enough")
         count = math.ceil(float(edges[deep[0]]) / step) + 1
-        terms, slack = self._terms(t, step, count, scales, tolerance / sum(counts) * math.exp(min(aim.depth - top, 0.0)))
+        terms, slack = self._terms(
+            t, step, count, scales, tolerance / sum(counts) * math.exp(min(aim.depth - top, 0.0))
+        )
         slack += 8 * UNIT_ROUNDOFF * (1 + abs(k_top))
         log_tail = float(tails[deep[0]]) + SPARE
         s: Array = step * np.arange(count, dtype=np.float64)
@@ -354,7 +357,9 @@ class ApartEngine:
             k += n * (values - scale)
             k_error += n * (errors + 8 * UNIT_ROUNDOFF * (np.abs(values) + abs(scale)))
             whole = np.exp(values - scale)
-            off = np.abs(whole) * np.expm1(np.minimum(errors + 8 * UNIT_ROUNDOFF * (1 + np.abs(values) + abs(scale)), 40))
+            off = np.abs(whole) * np.expm1(
+                np.minimum(errors + 8 * UNIT_ROUNDOFF * (1 + np.abs(values) + abs(scale)), 40)
+            )
             atoms, own = (whole, off) if kind.law is None else _atoms_on(kind.pair, t, s, scale)
             between = np.zeros(count) if kind.law is None else whole - atoms
             before, power = _power(atoms, kind.count - 1), _power(atoms, kind.count)

@@ -99,7 +99,9 @@ class LaplaceLaw:
         if not self.theta < MAX_THETA:
             return None
         finest = 1 / (FINEST * (1 + t) * (1 + self.theta))
-        near = 2 * self.theta * np.geomspace(finest, 1.0, math.ceil(points * (1 - math.log10(finest)) / 4), endpoint=False)
+        near = (
+            2 * self.theta * np.geomspace(finest, 1.0, math.ceil(points * (1 - math.log10(finest)) / 4), endpoint=False)
+        )
         even = np.linspace(-self.theta, self.theta, math.ceil(max(points, FINE * self.theta)))
         found: Array = np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
         return found
@@ -120,7 +122,7 @@ class LaplaceLaw:
         number = max(math.ceil(float(density[-1])), 1)
         edges: Array = np.interp(np.linspace(0.0, float(density[-1]), number + 1), density, loss)
         edges[0], edges[-1] = -self.theta, self.theta
-        return edges
+        return np.unique(edges)
 
     def log_remainder(self, edges: Array, t: float, reach: float, *, moved: bool) -> float:
         """Log of a bound on what the rule errs by on all panels, of ``m - 1`` if ``moved`` and of m if not."""
