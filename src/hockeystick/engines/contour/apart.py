@@ -20,9 +20,12 @@ bound on ``|C_i(t + is)| / m_i(t)`` (``SmoothTail``),
     |R(t + is)| / M(t) <= (sum_i n_i b_i(s))^2 / 2 .
 
 **Rounding.** All quotients by ``m_i(t)`` are at most 1 in size, up to their errors. Errors e_i of ``A_i / m_i(t)`` and
-f_i of ``C_i / m_i(t)`` move ``M_0 / M(t)`` by at most ``E = sum n_i e_i``, and ``M_1 / M(t)`` by at most ``sum n_i f_i +
-E sum n_i |C_i| / m_i(t)``, to first order; the error of M is that of any contour. All are charged as absolute errors of
-the terms.
+f_i of ``C_i / m_i(t)`` move ``M_0 / M(t)`` by at most ``E = sum n_i e_i``, and ``M_1 / M(t)`` by at most ``sum n_i
+f_i + E sum n_i |C_i| / m_i(t)``, to first order; the error of M is that of any contour. All are charged as absolute
+errors of the terms.
+
+**At the end.** As delta_R is not negative, ``delta_0 + delta_1`` alone bounds delta from below: an epsilon next to the
+largest loss lies between where that exceeds the target, and the largest loss.
 """
 
 from __future__ import annotations
@@ -182,7 +185,7 @@ class ApartEngine:
         composition: pairs and counts; mass at infinite loss is the caller's.
 
     Raises:
-        NotApplicableError: some round is of another kind, none has a smooth part, or the sums of the atoms are too many.
+        NotApplicableError: a round is of another kind, none has a smooth part, or the sums of atoms are too many.
     """
 
     def __init__(self, composition: Composition) -> None:

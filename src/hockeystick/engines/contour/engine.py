@@ -289,6 +289,11 @@ def _rough(count: int, digits: int) -> int:
 
 
 def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
+    """The characteristic functions of pairs, and their counts.
+
+    Raises:
+        NotApplicableError: one of them is not known.
+    """
     out = []
     for pair, count in rounds:
         transform = pair.transform

@@ -6,13 +6,14 @@ are those of ``l > l*``. As ``g(l) - g(l*) = q (e^l - e^l*)``,
 
     D(x) = int_(l*)^theta c e^(-(l + theta)/2) q (e^l - e^l*) dl = 8 c q e^((l* - theta)/2) sinh^2((theta - l*)/4) .
 
-In the direction add the loss is -u, and with ``u(l*) = -x`` those above x are of ``l < l*``, where ``1 - e^x g(l) = e^x q
-(e^l* - e^l)``, so that
+In the direction add the loss is -u, and with ``u(l*) = -x`` those above x are of ``l < l*``, where ``1 - e^x g(l) =
+e^x q (e^l* - e^l)``, so that
 
     D(x) = 8 c q e^x e^((l* - theta)/2) sinh^2((l* + theta)/4) ,    e^x = 1 / g(l*) .
 
-Below the least loss x0 all of the part counts: ``D(x) = D(x0) + (e^x0 - e^x) N``, N what Q has of it; above the largest,
-D is 0. A round that is not sampled is that of q = 1 in the direction remove.
+Below the least loss x0 all of the part counts: ``D(x) = D(x0) + (e^x0 - e^x) N``, ``N = 2 c (1 - e^-theta)`` what the
+second law has of it; above the largest loss D is 0. A round that is not sampled is that of q = 1 in the direction
+remove.
 
 **Rounding.** D falls with x. l* is moved until u of it, with the bound on its own error, is on the safe side of x;
 what remains are a few roundings of D itself, and those of theta in the distance to the end.

@@ -12,10 +12,11 @@ nearer one is at most d/2 away. V is bounded from above on cells of l, on which 
 
     |int_l0^theta F e^(isu) dl| <= [H(l0) + H(theta) + TV(H)] / s <= 2 [H(l0) + H(theta)] / s ,
 
-F the integrand of m(t) and ``H = F / u'``: with ``r = u' = q e^l / g``, which rises, ``(log H)' = -3/2 + (Re p + 1) r``,
-so that H falls throughout or, for ``Re p + 1 > 0``, falls and then rises, and ``TV(H) <= H(l0) + H(theta)`` either
+F the integrand of m(t) and ``H = F / u'``: with ``r = u' = q e^l / g``, which rises, ``(log H)' = -3/2 + (Re p + 1)
+r``, so that H falls throughout or, for ``Re p + 1 > 0``, falls and then rises, and ``TV(H) <= H(l0) + H(theta)`` either
 way. What lies below l0, and the atoms, keep their sizes. So ``|m(t + is)| <= m(t) - above(l0) + 2 [H(l0) + H(theta)] /
-s`` with any lower bound on the part ``above(l0)`` of the integral, and the bound falls with s.
+s`` with any lower bound on the part ``above(l0)`` of the integral, and ``|C(t + is)| <= below(l0) + 2 [H(l0) +
+H(theta)] / s`` for the integral C alone, with any upper bound on the part below l0. Both fall with s.
 
 **Grids.** The first has a step that is fine enough for the fall that so many rounds need; each next one, over heights
 twice as large, has twice the step, as long as that costs little of the fall found so far. The tail takes over where it

@@ -144,7 +144,7 @@ class LaplaceLaw:
                 least = np.hypot(1 + lower * np.cos(up), lower * np.sin(up))
                 log_power = -t * (np.log(least) + math.log1p(-self.rate))
             else:
-                log_power = power_of(mixed_loss(b + high, self.rate), 1 + t)
+                log_power = (1 + t) * mixed_loss(b + high, self.rate)
             log_power = log_power + reach * turn
             log_size = np.logaddexp(0.0, log_power) if moved else log_power
             if moved:
@@ -160,12 +160,6 @@ class LaplaceLaw:
             best = np.where(allowed, np.minimum(best, log_error), best)
         top = float(best.max())
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
-
-
-def power_of(u: Array, power: float) -> Array:
-    """``log g^power`` from u."""
-    out: Array = power * u
-    return out
 
 
 class LaplaceNodes:
@@ -191,14 +185,14 @@ class LaplaceNodes:
         between = (b[:, None] + np.multiply.outer(w, nodes)).ravel()
         log_between = law.log_top - math.log(2) - 0.5 * (between + law.theta)
         log_between += np.log(np.multiply.outer(w, weights).ravel())
-        l = np.concatenate([between, np.array(law.losses)])
+        loss = np.concatenate([between, np.array(law.losses)])
         self.log_weight: Array = np.concatenate([log_between, np.array(law.log_masses)])
-        u = mixed_loss(l, law.rate)
-        slope = np.where(np.isfinite(l), mixed_slope(np.maximum(l, -law.theta), u, law.rate), 0.0)
+        u = law.mixed(loss)
+        slope = np.where(np.isfinite(loss), mixed_slope(np.maximum(loss, -law.theta), u, law.rate), 0.0)
         power = law.power(t)
         self.loss: Array = law.sign * u
         self.exponent: Array = power * u
-        rates = rate_error(l, u, law.rate)
+        rates = rate_error(loss, u, law.rate)
         self.slip: Array = UNIT_ROUNDOFF * (
             OWN_UNITS * np.abs(u) + THETA_UNITS * law.theta * slope + RATE_UNITS * rates
         )
