@@ -24,6 +24,7 @@ from hockeystick.pairs.sampled.laplace_envelope import SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform
 from hockeystick.values.side import Side
+from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
 
 Number = Any
@@ -45,12 +46,15 @@ def smooth(theta: float, rate: float, z: Any, *, add: bool, low: Any = None) -> 
     start = -th if low is None else mpf(low)
     power = -z if add else 1 + z
     turns = abs(mp.mpc(z).imag) * (mp.log(1 - q + q * mp.exp(th)) - mp.log(1 - q + q * mp.exp(-th)))
-    pieces = 6 + int(turns / 4) + int(theta)
+    pieces = 6 + int(turns / 6) + int(theta) + int(abs(mp.mpc(power).real) * theta / 10 * min(1, 4 * rate))
 
     def value(loss: Any) -> Any:
         return mp.exp(-(loss + th) / 2) / 4 * mp.exp(power * mp.log(1 - q + q * mp.exp(loss)))
 
-    return mp.quad(value, mp.linspace(start, th, pieces + 1))
+    edges = mp.linspace(start, th, pieces + 1)
+    rule = gauss_legendre(24, mp.prec)  # on pieces that are short beside the distance of the singularities
+    half = (edges[1] - edges[0]) / 2
+    return half * mp.fsum(w * value(a + half * (1 + x)) for a in edges[:-1] for x, w in rule)
 
 
 def moment(theta: float, rate: float, z: Any, *, add: bool) -> Any:
@@ -161,7 +165,9 @@ def test_roundings_at_a_node(theta: float, rate: float, add: bool) -> None:
 
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize(("theta", "rate", "t", "s"), [(40.0, 0.3, 2.0, 8.0), (40.0, 0.3, 0.5, 40.0), (9.0, 1e-4, 1.0, 90.0)])
+@pytest.mark.parametrize(
+    ("theta", "rate", "t", "s"), [(40.0, 0.3, 2.0, 8.0), (40.0, 0.3, 0.5, 40.0), (9.0, 1e-4, 1.0, 90.0)]
+)
 def test_the_rule_errs_less_than_its_remainder(
     theta: float, rate: float, t: float, s: float, add: bool, moved: bool
 ) -> None:
@@ -198,7 +204,9 @@ def test_what_hardly_moves_hardly_errs() -> None:
 
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize("count", [3, 50, 1000, 10**6])
-@pytest.mark.parametrize(("theta", "rate", "t"), [(1.0, 0.01, 15.0), (5.0, 0.3, 0.7), (0.1, 0.9, 3.0), (12.0, 1e-3, 0.3)])
+@pytest.mark.parametrize(
+    ("theta", "rate", "t"), [(1.0, 0.01, 15.0), (5.0, 0.3, 0.7), (0.1, 0.9, 3.0), (12.0, 1e-3, 0.3)]
+)
 def test_no_value_is_above_the_envelope(theta: float, rate: float, t: float, count: int, add: bool) -> None:
     """At heights of all sizes, between the points of the grids too; and many rounds fall off enough."""
     law = transform(theta, rate, add=add)
@@ -216,7 +224,9 @@ def test_no_value_is_above_the_envelope(theta: float, rate: float, t: float, cou
 
 
 @pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize(("theta", "rate", "t"), [(1.0, 0.01, 15.0), (5.0, 0.3, 0.7), (0.1, 0.9, 300.0), (8.0, 0.05, 0.3)])
+@pytest.mark.parametrize(
+    ("theta", "rate", "t"), [(1.0, 0.01, 15.0), (5.0, 0.3, 0.7), (0.1, 0.9, 300.0), (8.0, 0.05, 0.3)]
+)
 def test_the_smooth_part_is_within_its_bounds(theta: float, rate: float, t: float, add: bool) -> None:
     """Its size from a height on, what it loses, its whole, and the variance of the loss."""
     law = transform(theta, rate, add=add)
@@ -227,13 +237,15 @@ def test_the_smooth_part_is_within_its_bounds(theta: float, rate: float, t: floa
     assert whole <= tail.whole <= 1.2 * whole
     assert 0.8 * whole <= tail.above[0] <= whole
     u = law.mixed(np.array([-theta, theta]))
-    heights = np.array([0.3, 3.0, 30.0, 300.0, 3000.0]) / float(u[1] - u[0])
+    heights = np.array([0.3, 3.0, 30.0, 300.0]) / float(u[1] - u[0])
     left, lost = tail.left(heights), tail.lost(heights)
     for j, s in enumerate(heights.tolist()):
         size = abs(smooth(theta, rate, mp.mpc(t, s), add=add)) / m
         assert size <= left[j] * (1 + 1e-12)
         assert size <= whole - lost[j] + 1e-12
-    slope = mp.diff(lambda x: mp.log(moment(theta, rate, x, add=add)), mpf(t), 2)
+    step = mpf(10) ** -8 * t
+    logs = [mp.log(moment(theta, rate, mpf(t) + side * step, add=add)) for side in (-1, 0, 1)]
+    slope = (logs[0] - 2 * logs[1] + logs[2]) / step**2
     assert slope <= tail.variance <= 1.5 * slope
 
 
@@ -250,7 +262,7 @@ def test_parts_of_the_smooth_part_are_within_their_bounds() -> None:
         above = smooth(theta, rate, mpf(t), add=False, low=edges[j])
         assert tail.above[j] <= above / m
         assert (whole - above) / m <= tail.below[j] + 1e-25
-        for s in (2.0, 50.0):
+        for s in (2.0, 30.0):
             part = abs(smooth(theta, rate, mp.mpc(t, s), add=False, low=edges[j])) / m
             assert part <= 2 * tail.ends[j] / s
 
@@ -282,7 +294,9 @@ def test_delta_between_the_atoms(theta: float, rate: float, add: bool) -> None:
     law = LaplaceLaw(theta, LOG_HALF, (-theta, theta), (LOG_HALF, LOG_HALF - theta), rate, add)
     low, high = sorted((law.sign * law.mixed(np.array([-theta, theta]))).tolist())
     width = high - low
-    x = np.array([low - 30, low - 1e-9, low, low + 1e-6 * width, low + 0.3 * width, low + 0.9 * width, high - 1e-6 * width])
+    x = np.array(
+        [low - 30, low - 1e-9, low, low + 1e-6 * width, low + 0.3 * width, low + 0.9 * width, high - 1e-6 * width]
+    )
     below, above = (log_between(law, x, np.zeros(len(x)), side) for side in (Side.BELOW, Side.ABOVE))
     for j, at in enumerate(x.tolist()):
         true = mp.log(between(theta, rate, at, add=add))

@@ -73,6 +73,7 @@ SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
 AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
 ATOM = 1000.0  # units of work of one sum of atoms, at one epsilon
+UNKNOWN = 0.5  # error of a logarithm from which on the value says nothing
 POWER = 64.0  # roundings of a power, for each of its factors
 TOO_WIDE = "rounding or remainders keep it from the asked gap, with the atoms taken apart"
 """Why an interval is wider than was asked."""
@@ -359,10 +360,8 @@ class ApartEngine:
             n = float(kind.count)
             k += n * (values - scale)
             k_error += n * (errors + 8 * UNIT_ROUNDOFF * (np.abs(values) + abs(scale)))
-            whole = np.exp(values - scale)
-            off = np.abs(whole) * np.expm1(
-                np.minimum(errors + 8 * UNIT_ROUNDOFF * (1 + np.abs(values) + abs(scale)), 40)
-            )
+            doubt = errors + 8 * UNIT_ROUNDOFF * (1 + np.abs(values) + abs(scale))
+            whole, off = _relative(values - scale, doubt)
             atoms, own = (whole, off) if kind.law is None else _atoms_on(kind.pair, t, s, scale)
             between = np.zeros(count) if kind.law is None else whole - atoms
             before, power = _power(atoms, kind.count - 1), _power(atoms, kind.count)
@@ -371,8 +370,7 @@ class ApartEngine:
             error += n * (own + POWER * UNIT_ROUNDOFF)
             smooth += n * np.abs(between)
             smooth_error += n * (off + own) * (kind.law is not None)
-        full = np.exp(k)
-        absolute = np.abs(full) * np.expm1(np.minimum(k_error, 40.0))
+        full, absolute = _relative(k, k_error)
         absolute = absolute + (error + smooth_error + error * smooth) * (1 + 1e-6) + 8 * UNIT_ROUNDOFF * (2 + smooth)
         z = t + 1j * s
         weights = 1 / (z * (1 + z))
@@ -408,6 +406,14 @@ def _atoms_on(pair: DominatingPair, t: float, s: Array, scale: float) -> tuple[C
         units = 32 + 8 * (abs(log_p) + t * abs(loss) + abs(scale)) + (16 + atoms.units) * abs(loss) * (t + s)
         error += size * UNIT_ROUNDOFF * units
     return out, error
+
+
+def _relative(log: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
+    """``m(t + is) / m(t)`` from its logarithm, and a bound on its error; 0 and 1 where all that is known is the size."""
+    unknown = error > UNKNOWN
+    value = np.exp(np.where(unknown, 0.0, log))
+    off = np.where(unknown, 1 + SPARE, np.abs(value) * np.expm1(np.where(unknown, 0.0, error)))
+    return np.where(unknown, 0.0, value), off
 
 
 def _power(a: ComplexArray, count: int) -> ComplexArray:
