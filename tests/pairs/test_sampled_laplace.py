@@ -199,6 +199,34 @@ def test_what_hardly_moves_hardly_errs() -> None:
     assert float(error[0]) < 1e-4 * float(value[0].real)
 
 
+@pytest.mark.parametrize("add", [False, True])
+def test_remainder_and_roundings_are_charged_to_a_line(add: bool) -> None:
+    """Each charge alone is what it says: the others are set to nothing, and the rest of the error is the sum's."""
+    law = transform(2.0, 0.3, add=add)
+
+    def error(**changed: object) -> Any:
+        line = SampledLaplaceLine(law, 0.5, 40.0, 1e-16)
+        line.cumulants(20.0, 3)
+        for name in ("_still", "_slope", "remainder"):
+            assert getattr(line, name) > 0
+            setattr(line, name, 0.0)
+        assert min(line._turning) > 0
+        line._turning = 0.0, 0.0
+        for name, value in changed.items():
+            setattr(line, name, value)
+        return line.cumulants(20.0, 3)[1]
+
+    none = error()
+    for name in ("_still", "remainder"):
+        assert (error(**{name: 1e-6}) - none > 0.5e-6).all()
+    slope = error(_slope=1e-8) - none
+    assert slope[0] < 1e-12
+    assert (slope[1:] > np.array([1e-7, 2e-7])).all()
+    turning = error(_turning=(1e-8, 3e-7)) - none
+    assert turning[0] < 1e-12
+    assert (turning[1:] > np.array([1e-7, 1.5e-7])).all()
+
+
 # Fall -----------------------------------------------------------------------------------------------------------------
 
 

@@ -322,13 +322,14 @@ class ApartEngine:
             raise NotApplicableError("a characteristic function is out of reach")
         top = k_top - t * aim.epsilon
         edges = step * HEIGHTS
-        smooth = np.zeros(len(edges))
+        smooth, doubt = np.zeros(len(edges)), SPARE
         for kind, scale, (_, error) in zip(self._kinds, scales, starts, strict=True):
+            doubt += kind.count * float(error[0])
             if kind.law is not None:
                 tail = SmoothTail(kind.law, t, scale, float(error[0]))
                 smooth += kind.count * tail.left(edges)
         with np.errstate(divide="ignore"):
-            log_rho = 2 * np.log(smooth) - math.log(2) + SPARE
+            log_rho = 2 * np.log(smooth) - math.log(2) + doubt
         tails = log_tails(edges, log_rho, step)
         deep = np.flatnonzero(tails <= wanted - top)
         if not len(deep) or not edges[deep[0]] <= MAX_POINTS * step:

@@ -189,15 +189,10 @@ class SampledEnvelope:
             between = np.maximum(size[first:-1], size[first + 1 :])
             rise = 0.25 * variance * step * step * (1 + SPARE) + 16 * UNIT_ROUNDOFF
             logs.append(0.5 * np.log1p(np.minimum(np.expm1(between) + rise, 0.0)) * (1 - SPARE))
-            heights.append(step * np.arange(first, steps + 1, dtype=np.float64))
+            # a grid begins where the finer one ends, within its first gap
+            heights.append(np.maximum(step * np.arange(first, steps + 1, dtype=np.float64), reached))
             reached = step * (steps + 1)
             step *= 2
-        # where two grids overlap, the finer one's last gaps end where the next one begins
-        starts = np.concatenate(heights)
-        order = np.argsort(starts, kind="stable")
-        each = np.concatenate(logs)
-        if len(starts) != len(each):
-            raise AssertionError
         tail = float(np.minimum(self._tail(np.array([reached])), 0.0)[0])
-        worst = np.maximum.accumulate(np.append(each[order], tail)[::-1])[::-1]
-        self._found = np.append(starts[order], reached), worst
+        worst = np.maximum.accumulate(np.append(np.concatenate(logs), tail)[::-1])[::-1]
+        self._found = np.append(np.concatenate(heights), reached), worst
