@@ -136,7 +136,7 @@ def test_values_of_truncated_noise(add: bool) -> None:
 
 
 @pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize(("theta", "rate"), [(0.3, 0.1), (33.3, 0.01), (5.1, 0.9999), (0.7, 1.7e-7), (17.7, 0.92)])
+@pytest.mark.parametrize(("theta", "rate"), [(0.3, 0.1), (33.3, 0.01), (5.1, 0.9999), (0.7, 1.7e-7), (17.7, 0.92), (20.0, 0.99999999)])
 def test_roundings_at_a_node(theta: float, rate: float, add: bool) -> None:
     """Of weight and loss, with the true rate and theta; the nodes are where the true panels have theirs."""
     law = transform(theta, rate, add=add)

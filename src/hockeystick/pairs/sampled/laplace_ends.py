@@ -53,20 +53,20 @@ class EndsPair(DominatingPair):
 
     @property
     def atoms(self) -> Atoms:
-        """Those of the round that P can show, of finite loss."""
+        """The atoms of finite loss that the round's P can show."""
         return seen(self.whole)
 
     @property
     def smooth(self) -> None:
-        """Nothing of what is between the atoms."""
+        """None: what is between the atoms is left out."""
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """That of the round."""
+        """The range of the whole round's losses, in which the atoms are."""
         return self.whole.loss_range
 
     def log_moment(self, t: float) -> float:
-        """That of the round, of which the atoms are a part."""
+        """The K(t) of the whole round, of which the atoms are a part."""
         return self.whole.log_moment(t)
 
 

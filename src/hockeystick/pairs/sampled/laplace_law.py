@@ -87,7 +87,7 @@ class LaplaceLaw:
 
     @property
     def sign(self) -> float:
-        """That of the loss, relative to u."""
+        """The sign of the loss relative to u: 1 for remove, -1 for add."""
         return -1.0 if self.add else 1.0
 
     def mixed(self, loss: Array) -> Array:
