@@ -1,4 +1,4 @@
-"""Few rounds with atoms taken apart: against convolutions in mpmath, the grid, and with every charge where it is made."""
+"""Few rounds with atoms taken apart: against convolutions in mpmath, the grid, and every charge where it is made."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_unsampled_rounds_against_the_closed_form(scales: tuple[tuple[float, int
 
 
 def test_rounds_of_several_kinds_against_a_convolution() -> None:
-    """Two sampled rounds and three of atoms alone: the atoms' sums are listed, and each shifts the two rounds' delta."""
+    """Two sampled rounds and three of atoms alone: the atoms' sums are listed, each shifts the rounds' delta."""
     rate, epsilon = 0.2, 0.6
     composition = Composition([(sampled(1.0, rate), 2), (THREE, 3)])
     panels = LaplacePanels(Round("laplace", (Fraction(1),), Fraction("0.2"), 2), "remove", 20)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -112,9 +113,7 @@ def test_values_of_any_round(log_theta: float, log_rate: float, turns: float, de
 
 @pytest.mark.parametrize("add", [False, True])
 def test_values_of_truncated_noise(add: bool) -> None:
-    """The mass that only the law without the record has is an atom at ``log(1 - q)``; the other one is infinite loss."""
-    from fractions import Fraction
-
+    """Mass that only the law without the record has is an atom at ``log(1 - q)``; the other one is infinite loss."""
     pair = WindowPair.truncated_laplace(Fraction(1), Fraction(3), Fraction(1))
     values, errors = pair.sampled_transform(0.2, add).line(1.5, 4.0, 1e-16).cumulants(4.0, 2)
     q, z0 = mpf("0.2"), 2 * (1 - mp.exp(-3))
@@ -136,7 +135,9 @@ def test_values_of_truncated_noise(add: bool) -> None:
 
 
 @pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize(("theta", "rate"), [(0.3, 0.1), (33.3, 0.01), (5.1, 0.9999), (0.7, 1.7e-7), (17.7, 0.92), (20.0, 0.99999999)])
+@pytest.mark.parametrize(
+    ("theta", "rate"), [(0.3, 0.1), (33.3, 0.01), (5.1, 0.9999), (0.7, 1.7e-7), (17.7, 0.92), (20.0, 0.99999999)]
+)
 def test_roundings_at_a_node(theta: float, rate: float, add: bool) -> None:
     """Of weight and loss, with the true rate and theta; the nodes are where the true panels have theirs."""
     law = transform(theta, rate, add=add)
