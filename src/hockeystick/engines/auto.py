@@ -55,7 +55,7 @@ def smoothed(composition: Composition) -> Engine:
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
-FEW = 16  # rounds with atoms and a smooth part, up to which no contour of all of them ends soon: they are taken apart first
+FEW = 16  # rounds with atoms and a smooth part up to which they are taken apart first: no contour of all ends soon
 HALF = 0.5  # of the work that is left, which the contour may take
 NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve

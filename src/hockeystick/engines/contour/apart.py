@@ -234,7 +234,12 @@ class ApartEngine:
             if attempt or not guess > 0:
                 tilt = guide.saddle(guess)
             wanted = min(0.3 * gap * guess * tilt, 0.1) if guess > 0 else gap
-            found = solved(self.laid(guess, wanted), log_delta, guess, tilt, gap)
+            try:
+                found = solved(self.laid(guess, wanted), log_delta, guess, tilt, gap)
+            except NotApplicableError:
+                if best is None:
+                    raise
+                break
             best = found if best is None else best.intersected(found)
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0 or best.upper == math.inf:
                 break
@@ -410,7 +415,7 @@ def _atoms_on(pair: DominatingPair, t: float, s: Array, scale: float) -> tuple[C
 
 
 def _relative(log: ComplexArray, error: Array) -> tuple[ComplexArray, Array]:
-    """``m(t + is) / m(t)`` from its logarithm, and a bound on its error; 0 and 1 where all that is known is the size."""
+    """``m(t + is) / m(t)`` from its logarithm, and a bound on its error; 0 and 1 where only the size is known."""
     unknown = error > UNKNOWN
     value = np.exp(np.where(unknown, 0.0, log))
     off = np.where(unknown, 1 + SPARE, np.abs(value) * np.expm1(np.where(unknown, 0.0, error)))
