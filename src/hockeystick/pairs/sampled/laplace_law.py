@@ -49,7 +49,7 @@ WIDEST = 0.8  # half-width of a panel: log g has singularities at a distance of 
 TABLE, FINE = 128, 8.0  # points from which the panels are placed: at least, and for each unit of theta
 FINEST = 32.0  # shares of how far the integrand reaches from an end at tilt t, that the nearest point is away
 MAX_THETA = 16_000.0  # losses beyond are refused
-DEEP = 100.0  # log of how much lighter than the heaviest place one is where the phase need not be followed
+DEEP, FAINTER = 40.0, 8.0  # log of how light a place is, beside the heaviest, from which panels may be wider as it grows
 MAX_PANELS = 1 << 14  # beyond, a line is refused
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
 """The rho that are tried: a small panel allows a large one."""
@@ -113,8 +113,8 @@ class LaplaceLaw:
             return None
         u = self.mixed(loss)
         log_size = self.power(t) * u - 0.5 * loss
-        seen = np.maximum(log_size[1:], log_size[:-1]) > log_size.max() - DEEP
-        turns = (1 + t + reach) * np.diff(u) * seen / (2 * TURNS)
+        depth = log_size.max() - np.maximum(log_size[1:], log_size[:-1])
+        turns = (1 + t + reach) * np.diff(u) / (2 * TURNS * np.maximum((depth - DEEP) / FAINTER, 1.0))
         steps = (0.5 / WIDEST + 0.25 / TURNS) * np.diff(loss) + turns
         density = narrower * np.concatenate([[0.0], np.cumsum(steps)])
         if not density[-1] <= MAX_PANELS:
