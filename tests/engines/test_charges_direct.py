@@ -272,7 +272,7 @@ def test_moments_of_black_boxes_where_two_logarithms_cancel() -> None:
         assert k(mpf(t)) <= moment.black_box(2.3, delta, t)
 
 
-def test_momentsof_atoms_that_are_off() -> None:
+def test_moments_of_atoms_that_are_off() -> None:
     """By as many units as they say."""
     loss, log_p, units = np.array([-0.3, 0.7]), np.log(np.array([0.4, 0.6])), 1e7
     for t in (0.5, 3.0, 400.0):
