@@ -49,7 +49,7 @@ WIDEST = 0.8  # half-width of a panel: log g has singularities at a distance of 
 TABLE, FINE = 128, 8.0  # points from which the panels are placed: at least, and for each unit of theta
 FINEST = 32.0  # shares of how far the integrand reaches from an end at tilt t, that the nearest point is away
 MAX_THETA = 16_000.0  # losses beyond are refused
-DEEP, FAINTER = 40.0, 8.0  # log of how light a place is, beside the heaviest, from which panels may be wider as it grows
+DEEP, FAINTER = 40.0, 8.0  # log of how light a place is, beside the heaviest, from which panels widen
 MAX_PANELS = 1 << 14  # beyond, a line is refused
 RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
 """The rho that are tried: a small panel allows a large one."""
