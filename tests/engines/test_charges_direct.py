@@ -22,7 +22,7 @@ import hockeystick as hs
 import oracle
 from decimals import exact
 from hockeystick.accountants import rdp, zcdp
-from hockeystick.engines.direct import DirectEngine, _integral, _of_atoms, _panels
+from hockeystick.engines.direct import DirectEngine, _integral, _panels, of_atoms
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, moment
 from hockeystick.pairs.base import Atoms
@@ -56,7 +56,7 @@ def test_atoms_next_to_epsilon(loss: float) -> None:
     """What is left of the loss is a few of its roundings, or all of it."""
     pair = BlackBoxPair(loss, 0.0)
     for epsilon in (loss - 1e-13, loss - 3e-14, loss - 7e-12, 0.3 * loss, 0.0):
-        low, high = _of_atoms(pair, seen(pair), epsilon)
+        low, high = of_atoms(pair, seen(pair), epsilon)
         true = mp.log(-mp.expm1(exact(epsilon) - exact(loss)) / (1 + mp.exp(-exact(loss))))
         assert low <= true <= high
 
@@ -68,7 +68,7 @@ def test_atoms_that_are_off_by_units_of_their_own(units: float) -> None:
     atoms = Atoms(np.array([loss]), np.array([-0.5]), np.array([-0.5 - loss]), abs(units))
     epsilon = 0.7 - 1e-10
     pair = cast(Any, SimpleNamespace(supremum_error=0.0, loss_range=(-1.0, 1.0)))
-    low, high = _of_atoms(pair, atoms, epsilon)
+    low, high = of_atoms(pair, atoms, epsilon)
     assert low <= -0.5 + mp.log(-mp.expm1(mpf(epsilon) - mpf(0.7))) <= high
 
 

@@ -1,10 +1,10 @@
 """``contour``: this library's trapezoid rule on the saddle-point contour.
 
-Certified on both sides, for Gaussian rounds, sampled or not, many Laplace rounds, and black boxes among them.
+Certified on both sides, for Gaussian rounds and many Laplace rounds, sampled or not, and black boxes among them.
 
 Cost: some hundred evaluations of the characteristic function of each distinct round, whatever the number of rounds.
-Known failure: sampled Laplace noise, and sums over the contour that would be too long (a few rounds at a tiny sampling
-rate), are refused.
+Known failure: sums over the contour that would be too long are refused: a few Gaussian rounds at a tiny sampling rate,
+and a few Laplace rounds, whose atoms ``auto`` takes apart.
 """
 
 from __future__ import annotations

@@ -38,6 +38,13 @@ def lattice(composition: Composition) -> Engine:
     return LatticeEngine(composition)
 
 
+def apart(composition: Composition) -> Engine:
+    """The contour engine of few rounds with atoms, imported when the first two do not answer."""
+    from hockeystick.engines.contour.apart import ApartEngine
+
+    return ApartEngine(composition)
+
+
 def smoothed(composition: Composition) -> Engine:
     """The contour engine with a little noise, imported when the first two do not answer."""
     from hockeystick.engines.contour.smoothed import SmoothedEngine
@@ -45,9 +52,10 @@ def smoothed(composition: Composition) -> Engine:
     return SmoothedEngine(composition)
 
 
-ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, lattice, smoothed, grid)
+ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
+FEW = 16  # rounds with atoms and a smooth part up to which they are taken apart first: no contour of all ends soon
 HALF = 0.5  # of the work that is left, which the contour may take
 NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve
@@ -76,14 +84,19 @@ class AutoEngine:
     def _first(self, ask: Ask, place: Callable[[Interval], float], gap: float | None) -> Interval:
         best: Interval | None = None
         reasons = []
-        for engine in ENGINES:
+        engines = self._engines()
+        for engine in engines:
             try:
                 with part(1.0 if engine is grid else HALF):  # the grid may be what answers
                     found = self._coarse_first(ask, gap) if engine is smoothed else ask(engine(self._composition), gap)
             except NotApplicableError as error:
                 reasons.append(str(error))
+                if engine in (apart, ContourEngine) and best is not None and _narrow(best):
+                    return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
+            if engine is ContourEngine and best.limited is not None and engines is ENGINES:
+                continue  # with atoms taken apart, which is asked next, it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
                 return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
         if best is None:
@@ -91,6 +104,18 @@ class AutoEngine:
                 rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
         return self._below(self._coarser(best, ask, gap), ask, gap)
+
+    def _engines(self) -> tuple[Callable[[Composition], Engine], ...]:
+        """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
+        composition = self._composition
+        if not 1 < composition.count <= FEW:
+            return ENGINES
+        try:
+            mixed = any(pair.atoms.loss.size and pair.smooth is not None for pair, _ in composition.rounds)
+        except NotApplicableError:  # only moments are known
+            return ENGINES
+        first = (DirectEngine, apart, ContourEngine)
+        return (*first, *(engine for engine in ENGINES if engine not in first)) if mixed else ENGINES
 
     def _coarser(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
         """The interval of the grid, which is asked for less where it fell far short: what was asked lays the mesh."""

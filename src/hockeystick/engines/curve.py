@@ -226,7 +226,13 @@ class Curve:
 
     def _contour(self, epsilon: float) -> Section:
         check_left()
-        return ContourEngine(self._composition).at(epsilon, max(SHARPER * self._gap, SHARPEST))[1]
+        gap = max(SHARPER * self._gap, SHARPEST)
+        try:
+            return ContourEngine(self._composition).at(epsilon, gap)[1]
+        except NotApplicableError:
+            from hockeystick.engines.contour.apart import ApartEngine
+
+            return ApartEngine(self._composition).laid(epsilon, gap)
 
     def _grid(self, epsilon: float) -> Section:
         """A section by the grid, which may take as long as one question, as long as all before have not together."""

@@ -128,7 +128,7 @@ class DirectEngine:
 
     def _ends(self, epsilon: float) -> tuple[float, float]:
         spend(self.cost)
-        lower, upper = _of_atoms(self._pair, self._atoms, epsilon)
+        lower, upper = of_atoms(self._pair, self._atoms, epsilon)
         if self._pair.smooth is not None:
             low, high = self._of_densities(self._pair.smooth, epsilon)
             lower, upper = float(np.logaddexp(lower, low)), float(np.logaddexp(upper, high))
@@ -163,7 +163,7 @@ def _of_few_losses(pair: DominatingPair) -> bool:
         return False
 
 
-def _of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float, float]:
+def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float, float]:
     """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+`` over atoms of a pair."""
     loss, log_p = atoms.loss, atoms.log_p
     farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end

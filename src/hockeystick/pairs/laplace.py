@@ -24,6 +24,8 @@ from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.laplace_transform import LaplaceTransform
+from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
+from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope
 
 LOG_HALF = math.log(0.5)  # log of the mass of a Laplace law on either side of its centre
@@ -156,9 +158,27 @@ class LaplacePair(DominatingPair):
             high, low = high * ratio, low / ratio
         return out
 
+    def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
+        """The characteristic function after sampling, by quadrature; of an exchanged direction by the sign of p."""
+        return sampled_transform(self.smooth, self.atoms, rate, add)
+
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """Atoms and panels; see :func:`sampled_log_moment`."""
         return sampled_log_moment(self.smooth, self.atoms, self.log_moment, rate, add, t)
+
+
+def sampled_transform(middle: LaplaceMiddle, atoms: Atoms, rate: float, add: bool) -> SampledLaplaceTransform:
+    """The characteristic function of a round with these densities and atoms after Poisson sampling."""
+    seen = np.isfinite(atoms.log_q)
+    losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
+    return SampledLaplaceTransform(middle.theta, middle.log_top, losses, log_masses, rate, add)
+
+
+def law_of_all(middle: LaplaceMiddle, atoms: Atoms) -> LaplaceLaw:
+    """A round in which every record takes part, as a sampled one of rate 1."""
+    seen = np.isfinite(atoms.log_p) & np.isfinite(atoms.log_q)
+    losses, log_masses = tuple(atoms.loss[seen].tolist()), tuple(atoms.log_q[seen].tolist())
+    return LaplaceLaw(middle.theta, middle.log_top, losses, log_masses, 1.0, False)
 
 
 def sampled_log_moment(

@@ -35,7 +35,8 @@ import numpy as np
 
 from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs.base import NO_MASS, Atoms, DominatingPair
-from hockeystick.pairs.laplace import LaplaceMiddle, sampled_log_moment
+from hockeystick.pairs.laplace import LaplaceMiddle, sampled_log_moment, sampled_transform
+from hockeystick.pairs.sampled.laplace_line import SampledLaplaceTransform
 from hockeystick.pairs.window_transform import WindowTransform
 
 LITTLE = 0.5
@@ -138,6 +139,10 @@ class WindowPair(DominatingPair):
     def log_moment(self, t: float) -> float:
         """K(t) in closed form, rounded up."""
         return self.transform.log_moment(t)
+
+    def sampled_transform(self, rate: float, add: bool) -> SampledLaplaceTransform:
+        """As of the Laplace pair; the mass that Q has at minus infinity is an atom at ``log(1 - q)``."""
+        return sampled_transform(self.smooth, self.atoms, rate, add)
 
     def sampled_log_moment(self, rate: float, add: bool, t: float) -> float:
         """As of the Laplace pair; ``E_Q Lambda^-t`` is infinite, and of no use, where some losses are."""

@@ -75,9 +75,7 @@ def moments_of(pair: DominatingPair, t: float, about: Cumulants) -> TiltedMoment
     """
     transform = pair.transform
     if transform is None:
-        raise NotApplicableError(
-            "no certified moments are known of a round (sampled Laplace noise); set order to 1 or 2, or use 'grid'"
-        )
+        raise NotApplicableError("no certified moments are known of a round; set order to 1 or 2, or use 'grid'")
     c = about.mean
     fourth = about.fourth + 3 * about.variance**2
     h = min(STEP * math.sqrt(about.variance / fourth), t / 4) if fourth > 0 else t / 4

@@ -67,7 +67,7 @@ class ContourEngine:
 
     def __init__(self, composition: Composition) -> None:
         self.composition = composition
-        self._transforms = _transforms(composition.rounds)
+        self._transforms = transforms_of(composition.rounds)
         self._counts = [count for _, count in composition.rounds]
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
@@ -101,12 +101,12 @@ class ContourEngine:
             NotApplicableError: there is no contour.
         """
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        aim = _aim_at(guide, tilt, None, epsilon)
+        aim = aim_at(guide, tilt, None, epsilon)
 
         def seeing() -> Aim:
             floor = min(depth, -50.0)
-            return _aim_at(
-                *_seeing(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
+            return aim_at(
+                *seeing_guide(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
             )
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
@@ -239,7 +239,7 @@ class FirstPath(NamedTuple):
 
 def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
     """The first path for rounds as often as their counts rounded down to a few digits."""
-    composition, transforms = Composition(rounds), _transforms(rounds)
+    composition, transforms = Composition(rounds), transforms_of(rounds)
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
@@ -267,11 +267,11 @@ def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float
 def _aim(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
     """The aim at the epsilon >= 0 where log delta is about the target."""
     floor = target - 50.0
-    guide, tilt, limit = _seeing(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
+    guide, tilt, limit = seeing_guide(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
     return Aim(guide, tilt, limit, guide.guess(target, tilt), target)
 
 
-def _aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
+def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Aim:
     """The aim at an epsilon whose saddle point is the tilt, or lies beyond the limit."""
     chernoff = min(guide.cumulants(tilt).k0 - tilt * epsilon + log_peak(tilt), 0.0)
     return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
@@ -288,7 +288,12 @@ def _rough(count: int, digits: int) -> int:
     return count >> rest << rest
 
 
-def _transforms(rounds: Rounds) -> list[tuple[Transform, int]]:
+def transforms_of(rounds: Rounds) -> list[tuple[Transform, int]]:
+    """The characteristic functions of pairs, and their counts.
+
+    Raises:
+        NotApplicableError: one of them is not known.
+    """
     out = []
     for pair, count in rounds:
         transform = pair.transform
@@ -298,7 +303,7 @@ def _transforms(rounds: Rounds) -> list[tuple[Transform, int]]:
     return out
 
 
-def _seeing(
+def seeing_guide(
     composition: Composition,
     guide: Guide,
     floor: float,

@@ -119,7 +119,7 @@ class Path:
     def _lay(self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int) -> None:
         self.tolerance = tolerance
         wanted = aim.depth + math.log(tolerance) - 2.0  # log of what each remainder may be
-        self.t, self.theta, self.period, self.right = _placed(transforms, aim, wanted, tolerance)
+        self.t, self.theta, self.period, self.right = placed(transforms, aim, wanted, tolerance)
         if not 0 < self.period < math.inf:
             raise NotApplicableError("a characteristic function is out of reach: no alias can be bounded")
         step, rounds = 2 * math.pi / self.period, sum(k for _, k in transforms)
@@ -243,7 +243,7 @@ def _counts(transforms: list[tuple[Transform, int]]) -> list[int]:
     return [count for _, count in transforms]
 
 
-def _placed(
+def placed(
     transforms: list[tuple[Transform, int]], aim: Aim, wanted: float, tolerance: float
 ) -> tuple[float, float, float, Array]:
     """Tilt, extra tilt, period, and the bounds on K that make the period long enough.

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -62,6 +63,14 @@ TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from
 """Why an interval is wider than was asked."""
 
 SMALLEST_GAP = 1e-11  # that a contour is asked for
+
+
+class Laid(Protocol):
+    """What was laid around one epsilon, and answers at all epsilons near it."""
+
+    def log_delta(self, epsilon: Array) -> Ends:
+        """Certified ends of log delta at each epsilon."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +147,7 @@ class SmoothedEngine:
             wanted = min(gap * guess * tilt, 0.1) if guess > 0 else gap
             rough = attempt == 0  # the place is only guessed: a coarse look finds it
             laid = self.laid(guess, max(wanted, ROUGH) if rough else wanted)
-            found = _solved(laid, log_delta, guess, tilt, gap)
+            found = solved(laid, log_delta, guess, tilt, gap)
             best = found if best is None else best.intersected(found)
             if best.upper - best.lower <= gap * best.upper or best.upper == 0.0:
                 break
@@ -187,7 +196,7 @@ class SmoothedEngine:
         raise NotApplicableError("no contour is short enough, with any little noise")
 
 
-def _solved(laid: Smoothed, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
+def solved(laid: Laid, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
     """Where the two ends of contours meet a target."""
 
     def upper(epsilon: float) -> float:

@@ -1,0 +1,198 @@
+"""How far the characteristic function of a Poisson-sampled Laplace round is bound to fall, for all s from one on.
+
+Expectations are those of the tilted law, ``E_t f = E[f e^(tL)] / m(t)``; ``phi(s) = |m(t + is) / m(t)|^2 = E_t cos(s (L
+- L'))``, L' a copy of L.
+
+**Between values.** As ``|phi''| <= E_t (L - L')^2 = 2 V``, V the variance, phi exceeds the larger of its values at two
+neighbours on a grid of step d nowhere between them by more than ``V d^2 / 4``: where it has a maximum between them, the
+nearer one is at most d/2 away. V is bounded from above on cells of l, on which u and the density are monotone, by
+``E_t (L - L_0)^2``, which for any L_0 is no smaller.
+
+**Tail.** For every l0 in [-theta, theta), in parts, u' being positive,
+
+    |int_l0^theta F e^(isu) dl| <= [H(l0) + H(theta) + TV(H)] / s <= 2 [H(l0) + H(theta)] / s ,
+
+F the integrand of m(t) and ``H = F / u'``: with ``r = u' = q e^l / g``, which rises, ``(log H)' = -3/2 + (Re p + 1)
+r``, so that H falls throughout or, for ``Re p + 1 > 0``, falls and then rises, and ``TV(H) <= H(l0) + H(theta)`` either
+way. What lies below l0, and the atoms, keep their sizes. So ``|m(t + is)| <= m(t) - above(l0) + 2 [H(l0) + H(theta)] /
+s`` with any lower bound on the part ``above(l0)`` of the integral, and ``|C(t + is)| <= below(l0) + 2 [H(l0) +
+H(theta)] / s`` for the integral C alone, with any upper bound on the part below l0. Both fall with s.
+
+**Grids.** The first has a step that is fine enough for the fall that so many rounds need; each next one, over heights
+twice as large, has twice the step, as long as that costs little of the fall found so far. The tail takes over where it
+is as small.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs.sampled.laplace_law import LaplaceLaw
+from hockeystick.pairs.sampled.poisson import mixed_slope
+
+Array = npt.NDArray[np.float64]
+
+CELLS = 256  # of l, for the variance and for the tail
+FALL = 60.0  # log of what all rounds together should lose: deltas of 1e-20 to 1e-7 of themselves
+MOST = 0.5  # of what a round can lose for good, that it is asked to
+FINE = 0.02  # of the fall that is needed, by which phi may rise between two points
+COARSE = 0.1  # of 1, by which it may rise far up
+BAND = 32  # steps from the beginning to the end of a grid, at least
+POINTS = 20_000  # on all grids
+SPARE = 1e-9  # relative: pays for the roundings of the bound itself
+NOTHING = 1e-12  # of m(t): a fall that is not told from rounding
+CELL = 400.0  # units of work of one cell
+TOLERANCE = 1e-15  # of the values
+
+
+class SmoothTail:
+    """What the smooth part of a round has at tilt t, and how it falls off; all relative to ``m(t)``.
+
+    Args:
+        law: the round.
+        t: tilt.
+        log_m: log m(t).
+        error: bound on the error of that.
+
+    Attributes:
+        above: shape (n,), lower bounds on what the smooth part has above the lower end l0 of each cell.
+        below: shape (n,), upper bounds on what it has below that.
+        ends: shape (n,), upper bounds on ``H(l0) + H(theta)``.
+        whole: an upper bound on all of the smooth part.
+        variance: an upper bound on V; infinite where theta is out of reach.
+    """
+
+    def __init__(self, law: LaplaceLaw, t: float, log_m: float, error: float) -> None:
+        edges = law.graded(t, CELLS)
+        self.above, self.below, self.ends = np.zeros(1), np.zeros(1), np.full(1, math.inf)
+        self.whole, self.variance = 1.0, math.inf
+        if edges is None:
+            return
+        spend(CELL * len(edges))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinities bound nothing
+            self._take(law, t, edges, log_m, error)
+
+    def _take(self, law: LaplaceLaw, t: float, edges: Array, log_m: float, error: float) -> None:
+        u = law.mixed(edges)
+        ends = law.power(t) * u
+        log_shares = np.log(-np.expm1(-0.5 * np.diff(edges)))
+        log_mass = law.log_top + log_shares - 0.5 * (edges[:-1] + law.theta) - log_m
+        more = error + SPARE * (1 + abs(law.log_top) + float(np.abs(ends).max()))
+        most = np.exp(log_mass + np.maximum(ends[:-1], ends[1:]) + more)
+        least = np.exp(log_mass + np.minimum(ends[:-1], ends[1:]) - more)
+        at = law.mixed(np.array(law.losses))
+        atoms = np.exp(np.array(law.log_masses) + law.power(t) * at - log_m + more)
+        middle = float((most * 0.5 * (u[1:] + u[:-1])).sum() + (atoms * at).sum()) / float(most.sum() + atoms.sum())
+        farthest = np.maximum(np.square(u[:-1] - middle), np.square(u[1:] - middle))
+        squares = float((most * farthest).sum() + (atoms * np.square(at - middle)).sum())
+        self.variance = squares * (1 + SPARE)
+        self.whole = float(most.sum()) * (1 + SPARE)
+        self.above = np.cumsum(least[::-1])[::-1] * (1 - SPARE)
+        self.below = np.concatenate([[0.0], np.cumsum(most)[:-1]]) * (1 + SPARE)
+        log_density = law.log_top - math.log(2) - 0.5 * (edges + law.theta) + ends - log_m
+        ratio = np.exp(log_density - np.log(mixed_slope(edges, u, law.rate)) + more)
+        self.ends = (ratio[:-1] + ratio[-1]) * (1 + SPARE)
+
+    def lost(self, s: Array) -> Array:
+        """What the smooth part has lost for good at each height s, at least 0."""
+        shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
+        out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
+        return out
+
+    def left(self, s: Array) -> Array:
+        """What the smooth part has at most from each height s on."""
+        sizes = self.below[None, :] + np.multiply.outer(2 / s, self.ends)
+        out: Array = np.minimum(sizes.min(axis=1) * (1 + SPARE), self.whole)
+        return out
+
+
+class SampledEnvelope:
+    """How far m of one round can fall at tilt t.
+
+    Args:
+        law: the round.
+        t: tilt.
+        count: the power to which the bound will be raised.
+        line: makes the line through t up to a height, to a tolerance.
+    """
+
+    def __init__(self, law: LaplaceLaw, t: float, count: int, line: Any) -> None:
+        self._law, self._t, self._count, self._line = law, t, count, line
+        self._found: tuple[Array, Array] | None = None
+        self._smooth: SmoothTail | None = None
+
+    @property
+    def cost(self) -> float:
+        """One evaluation an edge: the grids are laid once."""
+        return 1.0
+
+    def log_bound(self, edges: Array) -> Array:
+        """The worst from each edge on, over the points of the grids, their gaps, and the tail beyond them."""
+        if self._found is None:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+                self._lay()
+        assert self._found is not None
+        heights, worst = self._found
+        # the gap that holds the edge is the one before the first point beyond it
+        at = np.searchsorted(heights, edges, side="right") - 1
+        tail = np.minimum(self._tail(edges), 0.0)
+        out = np.where(at >= len(worst), tail, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)])
+        bound: Array = np.where(at < 0, 0.0, out)
+        return np.minimum(bound, tail)
+
+    def _tail(self, s: Array) -> Array:
+        """The log of the bound of the tail at each height, relative to m(t)."""
+        out: Array = np.zeros(len(s)) if self._smooth is None else np.log1p(-self._smooth.lost(s))
+        return out
+
+    def _lay(self) -> None:
+        self._found = np.array([0.0, math.inf]), np.zeros(1)
+        value, error = self._line(self._law, self._t, 0.0, TOLERANCE).cumulants(1.0, 1)
+        log_m = float(value[0].real)
+        if not math.isfinite(log_m + float(error[0])):
+            return
+        smooth = SmoothTail(self._law, self._t, log_m, float(error[0]))
+        most = float(smooth.above.max())
+        wanted = min(-math.expm1(-FALL / self._count), MOST * most)
+        if not (0 < smooth.variance < math.inf and wanted > NOTHING):
+            return
+        self._smooth = smooth
+        ends = 2 * smooth.ends / np.maximum(smooth.above - wanted, 1e-300)
+        end = float(ends[smooth.above > wanted].min(initial=math.inf))
+        self._sample(wanted, end, smooth)
+
+    def _sample(self, wanted: float, end: float, smooth: SmoothTail) -> None:
+        """Values on grids from 0 to where the tail takes over, if they are not too many."""
+        variance = smooth.variance
+        step = math.sqrt(4 * FINE * wanted / variance)
+        coarsest = math.sqrt(4 * COARSE * max(wanted, MOST * float(smooth.above.max())) / variance)
+        if not (math.isfinite(end) and step > 0 and end / max(step, coarsest) < POINTS):
+            return
+        line = self._line(self._law, self._t, end + 2 * coarsest * BAND, TOLERANCE)
+        heights, logs, reached, total = [], [], 0.0, 0
+        while reached < end:
+            last = 2 * step >= coarsest
+            steps = BAND if not last else max(math.ceil((end - reached) / step), 1) + math.ceil(reached / step)
+            total += steps
+            if total > 2 * POINTS:
+                return
+            values, errors = line.cumulants(step, steps + 2)
+            size = 2 * (values.real - values[0].real + errors + errors[0])
+            size = np.where(np.isfinite(size), np.minimum(size, 0.0), 0.0)
+            first = math.floor(reached / step)
+            between = np.maximum(size[first:-1], size[first + 1 :])
+            rise = 0.25 * variance * step * step * (1 + SPARE) + 16 * UNIT_ROUNDOFF
+            logs.append(0.5 * np.log1p(np.minimum(np.expm1(between) + rise, 0.0)) * (1 - SPARE))
+            # a grid begins where the finer one ends, within its first gap
+            heights.append(np.maximum(step * np.arange(first, steps + 1, dtype=np.float64), reached))
+            reached = step * (steps + 1)
+            step *= 2
+        tail = float(np.minimum(self._tail(np.array([reached])), 0.0)[0])
+        worst = np.maximum.accumulate(np.append(np.concatenate(logs), tail)[::-1])[::-1]
+        self._found = np.append(np.concatenate(heights), reached), worst

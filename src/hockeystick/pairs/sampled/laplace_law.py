@@ -1,0 +1,201 @@
+"""Nodes of a Poisson-sampled Laplace round: Gauss-Legendre panels between two atoms, with every error bounded.
+
+Let l be the loss of the unsampled round, from ``-theta`` to theta, ``g(l) = 1 - q + q e^l``, ``u = log g``, and Q the
+law without the record: it has atoms at the ends (and, for truncated noise, at loss minus infinity, where g is 1 - q),
+and between them the density ``c e^(-(l + theta)/2)`` in l. In the direction remove the loss is u and ``m(z) = E_Q
+g^(1+z)``; in the direction add it is -u and ``m(z) = E_Q g^(-z)``. With p for ``1 + z`` and for ``-z``, and since Q has
+the mass 1,
+
+    m(z) - 1 = sum_atoms Q (g^p - 1) + int c e^(-(l + theta)/2) (g^p - 1) dl .
+
+**Rule.** On a panel of half-width w about b the 16-point rule errs by at most ``(64/15) w M rho^(-32) / (1 -
+rho^-2)``, M a bound on the integrand on the ellipse with foci at the panel's ends and semi-axes ``A = w (rho + 1/rho)
+/ 2``, ``B = w (rho - 1/rho) / 2`` (Trefethen 2008 [Tre08], Theorem 4.5). Let ``B <= pi/2``. As ``|g(x + iy)|^2 =
+(1-q)^2 + 2 q (1-q) e^x cos y + q^2 e^(2x)`` rises with x and falls with ``|y|`` there, and as ``arg g(x + iy)`` rises
+with x and with y, on the ellipse
+
+    |g| <= g(b + A),    |g| >= |g(b - A + iB)|,    |arg g| <= arg g(b + A + iB) .
+
+So for ``|s| <= S`` the power ``|g^p|`` is at most ``G = e^(S arg) g(b + A)^(1+t)``, or ``e^(S arg) |g(b - A +
+iB)|^(-t)``, and ``|g^p - 1| <= 1 + G``. Where ``X = q min(e^(b + A) + 1, e^R - 1) <= 1/2``, R the largest ``|l|`` on
+the ellipse, ``|g - 1| <= X``, hence ``|log g| <= X / (1 - X) <= 2 X`` and ``|g^p - 1| <= |p log g| max(1, G) <= 2 (1 +
+t + S) X max(1, G)``: what hardly moves hardly errs.
+
+**Panels.** Their widths are a guess that the bound checks: about ``2 c0`` turns of ``(1/2 + (1 + t + S) u')`` each, and
+no wider than the singularities of log g at ``log((1-q)/q) +- i pi`` allow.
+
+**Rounding.** With e the unit round-off: an error of theta, three roundings, and of a node moves l by at most ``8 e
+theta``, hence u by u' times that; one of q moves u by ``|1 - 1/g|`` times it; u itself has a few roundings of its
+own size. Masses err by a few roundings of their logarithms and of theta, relative to themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.legendre import rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
+
+Array = npt.NDArray[np.float64]
+
+NODES = 16  # of the rule on each panel
+TURNS = 2.5  # c0: half a panel's width in units of how fast the integrand changes
+WIDEST = 0.8  # half-width of a panel: log g has singularities at a distance of pi
+TABLE, FINE = 128, 8.0  # points from which the panels are placed: at least, and for each unit of theta
+FINEST = 32.0  # shares of how far the integrand reaches from an end at tilt t, that the nearest point is away
+MAX_THETA = 16_000.0  # losses beyond are refused
+DEEP, FAINTER = 40.0, 8.0  # log of how light a place is, beside the heaviest, from which panels widen
+MAX_PANELS = 1 << 14  # beyond, a line is refused
+RADII = np.exp(np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9, 1.1, 1.3, 1.5, 1.8, 2.2, 2.8, 3.5, 4.5]))
+"""The rho that are tried: a small panel allows a large one."""
+
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+LARGEST = 700.0  # exponent that a double can hold
+THETA_UNITS = 8.0  # roundings of a loss l, relative to theta
+OWN_UNITS = 24.0  # roundings of u, relative to itself
+RATE_UNITS = 4.0  # roundings of q
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLaw:
+    """A Poisson-sampled round whose loss has the Laplace mechanism's density before sampling.
+
+    Attributes:
+        theta: the largest finite loss before sampling; the least one is -theta.
+        log_top: log of the density, in ``x = (l + theta) / 2``, of Q at ``l = -theta``.
+        losses: of the atoms before sampling, that Q has: from minus infinity on.
+        log_masses: of these atoms under Q.
+        rate: q.
+        add: whether the direction is the one that adds a record.
+    """
+
+    theta: float
+    log_top: float
+    losses: tuple[float, ...]
+    log_masses: tuple[float, ...]
+    rate: float
+    add: bool
+
+    def power(self, t: float) -> float:
+        """The real part of p at Re z = t."""
+        return -t if self.add else 1 + t
+
+    @property
+    def sign(self) -> float:
+        """The sign of the loss relative to u: 1 for remove, -1 for add."""
+        return -1.0 if self.add else 1.0
+
+    def mixed(self, loss: Array) -> Array:
+        """The u of losses before sampling; these themselves where every record takes part."""
+        return loss if self.rate == 1 else mixed_loss(loss, self.rate)
+
+    def graded(self, t: float, points: int) -> Array | None:
+        """Losses from -theta to theta, close to each other near both ends; None where theta is out of reach."""
+        if not self.theta < MAX_THETA:
+            return None
+        finest = 1 / (FINEST * (1 + t) * (1 + self.theta))
+        near = (
+            2 * self.theta * np.geomspace(finest, 1.0, math.ceil(points * (1 - math.log10(finest)) / 4), endpoint=False)
+        )
+        even = np.linspace(-self.theta, self.theta, math.ceil(max(points, FINE * self.theta)))
+        found: Array = np.unique(np.concatenate([even, near - self.theta, self.theta - near]))
+        return found
+
+    def panels(self, t: float, reach: float, narrower: float) -> Array | None:
+        """Edges of panels for heights up to the reach; None where there would be too many."""
+        loss = self.graded(t, TABLE)
+        if loss is None:
+            return None
+        u = self.mixed(loss)
+        log_size = self.power(t) * u - 0.5 * loss
+        depth = log_size.max() - np.maximum(log_size[1:], log_size[:-1])
+        turns = (1 + t + reach) * np.diff(u) / (2 * TURNS * np.maximum((depth - DEEP) / FAINTER, 1.0))
+        steps = (0.5 / WIDEST + 0.25 / TURNS) * np.diff(loss) + turns
+        density = narrower * np.concatenate([[0.0], np.cumsum(steps)])
+        if not density[-1] <= MAX_PANELS:
+            return None
+        number = max(math.ceil(float(density[-1])), 1)
+        edges: Array = np.interp(np.linspace(0.0, float(density[-1]), number + 1), density, loss)
+        edges[0], edges[-1] = -self.theta, self.theta
+        return np.unique(edges)
+
+    def log_remainder(self, edges: Array, t: float, reach: float, *, moved: bool) -> float:
+        """Log of a bound on what the rule errs by on all panels, of ``m - 1`` if ``moved`` and of m if not."""
+        b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
+        best = np.full(len(b), math.inf)
+        log_density = self.log_top - math.log(2) - 0.5 * (b + self.theta)
+        power = 1 + t + reach
+        for rho in RADII.tolist():
+            high, up = 0.5 * w * (rho + 1 / rho) * (1 + SPARE), 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
+            allowed = up < 0.5 * math.pi
+            if not allowed.any():
+                break
+            up = np.minimum(up, 0.5 * math.pi)
+            log_odds = math.log(self.rate) - math.log1p(-self.rate)
+            odds = np.exp(np.minimum(b + high + log_odds, LARGEST))
+            turn = np.arctan2(odds * np.sin(up), 1 + odds * np.cos(up))
+            if self.add:
+                lower = np.exp(np.minimum(b - high + log_odds, LARGEST))
+                least = np.hypot(1 + lower * np.cos(up), lower * np.sin(up))
+                log_power = -t * (np.log(least) + math.log1p(-self.rate))
+            else:
+                log_power = (1 + t) * mixed_loss(b + high, self.rate)
+            log_power = log_power + reach * turn
+            log_size = np.logaddexp(0.0, log_power) if moved else log_power
+            if moved:
+                farthest = np.hypot(np.abs(b) + high, up)
+                with np.errstate(over="ignore"):
+                    off = self.rate * np.minimum(
+                        np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
+                    )
+                little = np.log(2 * power * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
+                log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
+            log_error = log_density + 0.5 * high + log_size - 2 * NODES * math.log(rho) - math.log1p(-(rho**-2))
+            log_error += np.log(w) + math.log(64 / 15) + SPARE * (1 + np.abs(log_power) + np.abs(log_density))
+            best = np.where(allowed, np.minimum(best, log_error), best)
+        top = float(best.max())
+        return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
+
+
+class LaplaceNodes:
+    """The nodes of a rule and the atoms, as one law of finitely many losses.
+
+    Args:
+        law: the round.
+        edges: of the panels.
+        t: tilt.
+
+    Attributes:
+        loss: shape (n,), the loss L of the round at the nodes.
+        log_weight: shape (n,), log of what each weighs under Q.
+        exponent: shape (n,), ``log g^p`` at Re z = t.
+        slip: shape (n,), bound on the absolute rounding error of the loss.
+        care: shape (n,), bound on the relative rounding error of the weight.
+        doubt: shape (n,), bound on the absolute rounding error of the exponent.
+    """
+
+    def __init__(self, law: LaplaceLaw, edges: Array, t: float) -> None:
+        nodes, weights = rule(NODES)
+        b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
+        between = (b[:, None] + np.multiply.outer(w, nodes)).ravel()
+        log_between = law.log_top - math.log(2) - 0.5 * (between + law.theta)
+        log_between += np.log(np.multiply.outer(w, weights).ravel())
+        loss = np.concatenate([between, np.array(law.losses)])
+        self.log_weight: Array = np.concatenate([log_between, np.array(law.log_masses)])
+        u = law.mixed(loss)
+        slope = np.where(np.isfinite(loss), mixed_slope(np.maximum(loss, -law.theta), u, law.rate), 0.0)
+        power = law.power(t)
+        self.loss: Array = law.sign * u
+        self.exponent: Array = power * u
+        rates = rate_error(loss, u, law.rate)
+        self.slip: Array = UNIT_ROUNDOFF * (
+            OWN_UNITS * np.abs(u) + THETA_UNITS * law.theta * slope + RATE_UNITS * rates
+        )
+        sizes = np.abs(self.log_weight) + abs(law.log_top)
+        self.care: Array = UNIT_ROUNDOFF * (32 + 2 * THETA_UNITS * law.theta + 8 * sizes)
+        self.doubt: Array = abs(power) * self.slip + 4 * UNIT_ROUNDOFF * np.abs(self.exponent)
