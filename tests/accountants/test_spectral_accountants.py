@@ -192,6 +192,8 @@ def test_the_normal_form_of_sampled_laplace_noise() -> None:
     """Its characteristic function is known, so that moments are certified; the interval holds the sharper one."""
     plan = hs.Plan([hs.Round(hs.Laplace(2.0), hs.Poisson(sample_rate=0.02), 100)])
     found, truth = plan.epsilon(1e-5, accountant="saddle-point", order=0), plan.epsilon(1e-5)
+    assert isinstance(found, hs.Bound)
+    assert isinstance(truth, hs.Bound)
     assert found.lower <= truth.upper
     assert found.upper >= truth.lower
 
