@@ -18,7 +18,7 @@ from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, shortened
-from hockeystick.numerics.work import charge, check_left
+from hockeystick.numerics.work import charge, check_left, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
@@ -36,6 +36,10 @@ SUM_ROUNDINGS = 60.0  # units of rounding of the sum, about
 LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function
+CACHED, FETCHED = 16_384, 150.0
+"""Points of a line whose terms stay in the cache, and units of work of each one of a longer line, fetched from memory
+and back a dozen times."""
+
 MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
@@ -185,6 +189,8 @@ class Path:
             NotApplicableError: nothing but rounding is left.
         """
         times = np.array([float(count) for count in counts])
+        if len(self.s) > CACHED:
+            spend(FETCHED * len(self.s))
         with np.errstate(over="ignore", invalid="ignore"):
             k = times @ self.values
             k_error: Array = times @ (self.errors + 2 * (4 + len(times)) * UNIT_ROUNDOFF * np.abs(self.values))

@@ -26,6 +26,7 @@ CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
 PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
+LISTED = 5_000  # knots up to which lists of all are made: a number of a list is had ten times sooner than one of an array
 
 
 class _Knots:
@@ -43,16 +44,15 @@ class _Knots:
     def __setitem__(self, i: int, value: float) -> None:
         self._changed[i] = value
 
-    def clear(self, first: int, end: int) -> None:
-        """Set the numbers from the first one to before the end to 0."""
-        self._changed.update(dict.fromkeys(range(first, end), 0.0))
-
     @property
     def array(self) -> Array:
         """All numbers as they are now."""
         found = self._given.copy()
         found[list(self._changed)] = list(self._changed.values())
         return found
+
+
+Numbers = _Knots | list[float]
 
 
 def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
@@ -74,7 +74,9 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     if not negative:
         return mass
     lowest, highest = int(held[0]), int(held[-1])
-    masses, losses = _Knots(mass), _Knots(at)
+    few = len(mass) <= LISTED
+    masses: Numbers = mass.tolist() if few else _Knots(mass)
+    losses: Numbers = at.tolist() if few else _Knots(at)
     before, after = dict[int, int](), dict[int, int]()  # of knots whose neighbour was dropped
     spend(SETTLED * len(mass))
     for repairs in range(MAX_REPAIRS):
@@ -96,7 +98,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
             after[low], before[high] = high, low
             negative += [j for j in (low, high) if masses[j] < 0]
         else:
-            found = masses.array
+            found = masses.array if isinstance(masses, _Knots) else np.array(masses)
             negative = [int(i) for i in np.flatnonzero(found < 0)]
             if not negative:
                 return found
@@ -105,7 +107,7 @@ def lower_hull(mass: Array, at: Array, t: float) -> Array | None:
     return None
 
 
-def _share(mass: _Knots, i: int, low: int, high: int, at: _Knots, t: float) -> None:
+def _share(mass: Numbers, i: int, low: int, high: int, at: Numbers, t: float) -> None:
     """Spread the (negative) mass at knot i over knots low and high with Q-mass and P-mass kept."""
     below, above, whole = at[low] - at[i], at[i] - at[high], at[low] - at[high]
     to_high = math.expm1(below) / math.expm1(whole)
@@ -114,7 +116,7 @@ def _share(mass: _Knots, i: int, low: int, high: int, at: _Knots, t: float) -> N
     mass[high] += mass[i] * to_high * math.exp(-above * t)
 
 
-def _settle_top(mass: _Knots, top: int, bottom: int, at: _Knots, t: float) -> int:
+def _settle_top(mass: Numbers, top: int, bottom: int, at: Numbers, t: float) -> int:
     """Merge the knots above some m into one outcome of loss c, g_m <= c, and bring that onto the grid.
 
     The polygon has dipped below 0 at its upper end. m is the highest knot at which it is not negative: what lies
@@ -131,7 +133,7 @@ def _settle_top(mass: _Knots, top: int, bottom: int, at: _Knots, t: float) -> in
         passed = (passed + abs(mass[m + 1])) * math.exp(-gap * t)
         q = (q + mass[m + 1]) * math.exp(-gap * (t + 1)) + CARE * passed
         if p > 0 and p >= q:
-            mass.clear(m + 1, top + 1)
+            _clear(mass, m + 1, top + 1)
             if m > bottom:
                 gap = at[m] - at[m - 1]
                 rise = (p - q) / _expm1(gap)
@@ -143,7 +145,7 @@ def _settle_top(mass: _Knots, top: int, bottom: int, at: _Knots, t: float) -> in
     return -1
 
 
-def _settle_bottom(mass: _Knots, bottom: int, top: int, at: _Knots, t: float) -> int:
+def _settle_bottom(mass: Numbers, bottom: int, top: int, at: Numbers, t: float) -> int:
     """Merge the knots up to some m into one outcome of loss c, g_m <= c < g_m+1, and bring that onto the grid.
 
     It is merged with enough of knot m + 2 to have loss g_m+1, or rounded down to g_m if there is not enough.
@@ -161,13 +163,13 @@ def _settle_bottom(mass: _Knots, bottom: int, top: int, at: _Knots, t: float) ->
         q = q * _exp(gap * (t + 1)) + mass[m] + CARE * passed
         if m == top:
             if p > 0 and p >= q:
-                mass.clear(bottom, m)
+                _clear(mass, bottom, m)
                 mass[m] = p * SAFE
                 return m
             break
         gap = at[m + 1] - at[m]
         if p > 0 and q <= p < q * _exp(gap):
-            mass.clear(bottom, m + 1)
+            _clear(mass, bottom, m + 1)
             if m + 2 <= top:
                 wide = at[m + 2] - at[m + 1]
                 fall = (q * _exp(gap) - p) * _exp(gap * t) / -math.expm1(-wide)  # in units of knot m + 1
@@ -178,6 +180,11 @@ def _settle_bottom(mass: _Knots, bottom: int, top: int, at: _Knots, t: float) ->
             mass[m] = p * SAFE
             return m
     return -1
+
+
+def _clear(mass: Numbers, first: int, end: int) -> None:
+    for i in range(first, end):
+        mass[i] = 0.0
 
 
 def _exp(x: float) -> float:
