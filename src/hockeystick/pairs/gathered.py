@@ -25,6 +25,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -42,6 +43,7 @@ Array = npt.NDArray[np.float64]
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
 KINDS = 32  # of what is gathered: both sides of two directions are composed
+BUNDLED = 100_000  # kinds up to which a contour that bundles sampled Gaussians is tried
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
 
@@ -57,30 +59,64 @@ class Family(NamedTuple):
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gathered:
     """Compositions on either side of the one that is meant; both are that one where it has few kinds.
 
+    The two sides are made when they are asked for: where a contour serves all kinds nobody does.
+
     Attributes:
         exact: the one that is meant.
-        milder: dominated by it.
-        worse: dominates it.
-        reason: why there are two; ``None`` where there is one.
+        many: whether it has so many kinds that they are gathered.
         curves: all rounds as they are known, where a pair stands in ``exact`` for those that have only a Renyi curve.
         moments: the Renyi curves of all rounds, where those of some may be below those of their pairs.
     """
 
     exact: Composition
-    milder: Composition
-    worse: Composition
-    reason: str | None = None
+    many: bool = False
     curves: RenyiComposition | None = None
     moments: RenyiComposition | None = None
 
+    @cached_property
+    def _sides(self) -> tuple[Composition, Composition]:
+        return _gathered(self.exact) if self.many else (self.exact, self.exact)
+
+    @property
+    def milder(self) -> Composition:
+        """A composition that is dominated by the one that is meant."""
+        return self._sides[0]
+
+    @property
+    def worse(self) -> Composition:
+        """A composition that dominates the one that is meant."""
+        return self._sides[1]
+
+    @property
+    def reason(self) -> str | None:
+        """Why there are two; ``None`` where there is one."""
+        if not self.many:
+            return None
+        return (
+            f"{len(self.exact.rounds)} different rounds are too many to compose one by one: gathered into "
+            f"{len(self.worse.rounds)} kinds, from below and from above"
+        )
+
     @property
     def tried(self) -> bool:
-        """Whether a contour of all rounds is worth a try."""
-        return len(self.exact.rounds) <= TRIED
+        """Whether a contour of all rounds is worth a try: of few kinds beside one bundle of sampled Gaussians."""
+        rounds = self.exact.rounds
+        return len(rounds) <= TRIED or self.bundled
+
+    @property
+    def bundled(self) -> bool:
+        """Whether a contour takes so many kinds as one factor that those beside it are few."""
+        rounds = self.exact.rounds
+        return len(rounds) <= BUNDLED and sum(not is_sampled_gaussian(pair) for pair, _ in rounds) <= MOST
+
+
+def is_sampled_gaussian(pair: DominatingPair) -> bool:
+    """Whether it is the pair of a Poisson-sampled Gaussian in one of the directions that add or remove a record."""
+    return isinstance(pair, PoissonRemovePair | PoissonAddPair) and type(pair.base) is GaussianPair
 
 
 def gathered(composition: Composition) -> Gathered:
@@ -89,34 +125,36 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
     """
-    one = Gathered(composition, composition, composition)
+    one = Gathered(composition)
     if 2 * len(composition.rounds) <= MOST:
         return one
     sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
     if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
         return one
-    families = [_family(pair) for pair, _ in composition.rounds]
-    boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
-    alone: list[tuple[DominatingPair, int]] = []
-    for (pair, count), family in zip(composition.rounds, families, strict=True):
-        if family is None:
-            alone.append((pair, count))
-        else:
-            boxes[family.key].append((family, count))
-    if len(alone) > MOST:
+    alone = sum(not is_sampled_gaussian(pair) and _family(pair) is None for pair, _ in composition.rounds)
+    if alone > MOST:
         raise NotApplicableError(
-            f"the plan has {len(alone)} different rounds that cannot be gathered into fewer (at most {MOST} are "
+            f"the plan has {alone} different rounds that cannot be gathered into fewer (at most {MOST} are "
             "composed): give some of them equal parameters"
         )
-    milder, worse = list(alone), list(alone)
+    return Gathered(composition, many=True)
+
+
+def _gathered(composition: Composition) -> tuple[Composition, Composition]:
+    """Compositions of few kinds: one that is dominated, and one that dominates."""
+    boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
+    milder: list[tuple[DominatingPair, int]] = []
+    for pair, count in composition.rounds:
+        family = _family(pair)
+        if family is None:
+            milder.append((pair, count))
+        else:
+            boxes[family.key].append((family, count))
+    worse = list(milder)
     for made, low, high, count in _boxes(list(boxes.values())):
         milder.append((made(low), count))
         worse.append((made(high), count))
-    reason = (
-        f"{len(composition.rounds)} different rounds are too many to compose one by one: gathered into {len(worse)} "
-        "kinds, from below and from above"
-    )
-    return Gathered(composition, Composition(milder), Composition(worse), reason)
+    return Composition(milder), Composition(worse)
 
 
 def _family(pair: DominatingPair) -> Family | None:
