@@ -70,7 +70,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             lambda rounds: _epsilon(rounds, delta, gap, engine),
             lambda rounds, best: (
                 Interval(0.0, best.lower, best.lower)
-                if best.lower > 0 and _stays_below(rounds, best, best.lower, _log(delta))
+                if best.lower > 0 and _stays_below(rounds.above, best, best.lower, _log(delta))
                 else _epsilon(rounds, delta, COARSE_GAP, engine)
             ),
         ),
@@ -89,7 +89,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
             lambda rounds: _log_delta(rounds, epsilon, gap, engine),
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
-                if _stays_below(rounds, best, epsilon, best.lower)
+                if _stays_below(rounds.above, best, epsilon, best.lower)
                 else _log_delta(rounds, epsilon, COARSE_GAP, engine)
             ),
         ),
@@ -156,13 +156,11 @@ def worst_direction(
     return best_direction, best
 
 
-def _stays_below(rounds: Gathered, best: Interval, epsilon: float, log_delta: float) -> bool:
+def _stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
     """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound does.
 
-    Orders are tried from the other direction's tilt upwards. Where sampled Gaussians are bundled all kinds are asked as
-    they are, else those into which they are gathered.
+    Orders are tried from the other direction's tilt upwards.
     """
-    composition = rounds.exact if rounds.bundled else rounds.worse
     if composition.infinite_mass:
         return False
     largest = math.fsum(count * (pair.loss_range[1] + pair.supremum_error) for pair, count in composition.rounds)
@@ -325,7 +323,9 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
         found = ask(ContourEngine)
     except NotApplicableError:
         return None
-    return found if found.limited is None else None
+    if found.limited is None:
+        return found
+    return found if rounds.bundled and found.upper - found.lower <= GATHERED_GAP * abs(found.upper) else None
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:

@@ -35,6 +35,7 @@ from hockeystick import pairs  # those of families that are rare are imported wh
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
@@ -43,7 +44,6 @@ Array = npt.NDArray[np.float64]
 MOST = 200  # kinds up to which all are composed as they are
 TRIED = 1000  # kinds of which a contour, the engine that is least troubled by many, is tried all the same
 KINDS = 32  # of what is gathered: both sides of two directions are composed
-BUNDLED = 100_000  # kinds up to which a contour that bundles sampled Gaussians is tried
 MIXTURES = 192  # where all are Gaussians, sampled or not, which a contour serves quickly
 LEAST = 1e-300  # stands for smaller parameters where ratios are compared
 
@@ -92,6 +92,11 @@ class Gathered:
         return self._sides[1]
 
     @property
+    def above(self) -> Composition:
+        """What moments are asked of: all kinds where a contour bundles them, else what dominates them."""
+        return self.exact if self.bundled else self.worse
+
+    @property
     def reason(self) -> str | None:
         """Why there are two; ``None`` where there is one."""
         if not self.many:
@@ -103,20 +108,14 @@ class Gathered:
 
     @property
     def tried(self) -> bool:
-        """Whether a contour of all rounds is worth a try: of few kinds beside one bundle of sampled Gaussians."""
-        rounds = self.exact.rounds
-        return len(rounds) <= TRIED or self.bundled
+        """Whether a contour of all rounds is worth a try."""
+        return len(self.exact.rounds) <= TRIED or self.bundled
 
-    @property
+    @cached_property
     def bundled(self) -> bool:
         """Whether a contour takes so many kinds as one factor that those beside it are few."""
-        rounds = self.exact.rounds
-        return len(rounds) <= BUNDLED and sum(not is_sampled_gaussian(pair) for pair, _ in rounds) <= MOST
-
-
-def is_sampled_gaussian(pair: DominatingPair) -> bool:
-    """Whether it is the pair of a Poisson-sampled Gaussian in one of the directions that add or remove a record."""
-    return isinstance(pair, PoissonRemovePair | PoissonAddPair) and type(pair.base) is GaussianPair
+        split = bundle_split(self.exact.rounds)
+        return split is not None and len(split[2]) <= MOST
 
 
 def gathered(composition: Composition) -> Gathered:
@@ -131,13 +130,16 @@ def gathered(composition: Composition) -> Gathered:
     sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
     if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
         return one
-    alone = sum(not is_sampled_gaussian(pair) and _family(pair) is None for pair, _ in composition.rounds)
+    one = Gathered(composition, many=True)
+    if one.bundled:
+        return one
+    alone = sum(_family(pair) is None for pair, _ in composition.rounds)
     if alone > MOST:
         raise NotApplicableError(
             f"the plan has {alone} different rounds that cannot be gathered into fewer (at most {MOST} are "
             "composed): give some of them equal parameters"
         )
-    return Gathered(composition, many=True)
+    return one
 
 
 def _gathered(composition: Composition) -> tuple[Composition, Composition]:

@@ -9,12 +9,12 @@ A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one di
   by what E_i does to the logarithm (:func:`hockeystick.pairs.transform.safe_log_one_plus`).
 - **envelope:** a product of numbers is at most the product of bounds on each: ``log |m(t + is) / m(t)| <= sum k_i
   log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/batch/envelope.py``).
-- **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (:meth:`hockeystick.engines.batch.nodes.Nodes.upper`).
+- **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Nodes.upper`` in ``engines/batch/nodes.py``).
 
-Where a value of ``m_i`` may be 0 within its error, one stands in for which ``|m_i^k - e^(k v)| <= e^(k v) (e^(2k) - 1)``
-holds (``safe_log_one_plus``); from ``|a_i - b_i| <= |b_i| (e^(e_i) - 1)`` follows ``|a_i| <= |b_i| e^(e_i)`` and, by
-changing one factor after the other, ``|prod a_i - prod b_i| <= prod |b_i| (e^(sum e_i) - 1)``, which is how an error of
-K enters the sum of a contour.
+Where a value of ``m_i`` may be 0 within its error, another one v stands in for its logarithm, for which
+``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` holds (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
+1)`` follow ``|a_i| <= |b_i| e^(e_i)`` and, by changing one factor after the other, ``|prod a_i - prod b_i| <= prod
+|b_i| (e^(sum e_i) - 1)``, which is how an error of K enters the sum of a contour.
 
 **Summation.** ``sum k_i v_i`` over n kinds is added up row by row within chunks, and chunk by chunk: each term meets
 less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
@@ -29,6 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,16 +40,17 @@ from hockeystick.engines.batch.guess import Place
 from hockeystick.engines.batch.line import line_of
 from hockeystick.engines.batch.nodes import Layout, Nodes
 from hockeystick.engines.batch.rows import Array, Rows
+from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 14  # doubles of one array of a chunk
 MOST_ROWS = 256  # of a chunk
-FACTORED = 12.0  # evaluations of a node that take as long as its share of a product of matrices of one factor
-PREPARED = 40.0  # evaluations that a node of a line takes, however many points there are
-LOGARITHMS = 8.0  # evaluations of a point: one guarded logarithm, its error and the sums
-NODE_OF_BOUND, NODE_OF_EDGE = 40.0, 350.0  # units of work of a node: of an upper bound, and of one edge
+PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
+FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
+LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
+NODE_OF_BOUND, NODE_OF_EDGE = 60.0, 180.0  # units of work of a node: of an upper bound, and of one edge
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 LOOSEST = 1e-6  # of all rounds together: what an upper bound, which is wanted to 1e-3 or so, leaves out
 
@@ -67,6 +69,11 @@ class Bundle:
     def highest_tilt(self) -> float:
         """Lines are had at every tilt."""
         return math.inf
+
+    @cached_property
+    def few(self) -> Bundle:
+        """A bundle of few kinds with about the same cumulants, which certifies nothing about this one."""
+        return Bundle(stand_ins(self.rows))
 
     @property
     def total(self) -> float:
@@ -154,7 +161,7 @@ class BundleLine:
 
     def cost(self, count: int) -> float:
         """Elementary evaluations, about, of so many points."""
-        factors = 2 * math.sqrt(count) + count / FACTORED
+        factors = math.sqrt(count) + count / FACTORED
         nodes = self._bundle.sizes(self._t, self._tolerance, lines=True)
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
@@ -186,16 +193,14 @@ class BundleLine:
 
 
 class BundleEnvelope:
-    """How fast the characteristic function of a bundle falls off.
-
-    Attributes:
-        one_by_one: that an edge is dear, and a search had better look at one at a time.
-    """
-
-    one_by_one = True
+    """How fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
         self._bundle, self._t, self._tolerance = bundle, t, 1e-3 / count
+
+    def guessed(self, edges: Array) -> Array:
+        """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
+        return BundleEnvelope(self._bundle.few, self._t, 1).log_bound(edges)
 
     @property
     def cost(self) -> float:

@@ -74,7 +74,7 @@ class ContourEngine:
         if self._bundled is None:
             self._transforms = _transforms(composition.rounds)
         else:
-            self._transforms, self._steering = self._bundled
+            self._transforms, self._steering = self._bundled.transforms, self._bundled.steering()
         self._counts = [count for _, count in self._transforms]
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:

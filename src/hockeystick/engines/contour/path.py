@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.contour.bundle import Bundle
 from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
@@ -37,6 +38,7 @@ LITTLE_MORE = 1.05  # of the period that the guide had hoped for
 CALLS = 150e3  # units of work of one kind of rounds on a path, whatever its points: calls of NumPy
 EVALUATION = 15.0  # units of work of one of an elementary function
 MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
+MAX_OF_BUNDLES = 200_000_000  # the same for a line of many kinds side by side, whose calls may take longer
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
@@ -137,7 +139,8 @@ class Path:
         inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
-        if evaluations > MAX_EVALUATIONS:
+        bundle = any(isinstance(transform, Bundle) for transform, _ in transforms)
+        if evaluations > (MAX_OF_BUNDLES if bundle else MAX_EVALUATIONS):
             raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
         charge(EVALUATION * evaluations + CALLS * len(lines), f"a contour of {count} points")
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
