@@ -30,8 +30,8 @@ from hockeystick.pairs.gaussian import GaussianLocation
 from hockeystick.pairs.product import seen
 from hockeystick.pairs.renyi import (
     RenyiBound,
-    log_delta_at,
     epsilon_from,
+    log_delta_at,
     log_moment,
     log_peak,
     renyi_epsilon,

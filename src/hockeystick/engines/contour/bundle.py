@@ -5,8 +5,9 @@ A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one di
 
 - **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i``, and by what its own
   summation rounds off. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
-  of ``m_i(t)`` (``engines/batch/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by at most ``-log(1 - c_i)`` and
-  by what E_i does to the logarithm (:func:`hockeystick.pairs.transform.safe_log_one_plus`).
+  of ``m_i(t)`` (``engines/batch/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by what E_i does to the logarithm
+  (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number that all
+  points share: as a factor of the whole sum it is told apart from the rest, which the sum makes larger.
 - **envelope:** a product of numbers is at most the product of bounds on each: ``log |m(t + is) / m(t)| <= sum k_i
   log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/batch/envelope.py``).
 - **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Nodes.upper`` in ``engines/batch/nodes.py``).
@@ -154,10 +155,15 @@ def _depth(layout: Layout) -> Array:
 
 
 class BundleLine:
-    """K of a bundle on Re z = t."""
+    """K of a bundle on Re z = t.
+
+    Attributes:
+        common: bound on a real error that all values have alike, beside their own; infinite until there are values.
+    """
 
     def __init__(self, bundle: Bundle, t: float, tolerance: float) -> None:
         self._bundle, self._t, self._tolerance = bundle, t, tolerance
+        self.common = math.inf
 
     def cost(self, count: int) -> float:
         """Elementary evaluations, about, of so many points."""
@@ -166,11 +172,11 @@ class BundleLine:
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
-        """K and its error at each ``s = j step``; infinite where some kind would need too many nodes."""
+        """K and its error at each ``s = j step``, but for ``common``; infinite where a kind needs too many nodes."""
         outer = math.isqrt(count - 1) + 1
         inner = -(-count // outer)
         values, errors, sizes = np.zeros(count, dtype=np.complex128), np.zeros(count), np.zeros(count)
-        total = common = 0.0
+        total = size = common = 0.0
         seen = chunks = longest = 0
         for nodes in self._bundle.nodes(self._t, self._tolerance, outer * inner, lines=True):
             with np.errstate(all="ignore"):
@@ -184,12 +190,15 @@ class BundleLine:
                 sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
                 total += float(nodes.rows.count @ nodes.log_total)
                 common += float(nodes.rows.count @ -np.log1p(-np.minimum(line.common, 1.0)))
-                sizes += float(nodes.rows.count @ np.abs(nodes.log_total))
+                size += float(nodes.rows.count @ np.abs(nodes.log_total))
             seen, chunks, longest = seen + len(nodes.rows), chunks + 1, max(longest, len(nodes.rows))
         if seen < len(self._bundle.rows):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        errors += common + UNIT_ROUNDOFF * (longest + chunks + 4) * sizes
-        return values + total, errors * (1 + SPARE)
+        units = UNIT_ROUNDOFF * (longest + chunks + 4)
+        self.common = (common + units * size) * (1 + SPARE)
+        values += total
+        errors += units * sizes + 4 * UNIT_ROUNDOFF * np.abs(values)
+        return values, errors * (1 + SPARE)
 
 
 class BundleEnvelope:
