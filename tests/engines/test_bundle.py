@@ -19,13 +19,14 @@ from hockeystick.engines.batch.line import Line
 from hockeystick.engines.batch.nodes import Nodes
 from hockeystick.engines.contour import bundle as module
 from hockeystick.engines.contour.bundle import Bundle, bundle_of
-from hockeystick.engines.contour.bundling import bundled
+from hockeystick.engines.contour.bundling import bundled, bundled_moment
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.stand_ins import STAND_INS, stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, LaplacePair
 from hockeystick.pairs.gathered import gathered
+from hockeystick.pairs.renyi import log_moment
 from hockeystick.pairs.sampled import bundles
 from hockeystick.pairs.sampled.bundles import FEWEST, bundle_split
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -224,6 +225,21 @@ def test_which_rounds_are_bundled() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bundles, "MOST_ROUNDS", 5)
         assert bundle_split(tuple(some)) is None
+
+
+def test_the_moments_of_all_kinds_are_added_up() -> None:
+    """Those of the bundle and of all others, whether they have a characteristic function or not."""
+    kinds = [(0.5 + 0.01 * number, 0.01, 5) for number in range(20)]
+    others: list[tuple[DominatingPair, int]] = [
+        (LaplacePair(1.0, 5.0), 2),
+        (PoissonRemovePair(LaplacePair(1.0, 2.0), 0.1), 3),
+    ]
+    moment = bundled_moment(Composition([*rounds_of(kinds, False), *others]))
+    assert moment is not None
+    for t in (1.0, 8.0):
+        exact = log_moment(Composition([*rounds_of(kinds, False), *others]), t)
+        assert exact * (1 - 1e-9) <= moment(t) <= exact + 0.03
+    assert bundled_moment(Composition(rounds_of(kinds[:3], False))) is None
 
 
 @pytest.mark.parametrize("add", [False, True])

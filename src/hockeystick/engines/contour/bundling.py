@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hockeystick.engines.contour.bundle import Bundle, bundle_of
-from hockeystick.engines.contour.path import upper
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.renyi import log_moment
 from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.transform import Transform
+
+SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, and is asked
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
 
@@ -54,9 +56,13 @@ def bundled(rounds: Rounds) -> Bundled | None:
 
 
 def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
-    """Upper bounds on K(t) of a composition whose kinds are bundled; ``None`` where they are not."""
-    found = bundled(composition.rounds)
-    if found is None:
+    """Upper bounds on K(t) of a composition whose kinds are bundled; ``None`` where they are not.
+
+    The sum of that of the bundle and that of the others, each about SLACK above; what it rounds off is for its reader.
+    """
+    split = bundle_split(composition.rounds)
+    if split is None:
         return None
-    transforms = found.transforms
-    return lambda t: upper(transforms, t)
+    kinds, add, others = split
+    bundle, rest = bundle_of(kinds, add), Composition(others)
+    return lambda t: bundle.upper(t, SLACK) + log_moment(rest, t, SLACK)
