@@ -109,7 +109,7 @@ def test_a_contour_of_hundreds_of_kinds_is_not_given_up() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "count"), [("laplace", 20_000), ("sampled gaussian", 10_000), ("box", 20_000)])
+@pytest.mark.parametrize(("kind", "count"), [("laplace", 20_000), ("box", 20_000)])
 def test_tens_of_thousands_of_kinds_are_answered(kind: str, count: int) -> None:
     """Within seconds; all of them one by one take hours."""
     plan = plan_of(kind, count)

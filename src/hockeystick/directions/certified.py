@@ -19,6 +19,7 @@ from hockeystick.directions.directions import Directions, check_time, mixed_comp
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.base import Engine
+from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics.decimals import decimal
@@ -26,7 +27,7 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_u
 from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
-from hockeystick.pairs.renyi import log_delta_from
+from hockeystick.pairs.renyi import log_delta_at, log_delta_from
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
@@ -69,7 +70,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             lambda rounds: _epsilon(rounds, delta, gap, engine),
             lambda rounds, best: (
                 Interval(0.0, best.lower, best.lower)
-                if best.lower > 0 and _stays_below(rounds.worse, best, best.lower, _log(delta))
+                if best.lower > 0 and _stays_below(rounds.above, best, best.lower, _log(delta))
                 else _epsilon(rounds, delta, COARSE_GAP, engine)
             ),
         ),
@@ -88,7 +89,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
             lambda rounds: _log_delta(rounds, epsilon, gap, engine),
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
-                if _stays_below(rounds.worse, best, epsilon, best.lower)
+                if _stays_below(rounds.above, best, epsilon, best.lower)
                 else _log_delta(rounds, epsilon, COARSE_GAP, engine)
             ),
         ),
@@ -167,9 +168,13 @@ def _stays_below(composition: Composition, best: Interval, epsilon: float, log_d
         return True
     if best.tilt is None:
         return False
-    before = math.inf
+    before, moment = math.inf, bundled_moment(composition)
     for factor in TILTS_ABOVE:
-        bound = log_delta_from(composition, factor * best.tilt, epsilon, COARSE_GAP)
+        tilt = factor * best.tilt
+        if moment is None:
+            bound = log_delta_from(composition, tilt, epsilon, COARSE_GAP)
+        else:
+            bound = log_delta_at(moment(tilt), tilt, epsilon)
         if bound <= log_delta:
             return True
         if not bound < before:  # convex in t
@@ -256,7 +261,7 @@ def _asked(
     ask: Callable[[Composition, float | None, EngineFactory], Interval],
 ) -> Interval:
     """The answer for all kinds; where these are many, the lower end of the milder and the upper end of the worse."""
-    if rounds.reason is None:
+    if not rounds.many:
         return ask(rounds.exact, gap, engine)
     found = _by_contour(rounds, engine, lambda contour: ask(rounds.exact, gap, contour))
     if found is not None:
@@ -266,6 +271,7 @@ def _asked(
         milder = ask(rounds.milder, wide, engine)
     with part(0.5):
         worse = ask(rounds.worse, wide, engine)
+    assert rounds.reason is not None
     found = _between(milder, worse, rounds.reason)
     return found if engine is not AutoEngine else _below_all(rounds, wide, found, ask)
 
@@ -317,7 +323,9 @@ def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFa
         found = ask(ContourEngine)
     except NotApplicableError:
         return None
-    return found if found.limited is None else None
+    if found.limited is None:
+        return found
+    return found if rounds.bundled and found.upper - found.lower <= GATHERED_GAP * abs(found.upper) else None
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
@@ -366,7 +374,7 @@ def _log_delta(rounds: Gathered, epsilon: float, gap: float | None, engine: Engi
         with part(BEFORE_MOMENTS):
             found = _log_delta(replace(rounds, curves=None), epsilon, gap, engine)
         return _from_above(rounds.curves, found, lambda one, engine: _log_delta_of(one, epsilon, gap, engine))
-    if rounds.reason is not None and _beyond(rounds, epsilon):
+    if rounds.many and _beyond(rounds, epsilon):
         return _log_delta_of(rounds.exact, epsilon, gap, engine)
     return _asked(rounds, gap, engine, lambda one, gap, engine: _log_delta_of(one, epsilon, gap, engine))
 

@@ -25,6 +25,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ from hockeystick import pairs  # those of families that are rare are imported wh
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
@@ -57,30 +59,63 @@ class Family(NamedTuple):
     parameters: Parameters
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gathered:
     """Compositions on either side of the one that is meant; both are that one where it has few kinds.
 
+    The two sides are made when they are asked for: where a contour serves all kinds nobody does.
+
     Attributes:
         exact: the one that is meant.
-        milder: dominated by it.
-        worse: dominates it.
-        reason: why there are two; ``None`` where there is one.
+        many: whether it has so many kinds that they are gathered.
         curves: all rounds as they are known, where a pair stands in ``exact`` for those that have only a Renyi curve.
         moments: the Renyi curves of all rounds, where those of some may be below those of their pairs.
     """
 
     exact: Composition
-    milder: Composition
-    worse: Composition
-    reason: str | None = None
+    many: bool = False
     curves: RenyiComposition | None = None
     moments: RenyiComposition | None = None
+
+    @cached_property
+    def _sides(self) -> tuple[Composition, Composition]:
+        return _gathered(self.exact) if self.many else (self.exact, self.exact)
+
+    @property
+    def milder(self) -> Composition:
+        """A composition that is dominated by the one that is meant."""
+        return self._sides[0]
+
+    @property
+    def worse(self) -> Composition:
+        """A composition that dominates the one that is meant."""
+        return self._sides[1]
+
+    @property
+    def above(self) -> Composition:
+        """What moments are asked of: all kinds where a contour bundles them, else what dominates them."""
+        return self.exact if self.bundled else self.worse
+
+    @property
+    def reason(self) -> str | None:
+        """Why there are two; ``None`` where there is one."""
+        if not self.many:
+            return None
+        return (
+            f"{len(self.exact.rounds)} different rounds are too many to compose one by one: gathered into "
+            f"{len(self.worse.rounds)} kinds, from below and from above"
+        )
 
     @property
     def tried(self) -> bool:
         """Whether a contour of all rounds is worth a try."""
-        return len(self.exact.rounds) <= TRIED
+        return len(self.exact.rounds) <= TRIED or self.bundled
+
+    @cached_property
+    def bundled(self) -> bool:
+        """Whether a contour takes so many kinds as one factor that those beside it are few."""
+        split = bundle_split(self.exact.rounds)
+        return split is not None and len(split[2]) <= MOST
 
 
 def gathered(composition: Composition) -> Gathered:
@@ -89,34 +124,39 @@ def gathered(composition: Composition) -> Gathered:
     Raises:
         NotApplicableError: too many kinds of a family of which no order is known.
     """
-    one = Gathered(composition, composition, composition)
+    one = Gathered(composition)
     if 2 * len(composition.rounds) <= MOST:
         return one
     sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
     if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
         return one
-    families = [_family(pair) for pair, _ in composition.rounds]
-    boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
-    alone: list[tuple[DominatingPair, int]] = []
-    for (pair, count), family in zip(composition.rounds, families, strict=True):
-        if family is None:
-            alone.append((pair, count))
-        else:
-            boxes[family.key].append((family, count))
-    if len(alone) > MOST:
+    one = Gathered(composition, many=True)
+    if one.bundled:
+        return one
+    alone = sum(_family(pair) is None for pair, _ in composition.rounds)
+    if alone > MOST:
         raise NotApplicableError(
-            f"the plan has {len(alone)} different rounds that cannot be gathered into fewer (at most {MOST} are "
+            f"the plan has {alone} different rounds that cannot be gathered into fewer (at most {MOST} are "
             "composed): give some of them equal parameters"
         )
-    milder, worse = list(alone), list(alone)
+    return one
+
+
+def _gathered(composition: Composition) -> tuple[Composition, Composition]:
+    """Compositions of few kinds: one that is dominated, and one that dominates."""
+    boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
+    milder: list[tuple[DominatingPair, int]] = []
+    for pair, count in composition.rounds:
+        family = _family(pair)
+        if family is None:
+            milder.append((pair, count))
+        else:
+            boxes[family.key].append((family, count))
+    worse = list(milder)
     for made, low, high, count in _boxes(list(boxes.values())):
         milder.append((made(low), count))
         worse.append((made(high), count))
-    reason = (
-        f"{len(composition.rounds)} different rounds are too many to compose one by one: gathered into {len(worse)} "
-        "kinds, from below and from above"
-    )
-    return Gathered(composition, Composition(milder), Composition(worse), reason)
+    return Composition(milder), Composition(worse)
 
 
 def _family(pair: DominatingPair) -> Family | None:

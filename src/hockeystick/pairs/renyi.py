@@ -95,10 +95,11 @@ def _quick(pair: RenyiCurve, t: float, slack: float) -> float:
 
 def log_delta_from(composition: RenyiComposition, t: float, epsilon: float, slack: float = 0.0) -> float:
     """An upper bound on log delta of the finite losses at an epsilon, from one order, ``1 + t``."""
-    return _log_delta_at(log_moment(composition, t, slack), t, epsilon)
+    return log_delta_at(log_moment(composition, t, slack), t, epsilon)
 
 
-def _log_delta_at(k: float, t: float, epsilon: float) -> float:
+def log_delta_at(k: float, t: float, epsilon: float) -> float:
+    """An upper bound on log delta of the finite losses at an epsilon, from one on K at one order, ``1 + t``."""
     return k - t * epsilon + log_peak(t) + SLACK * (abs(k) + t * epsilon + 2)
 
 
@@ -113,7 +114,7 @@ def log_delta_by(
     moment: Callable[[float], float], epsilon: float, start: float = 1.0, precision: float = PRECISION
 ) -> RenyiBound:
     """An upper bound on log delta at an epsilon, from any upper bound on K."""
-    found = _least(lambda t: _log_delta_at(moment(t), t, epsilon), start, precision)
+    found = _least(lambda t: log_delta_at(moment(t), t, epsilon), start, precision)
     return RenyiBound(min(found.value, 0.0), found.order)
 
 

@@ -247,11 +247,17 @@ class Nodes:
             * (1 + SPARE)
         )
 
-    def upper(self, t: Array) -> Array:
-        """An upper bound on K(t) of one round; infinite where there is none."""
-        _, top, total, doubt = self._tilt(t)
+    def upper(self, t: Array, depth: Array | None = None) -> Array:
+        """An upper bound on K(t) of one round; infinite where there is none.
+
+        Args:
+            t: tilts.
+            depth: that for which the ends of the nodes were laid, at these tilts; by default the one of a right alias.
+        """
+        _, top, total, doubt = (self._tilted, self.top, self.total, self.doubt) if t is self.place.t else self._tilt(t)
         log_total = top + np.log(total)
-        beyond = log_beyond(self.rows, t, self.layout.low, self.layout.high, np.full(len(t), LITTLE)) - log_total
+        depth = np.full(len(t), LITTLE) if depth is None else depth
+        beyond = log_beyond(self.rows, t, self.layout.low, self.layout.high, depth) - log_total
         step = self.real_step(t)
         bound = (
             log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))

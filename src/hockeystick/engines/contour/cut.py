@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.contour.bundle import Bundle, BundleEnvelope
 from hockeystick.numerics.work import spend
-from hockeystick.pairs.transform import Transform
+from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -31,6 +32,7 @@ FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
 BOUND = 150.0  # units of work of one edge at one node
+START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def cut(
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
+    if any(isinstance(transform, Bundle) for transform, _ in transforms):
+        return _cut_singly([envelope for envelope, _ in envelopes], counts, step, depth, variance, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     look = EDGES * sum(envelope.cost for envelope, _ in envelopes)
@@ -107,6 +111,46 @@ def cut(
             edges = seen * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1])) * STEPS
     else:
         raise NotApplicableError("where the characteristic function falls off is too dear to find")
+    raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
+
+
+def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
+    """Where to cut the sum, by one edge at a time: those of a bundle of many kinds are dear.
+
+    The edge is looked for where the few kinds that stand in for all have the depth, and moved on until all have it.
+
+    Raises:
+        NotApplicableError: the bounds do not fall far enough within that many points.
+    """
+
+    def guessed(edges: Array) -> Array:
+        return np.array([envelope.guessed(edges) if isinstance(envelope, BundleEnvelope) else envelope.log_bound(edges)
+                         for envelope in envelopes])  # fmt: skip
+
+    def known(edges: Array) -> Array:
+        return np.array([envelope.log_bound(edges) for envelope in envelopes])
+
+    edge = max(START_SINGLY * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300)), 0.5 * step)
+    for bound in (guessed, known):
+        before: tuple[float, float] | None = None
+        for _ in range(LEAPS):
+            edge = min(edge, most * step)
+            edges = np.array([edge])
+            bounds = bound(edges)
+            log_rho = counts @ bounds
+            tail, size = float(log_tails(edges, log_rho, step)[0]), float(log_rho[0])
+            if tail <= depth:
+                if bound is known:
+                    return Cut(edges, bounds)
+                break
+            if edge >= most * step:
+                break
+            power, leap = 2.0, FARTHEST
+            if before is not None and size < before[1] < 0:
+                power = min(max(math.log(size / before[1]) / math.log(edge / before[0]), 0.3), 3.0)
+            if size < 0:
+                leap = max((depth - tail + size) / size, 1.0) ** (1 / power) * FURTHER
+            before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
     raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
 
 

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
+from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.engines.contour.path import Aim, BlindError, LongLineError, Path, highest_tilt, upper
@@ -50,6 +51,7 @@ ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
 LEAN = 0.75  # of the tilt, where jumps farther out than those that count weigh on the sum
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
+MOST_ONE_BY_ONE = 1000  # kinds of a bundle that are tried one by one where it has no answer: they take a second
 KEPT_PATHS, KEPT_KINDS = 4, 8  # first paths that are kept, and the most kinds of rounds of one that is kept
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
@@ -60,15 +62,20 @@ class ContourEngine:
 
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
+        bundling: whether many different sampled Gaussian rounds are taken as one factor (``contour/bundle.py``).
 
     Raises:
         NotApplicableError: a pair without a characteristic function, or none that falls off.
     """
 
-    def __init__(self, composition: Composition) -> None:
-        self.composition = composition
-        self._transforms = transforms_of(composition.rounds)
-        self._counts = [count for _, count in composition.rounds]
+    def __init__(self, composition: Composition, bundling: bool = True) -> None:
+        self.composition = self._steering = composition
+        self._bundled = bundled(composition.rounds) if bundling else None
+        if self._bundled is None:
+            self._transforms = transforms_of(composition.rounds)
+        else:
+            self._transforms, self._steering = self._bundled.transforms, self._bundled.steering()
+        self._counts = [count for _, count in self._transforms]
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
@@ -76,13 +83,16 @@ class ContourEngine:
         Where only a coarse interval is asked and there is no contour, a Chernoff bound: ``K(t) - t eps + log peak(t)``.
         """
         gap = gap or DEFAULT_GAP
+        return self._narrower(lambda engine: engine._log_delta(epsilon, gap), gap)
+
+    def _log_delta(self, epsilon: float, gap: float) -> Interval:
         try:
             check_left()
-            return self._coarser(lambda gap: self.at(epsilon, gap)[0], gap)
+            return self._coarser(lambda gap: self._at(epsilon, gap)[0], gap)
         except NotApplicableError as error:
             if gap < COARSE:
                 raise
-            tilt = Guide.reaching(self.composition, epsilon)[1]
+            tilt = Guide.reaching(self._steering, epsilon)[1]
             bound = min(upper(self._transforms, tilt) - tilt * epsilon + log_peak(tilt), 0.0)
             if not math.isfinite(bound):
                 raise
@@ -100,13 +110,22 @@ class ContourEngine:
         Raises:
             NotApplicableError: there is no contour.
         """
-        guide, tilt, depth = Guide.reaching(self.composition, epsilon)
+        try:
+            return self._at(epsilon, gap)
+        except NotApplicableError:
+            one_by_one = self._one_by_one
+            if one_by_one is None:
+                raise
+            return one_by_one._at(epsilon, gap)
+
+    def _at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
+        guide, tilt, depth = Guide.reaching(self._steering, epsilon)
         aim = aim_at(guide, tilt, None, epsilon)
 
         def seeing() -> Aim:
             floor = min(depth, -50.0)
             return aim_at(
-                *seeing_guide(self.composition, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
+                *seeing_guide(self._steering, guide, floor, self._transforms, lambda it: it.saddle(epsilon)), epsilon
             )
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
@@ -149,13 +168,43 @@ class ContourEngine:
         Where only a coarse interval is asked and there is no contour, the epsilon of the Chernoff bound.
         """
         gap = gap or DEFAULT_GAP
+        return self._narrower(lambda engine: engine._epsilon_or_bound(log_delta, gap), gap)
+
+    def _narrower(self, ask: Callable[[ContourEngine], Interval], gap: float) -> Interval:
+        """The answer; where a bundle keeps it from the gap, with that of its kinds one by one where they are few.
+
+        A kind by itself is charged for its rounding more exactly, and its bounds fall off faster.
+        """
+        one_by_one = self._one_by_one
+        if one_by_one is None or gap >= COARSE:
+            return ask(self)
+        try:
+            found = ask(self)
+        except NotApplicableError:
+            return ask(one_by_one)
+        if found.limited is None:
+            return found
+        try:
+            other = ask(one_by_one)
+        except NotApplicableError:
+            return found
+        return other if other.limited is None else found if _width(found) <= _width(other) else other
+
+    @property
+    def _one_by_one(self) -> ContourEngine | None:
+        """The engine without a bundle; ``None`` where it is this one, or its kinds are too many."""
+        if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
+            return None
+        return ContourEngine(self.composition, bundling=False)
+
+    def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:
             check_left()
             return self._coarser(lambda gap: self._epsilon(log_delta, gap), gap)
         except NotApplicableError as error:
             if gap < COARSE:
                 raise
-            tilt = _placed_at(log_delta[0])(Guide(self.composition, log_delta[0] - 50.0))
+            tilt = _placed_at(log_delta[0])(Guide(self._steering, log_delta[0] - 50.0))
             bound = max((upper(self._transforms, tilt) - log_delta[0] + log_peak(tilt)) / tilt, 0.0)
             if not math.isfinite(bound):
                 raise
@@ -189,7 +238,7 @@ class ContourEngine:
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
-                    aim = _aim(self.composition, self._transforms, target)
+                    aim = _aim(self._steering, self._transforms, target)
                     guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
                 tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
@@ -223,6 +272,8 @@ class ContourEngine:
         return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt, reason)
 
     def _first(self, target: float, gap: float) -> FirstPath:
+        if self._bundled is not None:
+            return _first_path_of(self._steering, self._transforms, target, gap)
         digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
         rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
         return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap)
@@ -239,7 +290,13 @@ class FirstPath(NamedTuple):
 
 def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
     """The first path for rounds as often as their counts rounded down to a few digits."""
-    composition, transforms = Composition(rounds), transforms_of(rounds)
+    return _first_path_of(Composition(rounds), transforms_of(rounds), target, gap)
+
+
+def _first_path_of(
+    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float
+) -> FirstPath:
+    """The first path for transforms, which a composition steers."""
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
@@ -332,6 +389,10 @@ def seeing_guide(
         middle = 0.5 * (low + high)
         low, high = (middle, high) if sees(first, math.exp(middle)) else (low, middle)
     return first, 0.99 * math.exp(low), math.exp(low)
+
+
+def _width(found: Interval) -> float:
+    return math.inf if math.isinf(found.upper) else found.upper - found.lower
 
 
 def _labelled(found: Interval, narrow: bool, tilt: float, reason: str) -> Interval:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.engines.contour.bundle import Bundle, BundleLine
 from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
@@ -41,6 +42,7 @@ CACHED, FETCHED = 16_384, 150.0
 and back a dozen times."""
 
 MAX_EVALUATIONS = 60_000_000  # of elementary functions: beyond, they take seconds
+MAX_OF_BUNDLES = 200_000_000  # the same for a line of many kinds side by side, whose calls may take longer
 MAX_POINTS = 500_000  # of the contour
 LEAST_TOLERANCE = 1e-13  # relative: remainders are never asked to be smaller
 LINE_WITH_JUMPS = 600  # points of a line from which on it is looked whether the core may be left out
@@ -98,6 +100,7 @@ class Path:
         s: shape (n,), their heights, the first of them 0.
         values: shape (kinds, n), K of one round of each kind.
         errors: shape (kinds, n), bounds on the errors of K.
+        common: shape (kinds,), bounds on further errors of K that are real and the same at all points.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
         beyond: bounds on what the points leave out.
         jumps: those of the one kind of round, where the core of its law is left out.
@@ -141,7 +144,8 @@ class Path:
         inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
-        if evaluations > MAX_EVALUATIONS:
+        bundle = any(isinstance(transform, Bundle) for transform, _ in transforms)
+        if evaluations > (MAX_OF_BUNDLES if bundle else MAX_EVALUATIONS):
             raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
         charge(EVALUATION * evaluations + CALLS * len(lines), f"a contour of {count} points")
         self.values: ComplexArray = np.empty((len(lines), count), dtype=np.complex128)
@@ -149,7 +153,8 @@ class Path:
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
             for kind, line in enumerate(lines):
                 self.values[kind], self.errors[kind] = line.cumulants(step, count)
-        if not (np.isfinite(self.values).all() and np.isfinite(self.errors).all()):
+        self.common = np.array([line.common if isinstance(line, BundleLine) else 0.0 for line in lines])
+        if not all(np.isfinite(each).all() for each in (self.values, self.errors, self.common)):
             raise NotApplicableError("a characteristic function is out of reach")
 
     def _ended(
@@ -218,7 +223,8 @@ class Path:
             terms, core = terms * factor, self.jumps.core(counts[0])
         right = self.theta, summed(counts, self.right)
         log_tail = self.beyond.log_tail(times, 2 * math.pi / self.period)
-        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, core)
+        common = float(times @ self.common) * (1 + SPARE)
+        return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, core, common)
 
 
 def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:

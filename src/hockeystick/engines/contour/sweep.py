@@ -90,6 +90,7 @@ class Terms:
         log_tail: log of what is cut off, relative to ``e^(K(t) - t eps)``.
         slack: bound on what the terms themselves are off by besides, summed, relative to the same.
         core: ``(y, log c)``: ``c e^(-y eps)`` bounds what was left out of the law.
+        common: bound on an error of K that is real and the same at all points, and no part of ``k_error``.
     """
 
     s: Array
@@ -102,6 +103,7 @@ class Terms:
     log_tail: float
     slack: float = 0.0
     core: tuple[float, float] = NO_CORE
+    common: float = 0.0
 
     def left_out(self, epsilon: Any, scale: Any) -> Any:
         """Bound on what the sum misses beside its aliases, times ``e^(t eps - K_top)``."""
@@ -114,6 +116,9 @@ class Terms:
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
         """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
 
+        An error c of K that all points share is a factor ``e^c`` of the sum and of what is cut off or left out, but not
+        of the aliases A: with ``|c| <= common``, ``e^c V - A >= e^-common (V - e^common A)`` for ``V >= 0``.
+
         Args:
             epsilon: a number, or an array.
             value: S there, as computed.
@@ -121,10 +126,11 @@ class Terms:
         """
         theta, k_right = self.right
         tilted = self.t + theta
-        log_left = -log_expm1(self.t * self.period)
-        log_right = k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
+        log_left = self.common - log_expm1(self.t * self.period)
+        log_right = self.common + k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         tail = self.left_out(epsilon, self.k_top - self.t * epsilon)
-        return enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
+        found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
+        return found._replace(slip=found.slip + self.common)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""

@@ -26,7 +26,7 @@ CARE = 64 * UNIT_ROUNDOFF  # of what was summed: p - q is known no better
 MAX_MERGED = 4_000  # knots at either end that may be merged into one
 PAID = 10  # repairs that are paid for at a time
 SAFE = 1 - 1e-12  # pays for the rounding of a repair
-LISTED = 5_000  # knots up to which lists of all are made: a number of a list is had ten times sooner than one of an array
+LISTED = 5_000  # knots up to which lists of all are made, whose numbers are had ten times sooner than those of arrays
 
 
 class _Knots:

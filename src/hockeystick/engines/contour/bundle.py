@@ -1,0 +1,240 @@
+"""Many different Poisson-sampled Gaussian rounds as one factor of the characteristic function.
+
+A *bundle* is a list of kinds ``(mu_i, q_i)`` with counts ``k_i``, all in one direction. Its characteristic function is
+``m(z) = prod m_i(z)^(k_i)``, and everything that a contour asks of a round is a sum over kinds:
+
+- **values:** ``K = sum k_i K_i``; where ``|K_i - K_i'| <= e_i``, K errs by at most ``sum k_i e_i``, and by what its own
+  summation rounds off. With ``D_i = m_i(t + is) / m_i(t) - 1`` and bounds E_i on its error and c_i on the relative one
+  of ``m_i(t)`` (``engines/batch/line.py``), ``K_i = log m_i(t) + log(1 + D_i)`` errs by what E_i does to the logarithm
+  (:func:`hockeystick.pairs.transform.safe_log_one_plus`) and by at most ``-log(1 - c_i)``, a real number that all
+  points share: as a factor of the whole sum it is told apart from the rest, which the sum makes larger.
+- **envelope:** a product of numbers is at most the product of bounds on each: ``log |m(t + is) / m(t)| <= sum k_i
+  log rho_i(S)`` for all ``s >= S``, as each ``rho_i(S)`` holds for all of these (``engines/batch/envelope.py``).
+- **upper bounds:** ``K(t) <= sum k_i U_i`` with ``K_i(t) <= U_i`` (``Nodes.upper`` in ``engines/batch/nodes.py``).
+
+Where a value of ``m_i`` may be 0 within its error, another one v stands in for its logarithm, for which
+``|m_i^k - e^(k v)| <= |e^(k v)| (e^(2k) - 1)`` holds (``safe_log_one_plus``). From ``|a_i - b_i| <= |b_i| (e^(e_i) -
+1)`` follow ``|a_i| <= |b_i| e^(e_i)`` and, by changing one factor after the other, ``|prod a_i - prod b_i| <= prod
+|b_i| (e^(sum e_i) - 1)``, which is how an error of K enters the sum of a contour.
+
+**Summation.** ``sum k_i v_i`` over n kinds is added up row by row within chunks, and chunk by chunk: each term meets
+less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
+[Hig02], Section 4.2), but for a factor next to 1 that the charge has room for.
+
+The kinds are laid out side by side by number of nodes, as the batch's rows are (``engines/batch/rows.py``), in chunks
+that fit the cache: no array is ever larger than NUMBERS doubles or one row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.engines.batch import nodes as fine
+from hockeystick.engines.batch.envelope import Envelope
+from hockeystick.engines.batch.guess import Place
+from hockeystick.engines.batch.line import line_of
+from hockeystick.engines.batch.nodes import Layout, Nodes
+from hockeystick.engines.batch.rows import Array, Rows
+from hockeystick.engines.contour.stand_ins import stand_ins
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
+
+NUMBERS = 1 << 14  # doubles of one array of a chunk
+MOST_ROWS = 256  # of a chunk
+PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
+FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
+LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
+NODE_OF_BOUND, NODE_OF_EDGE = 60.0, 180.0  # units of work of a node: of an upper bound, and of one edge
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+LOOSEST = 1e-6  # of all rounds together: what an upper bound, which is wanted to 1e-3 or so, leaves out
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The characteristic function of many different sampled Gaussian rounds in one direction.
+
+    Args:
+        rows: the kinds and their counts.
+    """
+
+    rows: Rows
+
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
+    @cached_property
+    def few(self) -> Bundle:
+        """A bundle of few kinds with about the same cumulants, which certifies nothing about this one."""
+        return Bundle(stand_ins(self.rows))
+
+    @property
+    def total(self) -> float:
+        """The number of rounds."""
+        return float(self.rows.count.sum())
+
+    def line(self, t: float, reach: float, tolerance: float) -> BundleLine:
+        """The line through t, whose remainders are below ``tolerance`` for all rounds together."""
+        return BundleLine(self, t, tolerance)
+
+    def envelope(self, t: float, count: int) -> BundleEnvelope:
+        """The envelope at t, wanted to about 1/count."""
+        return BundleEnvelope(self, t, count)
+
+    def upper(self, t: float, slack: float) -> float:
+        """An upper bound on K(t): the sum of those of the kinds; ``inf`` where one has none."""
+        parts = []
+        for nodes in self.nodes(t, min(slack, LOOSEST), lines=True):
+            spend(NODE_OF_BOUND * nodes.x.size)
+            parts.append(nodes.rows.count * nodes.upper(nodes.place.t, _depth(nodes.layout)))
+        found = np.concatenate(parts) if parts else np.array([math.inf])
+        if len(found) < len(self.rows) or not np.isfinite(found).all():
+            return math.inf
+        terms = found.tolist()
+        return math.fsum(terms) + 4 * UNIT_ROUNDOFF * math.fsum(map(abs, terms))
+
+    def nodes(self, t: float, tolerance: float, points: int = 1, lines: bool = False) -> Iterator[Nodes]:
+        """The kinds by chunks of as many nodes, at a tilt; those that would need too many are in none of them.
+
+        Args:
+            t: tilt.
+            tolerance: what the remainders of m of all rounds may be together, relative to it.
+            points: of the line.
+            lines: whether the nodes need not do for an envelope.
+        """
+        with np.errstate(all="ignore"):
+            place = _at(t, tolerance, len(self.rows))
+            layout = fine.laid(self._alike, place)
+            needed = layout.few if lines else layout.needed
+            number = np.searchsorted(fine.CLASSES, needed)
+            number[~(needed <= fine.CLASSES[-1])] = len(fine.CLASSES)
+            order = np.argsort(number, kind="stable")
+            ends = np.searchsorted(number[order], np.arange(len(fine.CLASSES) + 1))
+        for at, count in enumerate(fine.CLASSES.tolist()):
+            size = max(1, min(MOST_ROWS, int(NUMBERS // max(count, points))))
+            for start in range(ends[at], ends[at + 1], size):
+                some = order[start : min(start + size, ends[at + 1])]
+                with np.errstate(all="ignore"):
+                    yield Nodes(self.rows.at(some), place.at(some), layout.at(some), int(count))
+
+    @property
+    def _alike(self) -> Rows:
+        """The kinds, each with the number of all rounds: what one of them may be off by is a share of that."""
+        rows = self.rows
+        return Rows(rows.mu, rows.rate, np.full(len(rows), self.total), rows.log_rate, rows.add)
+
+    def sizes(self, t: float, tolerance: float, lines: bool) -> float:
+        """The nodes of all kinds, about; infinite where one would need too many."""
+        with np.errstate(all="ignore"):
+            layout = fine.laid(self._alike, _at(t, tolerance, len(self.rows)))
+            needed = layout.few if lines else layout.needed
+            number = np.searchsorted(fine.CLASSES, needed)
+            if not (needed <= fine.CLASSES[-1]).all():
+                return math.inf
+        return float(fine.CLASSES[number].sum())
+
+
+def _at(t: float, tolerance: float, rows: int) -> Place:
+    """A place whose nodes have remainders of that size: ``inner`` of their layout is the tolerance over the count."""
+    alike = [np.full(rows, number) for number in (t, t, math.nan, 0.0, 0.0, t, 0.0, math.nan, 20.0 * tolerance)]
+    return Place(*alike)
+
+
+def _depth(layout: Layout) -> Array:
+    """For what the ends of the nodes of a line were laid (``engines/batch/line.py``)."""
+    out: Array = 3.0 - np.log(layout.inner) + 0.5 * np.square(layout.shift)
+    return out
+
+
+class BundleLine:
+    """K of a bundle on Re z = t.
+
+    Attributes:
+        common: bound on a real error that all values have alike, beside their own; infinite until there are values.
+    """
+
+    def __init__(self, bundle: Bundle, t: float, tolerance: float) -> None:
+        self._bundle, self._t, self._tolerance = bundle, t, tolerance
+        self.common = math.inf
+
+    def cost(self, count: int) -> float:
+        """Elementary evaluations, about, of so many points."""
+        factors = math.sqrt(count) + count / FACTORED
+        nodes = self._bundle.sizes(self._t, self._tolerance, lines=True)
+        return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
+
+    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
+        """K and its error at each ``s = j step``, but for ``common``; infinite where a kind needs too many nodes."""
+        outer = math.isqrt(count - 1) + 1
+        inner = -(-count // outer)
+        values, errors, sizes = np.zeros(count, dtype=np.complex128), np.zeros(count), np.zeros(count)
+        total = size = common = 0.0
+        seen = chunks = longest = 0
+        for nodes in self._bundle.nodes(self._t, self._tolerance, outer * inner, lines=True):
+            with np.errstate(all="ignore"):
+                line = line_of(nodes, np.full(len(nodes.rows), step), outer, inner)
+                k, own = safe_log_one_plus(line.values[:, :count], line.errors[:, :count])
+                times = nodes.rows.count[:, None]
+                k *= times
+                own *= times
+                values += k.sum(axis=0)
+                errors += own.sum(axis=0)
+                sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
+                total += float(nodes.rows.count @ nodes.log_total)
+                common += float(nodes.rows.count @ -np.log1p(-np.minimum(line.common, 1.0)))
+                size += float(nodes.rows.count @ np.abs(nodes.log_total))
+            seen, chunks, longest = seen + len(nodes.rows), chunks + 1, max(longest, len(nodes.rows))
+        if seen < len(self._bundle.rows):
+            return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
+        units = UNIT_ROUNDOFF * (longest + chunks + 4)
+        self.common = (common + units * size) * (1 + SPARE)
+        values += total
+        errors += units * sizes + 4 * UNIT_ROUNDOFF * np.abs(values)
+        return values, errors * (1 + SPARE)
+
+
+class BundleEnvelope:
+    """How fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
+
+    def __init__(self, bundle: Bundle, t: float, count: int) -> None:
+        self._bundle, self._t, self._tolerance = bundle, t, 1e-3 / count
+
+    def guessed(self, edges: Array) -> Array:
+        """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
+        return BundleEnvelope(self._bundle.few, self._t, 1).log_bound(edges)
+
+    @property
+    def cost(self) -> float:
+        """The nodes of all kinds, or next to nothing where there is no bound."""
+        nodes = self._bundle.sizes(self._t, self._tolerance, lines=False)
+        return nodes if math.isfinite(nodes) else 1.0
+
+    def log_bound(self, edges: Array) -> Array:
+        """Upper bounds on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; kinds of too many nodes add nothing."""
+        out = np.zeros(len(edges))
+        for nodes in self._bundle.nodes(self._t, self._tolerance):
+            spend(NODE_OF_EDGE * nodes.x.size * len(edges))
+            every = np.arange(len(nodes.rows))
+            with np.errstate(all="ignore"):
+                envelope = Envelope(nodes)
+                for at, edge in enumerate(edges.tolist()):
+                    out[at] += nodes.rows.count @ envelope.log_bound(np.full(len(every), edge), every)
+        return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
+
+
+def bundle_of(kinds: Sequence[tuple[float, float, int]], add: bool) -> Bundle:
+    """The bundle of kinds given by mu, rate and count.
+
+    >>> bundle_of([(1.0, 0.01, 100), (0.5, 0.02, 50)], add=False).upper(2.0, 1e-6)  # doctest: +ELLIPSIS
+    0.09...
+    """
+    mu, rate, count = (np.array(column, dtype=np.float64) for column in zip(*kinds, strict=True))
+    return Bundle(Rows(mu, rate, count, np.log(rate), np.full(len(mu), add)))

@@ -1,0 +1,68 @@
+"""Compositions whose many sampled Gaussian rounds a contour takes as one bundle (``engines/contour/bundle.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hockeystick.engines.contour.bundle import Bundle, bundle_of
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs.gaussian import GaussianPair
+from hockeystick.pairs.renyi import log_moment
+from hockeystick.pairs.sampled.bundles import bundle_split
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.transform import Transform
+
+SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, and is asked
+
+Rounds = tuple[tuple[DominatingPair, int], ...]
+
+
+class Bundled(NamedTuple):
+    """A composition with one factor for many of its kinds.
+
+    Attributes:
+        transforms: the characteristic functions and counts; that of the bundle, the last, has the count 1.
+        bundle: that factor.
+        others: the rounds beside the bundle.
+    """
+
+    transforms: list[tuple[Transform, int]]
+    bundle: Bundle
+    others: list[tuple[DominatingPair, int]]
+
+    def steering(self) -> Composition:
+        """A composition of few kinds with about the same cumulants."""
+        rows = self.bundle.few.rows
+        made = PoissonAddPair if rows.adding else PoissonRemovePair
+        few = zip(*(column.tolist() for column in (rows.mu, rows.rate, rows.count)), strict=True)
+        return Composition([*self.others, *((made(GaussianPair(mu), rate), int(count)) for mu, rate, count in few)])
+
+
+def bundled(rounds: Rounds) -> Bundled | None:
+    """The composition with its sampled Gaussians bundled; ``None`` where these are few, or too many rounds."""
+    split = bundle_split(rounds)
+    if split is None:
+        return None
+    kinds, add, others = split
+    transforms: list[tuple[Transform, int]] = []
+    for pair, count in others:
+        transform = pair.transform
+        if transform is None:
+            return None  # which the engine refuses, with its name
+        transforms.append((transform, count))
+    bundle = bundle_of(kinds, add)
+    return Bundled([*transforms, (bundle, 1)], bundle, others)
+
+
+def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
+    """Upper bounds on K(t) of a composition whose kinds are bundled; ``None`` where they are not.
+
+    The sum of that of the bundle and that of the others, each about SLACK above; what it rounds off is for its reader.
+    """
+    split = bundle_split(composition.rounds)
+    if split is None:
+        return None
+    kinds, add, others = split
+    bundle, rest = bundle_of(kinds, add), Composition(others)
+    return lambda t: bundle.upper(t, SLACK) + log_moment(rest, t, SLACK)

@@ -1,0 +1,71 @@
+"""Schedules: many different sampled Gaussian rounds, and what a question takes as their kinds grow.
+
+``python -m bench.schedules`` prints a table: seconds and relative width with the kinds as one factor of a contour, and
+for as many as 1,000 kinds one by one, in turns in one process. One core: set ``OPENBLAS_NUM_THREADS=1``.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.cases import STEP
+from hockeystick import Gaussian, Plan, Poisson, Round
+from hockeystick.pairs.sampled import bundles
+
+KINDS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
+ONE_BY_ONE = 1_000  # kinds up to which they are asked one by one too
+LEAST_NOISE, RANGE, RATE, DELTA = 0.8, 1.2, 0.01, 1e-6
+REPETITIONS = 5
+MANY = 10**9  # kinds that no plan has
+
+
+def plan(kinds: int, i: int = 0) -> Plan:
+    """A round of each noise from 0.8 to 2; a little more from one repetition to the next, so that no cache answers."""
+    least = LEAST_NOISE * (1 + i * STEP)
+    return Plan([Round(Gaussian(least + RANGE * number / kinds), Poisson(RATE)) for number in range(kinds)])
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """No kinds are bundled."""
+    fewest = bundles.FEWEST
+    bundles.FEWEST = MANY
+    try:
+        yield
+    finally:
+        bundles.FEWEST = fewest
+
+
+def asked(kinds: int, i: int) -> tuple[float, float]:
+    """Seconds of processor time of a question, and the relative width of its answer."""
+    one = plan(kinds, i)
+    before = time.process_time()
+    found = one.epsilon(DELTA)
+    return time.process_time() - before, found.relative_gap
+
+
+def main() -> None:
+    """The table."""
+    asked(KINDS[1], 0)
+    print("kinds      together: s   width    one by one: s   width")
+    for kinds in KINDS:
+        repetitions = REPETITIONS if kinds <= ONE_BY_ONE else 2
+        together, alone = [], []
+        for i in range(1, repetitions + 1):
+            together.append(asked(kinds, i))
+            if kinds <= ONE_BY_ONE:
+                with apart():
+                    alone.append(asked(kinds, i + REPETITIONS))
+        cells = [
+            f"{statistics.median(seconds for seconds, _ in each):13.4f}   {max(width for _, width in each):.1e}"
+            for each in (together, alone)
+            if each
+        ]
+        print(f"{kinds:<6,}" + "".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()
