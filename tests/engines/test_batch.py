@@ -13,6 +13,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from hockeystick.engines.batch import engine as engine_of_batch
 from hockeystick.engines.batch import guess
 from hockeystick.engines.batch import nodes as fine
 from hockeystick.engines.batch.engine import NUMBERS, BatchEngine, worse_epsilons
@@ -21,6 +22,7 @@ from hockeystick.engines.batch.guess import Asked, Look, Place
 from hockeystick.engines.batch.line import line_of
 from hockeystick.engines.batch.nodes import Nodes, log_beyond
 from hockeystick.engines.batch.rows import Rows
+from hockeystick.engines.batch.sums import Sums
 from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
 
@@ -178,3 +180,22 @@ def test_rows_that_are_out_of_reach_are_told() -> None:
     found = BatchEngine(rows).epsilons((np.full(2, -10.0), np.full(2, -10.0)))
     assert not found.upper[0] < math.inf or found.upper[0] - found.lower[0] <= 1e-3 * found.upper[0]
     assert found.upper[1] - found.lower[1] <= 1e-6 * found.upper[1]
+
+
+def test_an_error_of_all_terms_alike_makes_the_aliases_no_smaller() -> None:
+    """Of ``e^c V - A`` with ``|c| <= 1/2`` the least is ``e^(-1/2) V - A``, and not ``e^(-1/2) (V - A)``."""
+    rows = rows_of(add=False)
+    place = placed(rows)
+    nodes = Nodes(rows, place, fine.laid(rows, place), 512)
+    known, points = engine_of_batch._cut(nodes)
+    sums = Sums(known, nodes, math.ceil(float(points.max()) / 16), 16)
+    every, none = np.arange(len(rows)), np.zeros(len(rows))
+    values = sums.values(place.epsilon, every)
+    size = np.log(values.value) + sums._k_top - known.t * place.epsilon  # of log delta
+    sums._left[:] = 0.0
+    sums._log_left[:], sums._log_right[:] = size + math.log(0.25), -math.inf
+    sums._common[:] = 0.5
+    lower, _, upper = sums.certificate(values, none)
+    assert (lower <= size + math.log(math.exp(-0.5) - 0.25) + 1e-9).all()
+    assert (lower > size + math.log(math.exp(-0.5) - 0.25) - 0.1).all()
+    assert (upper >= np.minimum(size + 0.5, 0.0)).all()

@@ -132,20 +132,20 @@ class Sums:
         The sum of the terms as they were computed, F, has ``|F(eps + h) - F - h F'| <= h^2/2 sum s_j^2 |T_j| / P``.
         """
         known, which = self.known.at(values.which), values.which
+        common = self._common[which]  # m(t)^k, a factor e^c of all terms: e^c V - A >= e^-common (V - e^common A)
         epsilon, size = values.epsilon + beside, np.abs(beside)
         value = values.value + beside * values.derivative
         error = self._lost[which] + self._rounded[which] + self._turned[which] * np.abs(values.epsilon)
         error = error + 0.5 * size * size * self._second[which] * (1 + SPARE)
         error += size * (self._rounded_first[which] + self._turned_first[which] * np.abs(values.epsilon))
         found = enclosed(
-            self._k_top[which], known.t, epsilon, value, error, self._left[which], self._log_left[which],
-            self._log_right[which] - known.right * epsilon,
+            self._k_top[which], known.t, epsilon, value, error, self._left[which],
+            self._log_left[which] + common, self._log_right[which] + common - known.right * epsilon,
         )  # fmt: skip
         with np.errstate(divide="ignore", invalid="ignore"):
             upper = np.where(found.high > 0, found.moved(np.log(found.high), Side.ABOVE), np.inf)
             lower = np.where(found.low > 0, found.moved(np.log(found.low), Side.BELOW), -np.inf)
             middle = np.where(value > 0, np.log(value) + found.scale, lower)
-        common = self._common[which]  # m(t)^k, a factor of all
         upper = np.minimum(upper + common, 0.0)
         lower = np.minimum(lower - common, upper)
         return lower, np.clip(middle, lower, upper), upper
