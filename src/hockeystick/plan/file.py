@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from hockeystick.plan.best_of import BestOf
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
@@ -194,9 +195,12 @@ def _round(item: dict[str, Any]) -> Round:
     if "count" in keys and "epochs" in keys:
         raise InvalidInputError("give either count or epochs; received both", "epochs")
     count, epochs = keys.pop("count", 1), keys.pop("epochs", None)
+    labels = {key: keys.pop(key) for key in LABELS if key in keys}
     own = {field.name for field in fields(mechanism)}  # type: ignore[arg-type]
     chosen = sampling(**{key: value for key, value in keys.items() if key not in own})
-    return Round(mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs)
+    return Round(
+        mechanism(**{key: value for key, value in keys.items() if key in own}), chosen, count, epochs, **labels
+    )
 
 
 def _round_keys(item: Round) -> dict[str, Any]:
@@ -208,7 +212,8 @@ def _round_keys(item: Round) -> dict[str, Any]:
     if not isinstance(item.sampling, NoSampling):
         keys |= {"sampling": item.sampling.name, **item.sampling.keys()}
     keys = {key: _listed(value) for key, value in keys.items()}
-    return {**keys, "count": item.count} if item.epochs is None else {**keys, "epochs": item.epochs}
+    often = {"count": item.count} if item.epochs is None else {"epochs": item.epochs}
+    return {**keys, **often, **item.labels}
 
 
 def _listed(value: Any) -> Any:

@@ -95,11 +95,11 @@ class Plan:
         delta_target: float | None = None,
     ) -> None:
         delta = delta_target if delta is None else delta
-        merged: dict[tuple[Mechanism, Sampling, bool], Round] = {}
+        merged: dict[tuple[Any, ...], Round] = {}
         for item in _listed(rounds):
             if not isinstance(item, Round):
                 raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
-            key = (item.mechanism, item.sampling, item.epochs is None)
+            key = (item.mechanism, item.sampling, item.epochs is None, *item.labels.items())
             joined = merged[key].joined(item) if key in merged else item
             assert joined is not None  # the key says all that joining asks
             merged[key] = joined

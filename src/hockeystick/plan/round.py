@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Known, Tight
+from hockeystick.plan.labels import LABELS, checked_label
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
 from hockeystick.plan.sampling import NoSampling, Sampling
 from hockeystick.plan.sampling.base import asked, claimed_of
@@ -36,10 +37,13 @@ class Round:
         count: number of times, 0 to 10^12; 0 costs nothing. Leave it out where ``epochs`` says it. A round is one step,
             unless the sampling scheme says that it is several (``steps_per_round``).
         epochs: passes over the data, in place of ``count``; the sampling scheme says how many steps one takes.
+        name: what people call the round; kept with the plan, and never used in a computation, as are the next two.
+        note: anything worth knowing of it.
+        date: the day when it was run, as ``2026-11-22`` or a ``datetime.date``.
 
     Raises:
         InvalidInputError: a count outside its domain, a count that contradicts the epochs, epochs of a scheme that has
-            none, or a mechanism that may not be sampled.
+            none, a mechanism that may not be sampled, or a label that is none.
 
     >>> from hockeystick import Gaussian, Poisson
     >>> 5 * Round(Gaussian(noise_multiplier=2.0))
@@ -52,12 +56,17 @@ class Round:
     sampling: Sampling = NO_SAMPLING
     count: int = 1
     epochs: int | None = None
+    name: str | None = field(default=None, kw_only=True)
+    note: str | None = field(default=None, kw_only=True)
+    date: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
             if not isinstance(value, kind):
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
         object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
+        for key, text in self.labels.items():
+            object.__setattr__(self, key, checked_label(text, key))
         if self.epochs is not None:
             self._count_epochs()
         reason = self.mechanism.unsampled_only
@@ -100,7 +109,8 @@ class Round:
 
     def __repr__(self) -> str:
         often = f"count={self.count}" if self.epochs is None else f"epochs={self.epochs}"
-        return f"Round(mechanism={self.mechanism!r}, sampling={self.sampling!r}, {often})"
+        said = "".join(f", {key}={text!r}" for key, text in self.labels.items())
+        return f"Round(mechanism={self.mechanism!r}, sampling={self.sampling!r}, {often}{said})"
 
     def __mul__(self, times: int) -> Round:
         times = domains.whole(times, "count", domains.COUNT.meaning)
@@ -114,6 +124,11 @@ class Round:
         from hockeystick.plan.plan import Plan  # late: a plan is made of rounds
 
         return Plan((self,)) + other
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels that the round has, by their keys."""
+        return {key: text for key in LABELS if (text := getattr(self, key)) is not None}
 
     @property
     def steps(self) -> int:
@@ -136,7 +151,7 @@ class Round:
 
     def joined(self, other: Round) -> Round | None:
         """The round of both in a row; ``None`` where they differ in more than how often, or in how that is said."""
-        if (self.mechanism, self.sampling) != (other.mechanism, other.sampling):
+        if (self.mechanism, self.sampling, self.labels) != (other.mechanism, other.sampling, other.labels):
             return None
         if self.epochs is not None and other.epochs is not None:
             return self.changed(epochs=self.epochs + other.epochs)
@@ -225,13 +240,14 @@ class Round:
             raise UnsupportedError(self.mechanism.replacement_only)
 
     def sort_key(self) -> tuple[Any, ...]:
-        """What the rounds of a plan are sorted by: names, then parameters, then whether epochs are said."""
+        """What rounds of a plan are sorted by: names, then parameters, then whether epochs are said, then labels."""
 
         def key(part: Mechanism | Sampling) -> tuple[Any, ...]:
             values = (getattr(part, item) for item in domains.domains_of(type(part)))
             return part.name, tuple((value is None, 0 if value is None else value) for value in values)
 
-        return key(self.mechanism), key(self.sampling), self.epochs is not None
+        labels = tuple(getattr(self, label) or "" for label in LABELS)
+        return key(self.mechanism), key(self.sampling), self.epochs is not None, labels
 
 
 def steps_of_epoch(sampling: Sampling) -> int:

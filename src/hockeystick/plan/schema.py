@@ -17,6 +17,8 @@ from functools import cache
 from typing import Any
 
 from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
+from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
+from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
 from hockeystick.plan.unit import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
@@ -73,7 +75,7 @@ MAX_LENGTH = 4096
 NAMED = 8
 """Mechanisms that are named to whoever gives another one; the first are the ones that most people mean."""
 
-_IN_ROUNDS = ("mechanism", "sampling", "count", "epochs")
+_IN_ROUNDS = ("mechanism", "sampling", "count", "epochs", *LABELS)
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
 
 _ADJACENCIES = [kind.value for kind in Adjacency]
@@ -187,7 +189,17 @@ def round_keys(mechanism: type[Mechanism], sampling: type[Sampling]) -> Mapping[
     keys["count"] = _number(COUNT, 1)
     if "epochs" in sampling_keys(sampling):
         keys["epochs"] = _number(EPOCHS)
-    return keys
+    return {**keys, **_LABEL_KEYS}
+
+
+def _label(key: str) -> Key:
+    """The key of a label: a text, or a date of TOML."""
+    form = {"format": "date"} if key == "date" else {"maxLength": LONGEST_LABEL[key], "minLength": 1}
+    return Key(checked_label, {"type": "string", "description": MEANINGS[key], **form})
+
+
+_LABEL_KEYS = {key: _label(key) for key in LABELS}
+"""The keys of a round that are there for people."""
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
@@ -405,7 +417,7 @@ def _unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sa
             f"key {key!r} belongs to sampling {listed(schemes)}, and this round has sampling {sampling.name!r}; "
             "set sampling, or leave the key out"
         )
-    return _unknown(key, ["mechanism", *domains_of(mechanism), "sampling", *sampling_keys(sampling), "count"])
+    return _unknown(key, ["mechanism", *domains_of(mechanism), "sampling", *sampling_keys(sampling), "count", *LABELS])
 
 
 def within(place: str, error: InvalidInputError) -> InvalidInputError:

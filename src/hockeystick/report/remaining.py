@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.remaining import Remaining
 from hockeystick.report.answer import (
@@ -79,7 +80,7 @@ def _ends(bound: Said) -> str:
 
 def _repeated(found: Remaining) -> str:
     item = Plan([found.more]).to_dict()["round"][0]
-    names = {key: value for key, value in item.items() if key not in ("count", "epochs")}
+    names = {key: value for key, value in item.items() if key not in (*LABELS, "count", "epochs")}
     values = {key: exact(value) if isinstance(value, int | float) else value for key, value in names.items()}
     said = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())
     return f"one {found.unit.removesuffix('s')} of {cut(said, MOST_SAID)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
 from hockeystick.plan.unit import USER
@@ -143,7 +144,11 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     rounds = keys["round"]
     said = []
     for item in rounds[:MOST_ROUNDS]:
-        names = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
+        names = {
+            key: value
+            for key, value in item.items()
+            if key not in (*LABELS, "mechanism", "sampling", "count", "epochs")
+        }
         settings = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in names.items())
         often = (
             f"{item['epochs']} epochs"

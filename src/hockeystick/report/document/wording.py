@@ -9,6 +9,7 @@ from typing import Any
 
 from hockeystick.numerics.doctor.diagnosis import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import rounds_said
 from hockeystick.report.document.blocks import (
@@ -204,17 +205,23 @@ def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
 
 def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     yield Heading("What was run")
-    rows = []
-    for item in record["plan"]["round"][:MOST_ROUNDS]:
-        keys = {key: value for key, value in item.items() if key not in ("mechanism", "sampling", "count", "epochs")}
+    rows, shown = [], record["plan"]["round"][:MOST_ROUNDS]
+    named = any("name" in item or "date" in item for item in shown)
+    for item in shown:
+        said_apart = (*LABELS, "mechanism", "sampling", "count", "epochs")
+        keys = {key: value for key, value in item.items() if key not in said_apart}
         often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
         settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
-        rows.append((item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often))
-    yield Table("The steps of the computation", ("mechanism", "sampling", "parameters", "how often"), rows, words=4)
+        row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often)
+        rows.append((_name(item), *row) if named else row)
+    heads = ("mechanism", "sampling", "parameters", "how often")
+    heads = ("name", *heads) if named else heads
+    yield Table("The steps of the computation", heads, rows, words=len(heads))
     left = len(record["plan"]["round"]) - len(rows)
     if left > 0:
         yield Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
     facts = [("steps in all", rounds_said(plan))]
+    facts += [(f"note on {_name(item)}", one_line(item["note"])) for item in shown if "note" in item]
     if plan.dataset_size is not None:
         facts.append(("records", f"{plan.dataset_size:,}"))
     facts += [("who is protected", _protected(record)), ("neighbouring relation", record["adjacency"])]
@@ -229,6 +236,12 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
             "Here and below, all records of one user, as many as are said above, take the place of the one "
             "record in which neighbouring datasets differ."
         )
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    """What people call a kind of steps, with its day; what it is where they do not call it anything."""
+    name, date = cut(one_line(item.get("name", item["mechanism"])), CELL), item.get("date")
+    return name if date is None else f"{name}, {date}"
 
 
 def _protected(record: Mapping[str, Any]) -> str:

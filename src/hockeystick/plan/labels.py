@@ -1,0 +1,58 @@
+"""What people write beside a round, for whoever reads the plan later: its name, a note, and when it was run.
+
+None of it is used in a computation. Rounds with other labels stay apart in a plan, and are composed as if they had
+none.
+"""
+
+from __future__ import annotations
+
+import datetime
+
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import InvalidInputError
+
+LABELS = ("name", "note", "date")
+"""The labels, in the order in which a plan file has them."""
+
+LONGEST = {"name": 100, "note": 2000}
+"""Most characters: a name is read in a table, a note is a paragraph or two."""
+
+MEANINGS = {
+    "name": "what people call the round; never used in a computation",
+    "note": "anything worth knowing of the round; never used in a computation",
+    "date": "the day when it was run, such as 2026-11-22; never used in a computation",
+}
+"""What each label is."""
+
+
+def checked_label(value: object, key: str) -> str:
+    """A label as a text; of a date, which TOML has too, the text of ISO 8601.
+
+    Args:
+        value: a text, or a ``datetime.date``.
+        key: one of :data:`LABELS`.
+
+    Raises:
+        InvalidInputError: something else, an empty or overlong text, half a character, or what is no day.
+
+    >>> checked_label(datetime.date(2026, 11, 22), "date")
+    '2026-11-22'
+    """
+    if key == "date" and type(value) is datetime.date:
+        return value.isoformat()
+    if not isinstance(value, str) or not value:
+        what = "a day, such as 2026-11-22" if key == "date" else "a text that is not empty"
+        raise InvalidInputError(f"{key} must be {what}; received {shown(value)}", key)
+    text = str.__str__(value)
+    if key == "date":
+        try:
+            return datetime.date.fromisoformat(text).isoformat()
+        except ValueError:
+            raise InvalidInputError(f"date must be a day, such as 2026-11-22; received {shown(text)}", key) from None
+    if len(text) > LONGEST[key]:
+        raise InvalidInputError(
+            f"{key} must have at most {LONGEST[key]} characters; received {len(text)}: {shown(text)}", key
+        )
+    if any(0xD800 <= ord(character) < 0xE000 for character in text):
+        raise InvalidInputError(f"{key} must be whole characters; received half a one in {shown(text)}", key)
+    return text
