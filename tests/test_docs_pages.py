@@ -32,7 +32,7 @@ NOTEBOOK = json.loads((DOCS / "notebook.ipynb").read_text(encoding="utf-8"))
         ("<style>@font-face {src: url(https://fonts.example/a.woff)}</style>", ["https://fonts.example/a.woff"]),
         ('<img alt="badge" src="https://badge.example/b.svg">', ["https://badge.example/b.svg"]),
         ('<script type="module">import x from "https://esm.example/x.js"</script>', ["https://esm.example/x.js"]),
-        ('<a href="https://arxiv.org/abs/1">paper</a> <script src="_static/a.js"></script>', []),
+        ('<a href="https://example.org/1">paper</a> <script src="_static/a.js"></script>', []),
         ('<link rel="canonical" href="https://docs.example/"/>', []),
         ('<svg xmlns="http://www.w3.org/2000/svg"><use href="#mark"/></svg>', []),
     ],

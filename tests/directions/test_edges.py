@@ -16,6 +16,7 @@ import hockeystick as hs
 from hockeystick.directions.tradeoff import Nodes
 from hockeystick.engines import curve as curves
 from hockeystick.engines import direct
+from hockeystick.engines.contour.apart import ApartEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
@@ -168,6 +169,7 @@ class TestWorkIsCounted:
         known = Curve(composition).log_delta(at)
         monkeypatch.setattr(curves, "GRIDS", 0.0)
         monkeypatch.setattr(ContourEngine, "at", _refused)
+        monkeypatch.setattr(ApartEngine, "laid", _refused)
         found = Curve(composition).log_delta(at)
         assert (found.lower == -math.inf).all()
         assert (found.upper >= known.upper - 1e-6).all()

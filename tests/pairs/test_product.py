@@ -94,3 +94,10 @@ def test_only_what_p_shows_is_listed() -> None:
     assert law.atoms.loss.tolist() == [-math.inf, 0.0, math.inf]
     assert seen(law).loss.tolist() == [0.0]
     assert Composition([(law, 3)]).infinite_mass == pytest.approx(0.875)
+
+
+def test_of_no_atoms_there_is_no_sum() -> None:
+    """Of an empty list of atoms the multinomial law would have one sum, of mass 0!: rounds without atoms have none."""
+    for count in (1, 2, 7):
+        found = power(Atoms.none(), count)
+        assert len(found.loss) == len(found.log_p) == len(found.log_q) == 0

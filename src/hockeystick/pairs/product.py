@@ -106,8 +106,13 @@ def _log_factorials(most: int) -> Array:
 
 
 def power(atoms: Atoms, count: int) -> Atoms:
-    """The law of the sum of ``count`` losses of the same atoms, all finite and seen."""
-    if count == 1:
+    """The law of the sum of ``count`` losses of the same atoms, all finite and seen; of no atoms there is no sum.
+
+    Args:
+        atoms: of one round.
+        count: 1 or greater.
+    """
+    if count == 1 or not len(atoms.loss):
         return _with_slips(atoms)
     m, factorials = len(atoms.loss), _log_factorials(count)
     whole = float(factorials[count])

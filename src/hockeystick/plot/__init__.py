@@ -1,34 +1,24 @@
 """Figures, all of them drawn here: of plans, and of what several methods say of one.
 
-``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and hand back a figure of matplotlib (``shown.py``). A
-figure is described as :class:`Panel` (what is shown), drawn by :func:`drawn` (matplotlib, the extra ``plot``) and
-written by :func:`save`.
+``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and hand back a figure of matplotlib (``shown.py``), which
+:func:`save` writes. Below them a figure is described as ``Panel`` (what is shown) and drawn by ``drawn`` (matplotlib,
+the extra ``plot``); these serve the command line, the benchmark and the papers' figures.
 """
 
-from hockeystick.plot.draw import drawn
-from hockeystick.plot.files import checked_ending, need_matplotlib, save
-from hockeystick.plot.panel import BRACKET, Bracket, Line, Mark, Panel
-from hockeystick.plot.plans import compare_panel, curve_panel, steps_panel, tradeoff_panel
-from hockeystick.plot.schemes import samplings_figure
+from hockeystick.plot.draw import drawn as drawn
+from hockeystick.plot.files import checked_ending as checked_ending
+from hockeystick.plot.files import need_matplotlib as need_matplotlib
+from hockeystick.plot.files import save
+from hockeystick.plot.panel import BRACKET as BRACKET
+from hockeystick.plot.panel import Bracket as Bracket
+from hockeystick.plot.panel import Line as Line
+from hockeystick.plot.panel import Mark as Mark
+from hockeystick.plot.panel import Panel as Panel
+from hockeystick.plot.plans import compare_panel as compare_panel
+from hockeystick.plot.plans import curve_panel as curve_panel
+from hockeystick.plot.plans import steps_panel as steps_panel
+from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel
+from hockeystick.plot.schemes import samplings_figure as samplings_figure
 from hockeystick.plot.shown import compare, curve, steps, tradeoff
 
-__all__ = [
-    "BRACKET",
-    "Bracket",
-    "Line",
-    "Mark",
-    "Panel",
-    "checked_ending",
-    "compare",
-    "compare_panel",
-    "curve",
-    "curve_panel",
-    "drawn",
-    "need_matplotlib",
-    "samplings_figure",
-    "save",
-    "steps",
-    "steps_panel",
-    "tradeoff",
-    "tradeoff_panel",
-]
+__all__ = ["compare", "curve", "save", "steps", "tradeoff"]

@@ -37,10 +37,23 @@ def _published(draw: Draw) -> dict[str, Any] | None:
     return {key: value for key, value in made.items() if draw.chance(0.7)}
 
 
-@case("file", "Plan.save", "load_plan", "Plan.to_dict", "Plan.from_dict", "BestOf", "BestOf.eta", "BestOf.keys")
+@case(
+    "file",
+    "Plan.save",
+    "load_plan",
+    "Plan.to_dict",
+    "Plan.from_dict",
+    "Round.labels",
+    "BestOf",
+    "BestOf.eta",
+    "BestOf.keys",
+)
 def round_trip(draw: Draw, held: Held) -> None:
     """A plan written and read again is the same plan, in either syntax, with what is published of it."""
     plan = draw.plan()
+    labels = draw.note("labels", draw.of({}, {"name": "\x1b[31m<b>$"}, {"date": "2026-02-28", "note": "\u202e\\"}))
+    plan = plan.with_rounds([item.changed(**labels) for item in plan.rounds])
+    held.same("labels", [item.labels for item in plan.rounds], [labels] * len(plan.rounds))
     target = draw.note("delta", draw.of(None, draw.delta()))
     published, records = draw.note("published", _published(draw)), draw.note("records", draw.of(None, draw.size()))
     users: dict[str, Any] = {} if records is None else {"unit": "user", "records_per_unit": min(records, 10**9)}

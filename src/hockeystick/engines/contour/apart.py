@@ -114,6 +114,8 @@ class Sums(NamedTuple):
 
     def log_ends(self, epsilon: float) -> list[float]:
         """Logarithms of both ends of what it adds to delta."""
+        if not len(self.atoms.loss):  # the other rounds have none, so that no sum has a single smooth loss
+            return [-math.inf, -math.inf]
         spend(ATOM * len(self.atoms.loss))
         x = epsilon - self.atoms.loss
         slip = np.asarray(self.atoms.slip) + 8 * UNIT_ROUNDOFF * (np.abs(self.atoms.loss) + abs(epsilon))

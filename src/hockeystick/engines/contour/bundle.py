@@ -234,7 +234,7 @@ def bundle_of(kinds: Sequence[tuple[float, float, int]], add: bool) -> Bundle:
     """The bundle of kinds given by mu, rate and count.
 
     >>> bundle_of([(1.0, 0.01, 100), (0.5, 0.02, 50)], add=False).upper(2.0, 1e-6)  # doctest: +ELLIPSIS
-    0.09...
+    0.070...
     """
     mu, rate, count = (np.array(column, dtype=np.float64) for column in zip(*kinds, strict=True))
     return Bundle(Rows(mu, rate, count, np.log(rate), np.full(len(mu), add)))

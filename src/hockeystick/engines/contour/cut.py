@@ -148,8 +148,8 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
             power, leap = 2.0, FARTHEST
             if before is not None and size < before[1] < 0:
                 power = min(max(math.log(size / before[1]) / math.log(edge / before[0]), 0.3), 3.0)
-            if size < 0:
-                leap = max((depth - tail + size) / size, 1.0) ** (1 / power) * FURTHER
+            if size < 0:  # a leap beyond the farthest one is cut short below: its power need not be had
+                leap = min(max((depth - tail + size) / size, 1.0), FARTHEST**3) ** (1 / power) * FURTHER
             before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
     raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
 
@@ -159,7 +159,8 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
     if not 0 > log_rho[-2] > log_rho[-1]:
         return RATIO
     power = math.log(log_rho[-1] / log_rho[-2]) / math.log(edges[-1] / edges[-2])
-    leap: float = LEAP * float(depth / log_rho[-1]) ** min(1 / power, 3.0)
+    ratio = min(float(depth / log_rho[-1]), 1e100)  # whose third power is within the range of a double
+    leap: float = LEAP * ratio ** min(1 / power, 3.0)
     return min(max(leap, RATIO), FARTHEST)
 
 

@@ -38,7 +38,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.legendre import rule
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
 
 Array = npt.NDArray[np.float64]
@@ -153,6 +153,7 @@ class LaplaceLaw:
                     off = self.rate * np.minimum(
                         np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
                     )
+                off = np.maximum(off, TINY)  # of a rate next to 0 it is below the range of a double, and not 0
                 little = np.log(2 * power * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
                 log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
             log_error = log_density + 0.5 * high + log_size - 2 * NODES * math.log(rho) - math.log1p(-(rho**-2))
