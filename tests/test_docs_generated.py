@@ -15,6 +15,7 @@ from demo import PLANS, Comparison
 
 import hockeystick as hs
 from hockeystick.cli import main
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.plan.schema import PLAN_KEYS, PUBLISHED, SELECTION_KEYS, sampling_keys
@@ -61,7 +62,7 @@ def test_every_key_of_plan_files_is_explained(generated: Path) -> None:
     text = read(generated, "keys.md")
     for name in [*(kind.name for kind in MECHANISMS), *(kind.name for kind in SAMPLINGS)]:
         assert f'= "{name}"`' in text
-    keys = {*PLAN_KEYS, "count", "epochs", *SELECTION_KEYS, *PUBLISHED}
+    keys = {*PLAN_KEYS, "count", "epochs", *LABELS, *SELECTION_KEYS, *PUBLISHED}
     for mechanism in MECHANISMS:
         keys |= {*domains_of(mechanism)}
     for sampling in SAMPLINGS:

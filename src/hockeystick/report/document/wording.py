@@ -214,7 +214,7 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
         settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
         row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often)
         rows.append((_name(item), *row) if named else row)
-    heads = ("mechanism", "sampling", "parameters", "how often")
+    heads: tuple[str, ...] = ("mechanism", "sampling", "parameters", "how often")
     heads = ("name", *heads) if named else heads
     yield Table("The steps of the computation", heads, rows, words=len(heads))
     left = len(record["plan"]["round"]) - len(rows)
