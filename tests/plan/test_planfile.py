@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick.plan.file import json_schema, load_plan, parse_plan, plan_from_dict, plan_to_dict, save_plan
+from hockeystick.plan.labels import LABELS
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
 
@@ -297,7 +298,7 @@ def test_the_schema_is_a_schema_and_its_keys_are_those_of_the_dataclasses() -> N
     for mechanism in MECHANISMS:
         for sampling in SAMPLINGS:
             model = SCHEMA["$defs"][f"{mechanism.__name__}{sampling.__name__}Round"]
-            own = {"mechanism", "sampling", "count", *domains_of(mechanism), *domains_of(sampling)}
+            own = {"mechanism", "sampling", "count", *LABELS, *domains_of(mechanism), *domains_of(sampling)}
             assert set(model["properties"]) - {"epochs"} == own
 
 
