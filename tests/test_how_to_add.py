@@ -20,7 +20,7 @@ CHANGED = re.findall(r"```diff\n--- (\S+)\n(.*?)```", PAGE, re.DOTALL)
 """Each file that the page changes, and how."""
 
 COPIED = ("src", "tests", "tools", "docs", "examples")
-TOP = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", ".gitignore")
+TOP = ("pyproject.toml", "Makefile", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", ".gitignore")
 
 THROUGH_REGISTRIES = (
     "tests/test_house.py",
@@ -36,7 +36,7 @@ THROUGH_REGISTRIES = (
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the tree in which all that the page says has been done."""
     root = tmp_path_factory.mktemp("followed")
-    dropped = shutil.ignore_patterns("__pycache__", "_build", "_static", "generated")
+    dropped = shutil.ignore_patterns("__pycache__", "_build", "generated")
     for folder in COPIED:
         shutil.copytree(ROOT / folder, root / folder, ignore=dropped)
     for name in TOP:
