@@ -264,3 +264,11 @@ def test_rounding_is_charged_to_the_terms() -> None:
             true = rest * mp.exp(-n * mpf(top)) / (z * (1 + z)) * (2 if j else 1)
             total += abs(true - mp.mpc(complex(terms[j])))
         assert total * step / (2 * mp.pi) <= slack < mpf(10) ** -11
+
+
+def test_the_closed_form_of_what_is_between_atoms_far_apart_is_in_range() -> None:
+    """Of a scale of 1/1500 the hyperbolic sine of a quarter of the distance is not; its logarithm is."""
+    exact = ApartEngine(Composition([(LaplacePair(1.0, 1 / 1500), 1), (LaplacePair(1.0, 1 / 1400), 1)]))._parts()
+    for epsilon in (0.0, 1.0, 750.0, 1450.0):
+        lower, upper = exact.exact(epsilon)
+        assert -800 < lower <= upper < 1e-9

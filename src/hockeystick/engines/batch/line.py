@@ -122,7 +122,7 @@ def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     errors = s * up(moving)
     errors += up(2 * missed)  # of the integrals at s and at 0
     errors += np.hypot(values.real, values.imag) * up(real + OWN * UNIT_ROUNDOFF)
-    errors *= 1 + SPARE
+    errors *= (1 + SPARE) * (1 + 2 * up(real))  # some are relative to m(t), which is known to that share alone
     errors[:, 0] = 0.0
     return Line(s, values, errors, real * (1 + SPARE))
 

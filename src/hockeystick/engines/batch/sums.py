@@ -108,7 +108,8 @@ class Sums:
         self._rounded, self._rounded_first = units * total / known.period, units * first
         self._turned, self._turned_first = 6 * UNIT_ROUNDOFF * first, 6 * UNIT_ROUNDOFF * self._second
         self._s = line.s
-        self._common = known.count * line.common * (1 + SPARE)
+        with np.errstate(divide="ignore"):  # a relative error c of m(t) is one of its logarithm of -log(1 - c) or less
+            self._common = known.count * -np.log1p(-np.minimum(line.common, 1.0)) * (1 + SPARE)
         self._left = np.exp(np.minimum(known.log_tail, LARGEST)) * (1 + SPARE)
         theta = known.right - known.t
         self._log_left = -_log_expm1(known.t * known.period)

@@ -45,7 +45,7 @@ from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import of_atoms
 from hockeystick.engines.grid.query import lower_end
 from hockeystick.engines.guide import Guide
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import charge, check_left, spend
 from hockeystick.pairs import Composition
 from hockeystick.pairs.base import Atoms, DominatingPair
@@ -73,6 +73,7 @@ SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
 AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
 ATOM = 1000.0  # units of work of one sum of atoms, at one epsilon
+LARGEST = 700.0  # exponent that a double holds
 UNKNOWN = 0.5  # error of a logarithm from which on the value says nothing
 POWER = 64.0  # roundings of a power, for each of its factors
 TOO_WIDE = "rounding or remainders keep it from the asked gap, with the atoms taken apart"
@@ -118,7 +119,7 @@ class Sums(NamedTuple):
             return [-math.inf, -math.inf]
         spend(ATOM * len(self.atoms.loss))
         x = epsilon - self.atoms.loss
-        slip = np.asarray(self.atoms.slip) + 8 * UNIT_ROUNDOFF * (np.abs(self.atoms.loss) + abs(epsilon))
+        slip = np.asarray(self.atoms.slip) + 8 * UNIT_ROUNDOFF * (np.abs(self.atoms.loss) + abs(epsilon)) + 4 * TINY
         ends = []
         for side in Side:
             logs = self.atoms.log_p + log_between(self.law, x, slip, side) + self.log_count
@@ -335,8 +336,7 @@ class ApartEngine:
             if kind.law is not None:
                 tail = SmoothTail(kind.law, t, scale, float(error[0]))
                 smooth += kind.count * tail.left(edges)
-        with np.errstate(divide="ignore"):
-            log_rho = 2 * np.log(smooth) - math.log(2) + doubt
+        log_rho = 2 * np.log(np.maximum(smooth, TINY)) - math.log(2) + doubt  # below a double it is not nothing
         tails = log_tails(edges, log_rho, step)
         deep = np.flatnonzero(tails <= wanted - top)
         if not len(deep) or not edges[deep[0]] <= MAX_POINTS * step:
@@ -379,7 +379,9 @@ class ApartEngine:
             smooth += n * np.abs(between)
             smooth_error += n * (off + own) * (kind.law is not None)
         full, absolute = _relative(k, k_error)
-        absolute = absolute + (error + smooth_error + error * smooth) * (1 + 1e-6) + 8 * UNIT_ROUNDOFF * (2 + smooth)
+        far = np.minimum(error, LARGEST)
+        known = np.expm1(far) * (1 + smooth) + np.exp(far) * smooth_error  # of powers of what may be off by e each
+        absolute = absolute + known * (1 + 1e-6) + 8 * UNIT_ROUNDOFF * (2 + smooth)
         z = t + 1j * s
         weights = 1 / (z * (1 + z))
         weights[1:] *= 2

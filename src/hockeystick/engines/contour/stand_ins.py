@@ -30,9 +30,10 @@ def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:
         most: how many are returned at most.
     """
     mu, rate, count = rows.mu, rows.rate, rows.count
-    logs = np.log(np.stack([mu, rate]))
-    grown = np.expm1(np.minimum(np.square(mu), STEEPEST))
-    variance = count * np.square(rate) * grown
+    logs = np.stack([np.log(mu), rows.log_rate])
+    log_variance = np.log(count) + 2 * rows.log_rate + np.log(np.expm1(np.minimum(np.square(mu), STEEPEST)))
+    top = float(log_variance.max())  # squares of rates may be below the range of a double
+    variance = np.exp(np.maximum(log_variance - top, -STEEPEST))
     whole = float(variance.sum())
     heap: list[tuple[float, int, int, Places]] = []
 
@@ -56,6 +57,7 @@ def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:
     for at, (_, _, _, which) in enumerate(heap):
         part, times = float(variance[which].sum()), float(count[which].sum())
         middle = math.exp(float(variance[which] @ logs[0, which]) / part)
-        of_one = part / (times * math.expm1(min(middle * middle, STEEPEST)))
-        found[:, at] = middle, min(math.sqrt(of_one), float(rate[which].max())), times
+        log_one = top + math.log(part) - math.log(times) - math.log(math.expm1(min(middle * middle, STEEPEST)))
+        least, most = float(rate[which].min()), float(rate[which].max())
+        found[:, at] = middle, min(max(math.exp(0.5 * log_one), least), most), times
     return Rows(found[0], found[1], found[2], np.log(found[1]), np.full(len(heap), rows.adding))

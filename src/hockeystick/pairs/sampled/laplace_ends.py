@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.product import seen
 from hockeystick.pairs.sampled.laplace_law import OWN_UNITS, RATE_UNITS, THETA_UNITS, LaplaceLaw
@@ -37,7 +37,6 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 STEPS = 60  # doublings of the distance by which l* is moved
-WIDEST = 2000.0  # theta up to which the hyperbolic sine is a double
 UNITS = 64.0  # roundings of one value
 
 
@@ -108,9 +107,11 @@ def log_between(law: LaplaceLaw, x: Array, slip: Array, side: Side) -> Array:
 def _log_closed(law: LaplaceLaw, distance: Array, exponent: Array, side: Side) -> Array:
     """``log (8 c q e^exponent sinh^2(distance / 4))`` on its safe side; minus infinity where the distance is not."""
     moved = np.maximum(distance + float(side) * THETA_UNITS * UNIT_ROUNDOFF * law.theta, 0.0)
+    y = 0.25 * moved
     with np.errstate(divide="ignore"):
-        out = law.log_top + math.log(4 * law.rate) + exponent + 2 * np.log(np.sinh(0.25 * moved))
-    size = np.where(np.isfinite(out), np.abs(out), 0.0) + np.abs(exponent) + abs(law.log_top) + law.theta
+        log_sinh = y + np.log(-np.expm1(-2 * y)) - math.log(2)  # which is in range whatever the distance
+    out = law.log_top + math.log(4 * law.rate) + exponent + 2 * log_sinh
+    size = np.where(np.isfinite(out), np.abs(out), 0.0) + np.abs(exponent) + abs(law.log_top) + law.theta + y
     end: Array = out + float(side) * UNITS * UNIT_ROUNDOFF * (1 + size)
     return end
 
@@ -119,7 +120,7 @@ def _error(law: LaplaceLaw, loss: Array, u: Array) -> Array:
     """Bound on the absolute error of u at losses that are taken for exact; theta is off where they are at an end."""
     own = OWN_UNITS * np.abs(u) + THETA_UNITS * law.theta * mixed_slope(loss, u, law.rate)
     rates = 0.0 if law.rate == 1 else RATE_UNITS * rate_error(loss, u, law.rate)
-    out: Array = UNIT_ROUNDOFF * (own + rates)
+    out: Array = UNIT_ROUNDOFF * (own + rates) + 4 * TINY  # next to 0 roundings are not relative
     return out
 
 

@@ -153,7 +153,7 @@ class LaplaceLaw:
                     off = self.rate * np.minimum(
                         np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
                     )
-                off = np.maximum(off, TINY)  # of a rate next to 0 it is below the range of a double, and not 0
+                off = 2 * off + TINY  # of a rate next to 0 it is below the range of a double, and not 0
                 little = np.log(2 * power * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
                 log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
             log_error = log_density + 0.5 * high + log_size - 2 * NODES * math.log(rho) - math.log1p(-(rho**-2))

@@ -95,8 +95,8 @@ class SampledLaplaceLine:
             self.constant, still = total, float(care @ tilted)
         else:
             weight = np.exp(at.log_weight)
-            grown = np.expm1(at.exponent)
-            moved = weight * grown
+            with np.errstate(over="ignore", invalid="ignore"):  # 0 times infinity, which is no value: it is refused
+                moved = weight * np.expm1(at.exponent)
             care = care + UNIT_ROUNDOFF * (8 * abs(self.highest) + 4 * np.abs(log_tilted))
             self.constant = blocked_sum(moved)
             own = at.care + UNIT_ROUNDOFF * (8 + 4 * np.abs(at.log_weight))
