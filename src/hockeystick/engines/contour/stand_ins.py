@@ -58,6 +58,6 @@ def stand_ins(rows: Rows, most: int = STAND_INS) -> Rows:
         part, times = float(variance[which].sum()), float(count[which].sum())
         middle = math.exp(float(variance[which] @ logs[0, which]) / part)
         log_one = top + math.log(part) - math.log(times) - math.log(math.expm1(min(middle * middle, STEEPEST)))
-        least, most = float(rate[which].min()), float(rate[which].max())
-        found[:, at] = middle, min(max(math.exp(0.5 * log_one), least), most), times
+        lowest, highest = float(rate[which].min()), float(rate[which].max())
+        found[:, at] = middle, min(max(math.exp(0.5 * log_one), lowest), highest), times
     return Rows(found[0], found[1], found[2], np.log(found[1]), np.full(len(heap), rows.adding))
