@@ -20,6 +20,7 @@ from hockeystick.plan.sampling import Poisson
 from hockeystick.plan.whole import refusal
 from hockeystick.questions.many import epsilons
 from hockeystick.questions.parameters import of_plan
+from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
 from hockeystick.report.rounding import exact, round_down, round_up
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
@@ -137,12 +138,7 @@ def _attack(plan: Plan) -> Curve:
 def _steps(plan: Plan) -> Curve:
     """Epsilon after equal shares of every kind of round, rounded up, until all are run."""
     points = POINTS if _side_by_side(plan) else FEWER
-    shares = [number / points for number in range(1, points + 1)]
-    parts = [
-        plan.with_rounds([item.changed(count=math.ceil(share * item.count)) for item in plan.rounds])
-        for share in shares
-    ]
-    by_steps = {each.steps: each for each in parts}
+    by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
     return _epsilons("steps", by_steps.items(), _target(plan))
 
 

@@ -12,6 +12,7 @@ from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plot.asked import ask, ask_beside_others, bracket_of, line_of
 from hockeystick.plot.draw import plain
 from hockeystick.plot.panel import Bracket, Line, Panel
+from hockeystick.questions.partly_run import partly_run
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
@@ -52,7 +53,7 @@ def curve_panel(
         UnsupportedError: a round for which no dominating pair is proven.
     """
     low = 0.0 if start is None else domains.epsilon(start, "start", "least epsilon")
-    high = _reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
+    high = reach(plan) if stop is None else domains.epsilon(stop, "stop", "largest epsilon")
     x = _between(low, high, points, "epsilon")
     say("certified bounds")
     band = plan.profile().delta(np.array(x))
@@ -114,8 +115,7 @@ def steps_panel(
     assert target is not None
     if plan.steps < 1:
         raise InvalidInputError("the plan has no rounds", "count")
-    parts = [_share(plan, at) for at in _between(0.0, 1.0, points + 1, "share")[1:]]
-    parts = list({part.steps: part for part in parts}.values())
+    parts = list(partly_run(plan, _between(0.0, 1.0, points + 1, "share")[1:]).values())
     x = [float(part.steps) for part in parts]
     say("certified bounds")
     certified = [ask(part, "epsilon", target) for part in parts]
@@ -178,7 +178,7 @@ def _asked_line(
     return line
 
 
-def _reach(plan: Plan) -> float:
+def reach(plan: Plan) -> float:
     """The epsilon at which delta has come down far enough, or would come down no further."""
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
@@ -195,8 +195,3 @@ def _between(low: float, high: float, points: int, what: str, logarithmic: bool 
         raise InvalidInputError(f"the range of {what} has to increase; received {low!r} to {high!r}", "stop")
     spread = np.geomspace if logarithmic else np.linspace
     return [float(at) for at in spread(low, high, count)]
-
-
-def _share(plan: Plan, share: float) -> Plan:
-    rounds = [item.changed(count=math.ceil(share * item.count)) for item in plan.rounds]
-    return plan.with_rounds(rounds)

@@ -19,6 +19,7 @@ from hockeystick.plot.plans import (
     POINTS,
     compare_panel,
     curve_panel,
+    reach,
     steps_panel,
     tradeoff_panel,
 )
@@ -72,10 +73,10 @@ def curve(
     >>> import hockeystick as hs
     >>> figure = curve(hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5), stop=3.0, points=5)  # doctest: +SKIP
     """
-    panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in _some(plans)]
+    _some(plans)
     if stop is None and len(plans) > 1:  # all of them as far as the one that reaches furthest
-        furthest = max(panel.xlim[1] for panel in panels if panel.xlim is not None)
-        panels = [curve_panel(plan, start, furthest, points) for plan in plans]
+        stop = max(reach(plan) for plan in plans)
+    panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in plans]
     at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
     marks = [_quoted(plan, target) for plan, target in zip(plans, at, strict=True) if target is not None]
     return _figure(panels, labels, accountants, title, width, height, marks)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from hockeystick.numerics.roots import root
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import Shows
+from hockeystick.values.refused import refusal
 
 Array = npt.NDArray[np.float64]
 
@@ -106,10 +107,13 @@ class ConfidenceInterval(Shows):
         """The numbers by name: lower, estimate, upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
-    def __float__(self) -> NoReturn:
-        raise TypeError(
+    def _instead(self) -> str:
+        return (
             "an interval by samples is wrong with some probability, and no number: take .upper, and say its .confidence"
         )
+
+    if not TYPE_CHECKING:  # readers of types refuse it by themselves
+        __float__ = refusal("float()")
 
 
 class SampledLoss:

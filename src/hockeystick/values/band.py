@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.values.outward import DIGITS, DOWN, UP, html_table, rounded
-from hockeystick.values.refused import NoNumber
+from hockeystick.values.refused import NoNumber, refusal
 
 Array = npt.NDArray[np.float64]
 
@@ -75,9 +75,7 @@ class Band(NoNumber):
         return f"a {name} is made of arrays and no number: take .{self.safe}, the ends that are safe to quote"
 
     if not TYPE_CHECKING:  # readers of types refuse these by themselves
-
-        def __float__(self) -> NoReturn:
-            raise TypeError(f"{self._instead()}; received float()")
+        __float__ = refusal("float()")
 
         def __getitem__(self, at: object) -> NoReturn:
             raise TypeError(f"{self._instead()}, and of these an element; received an index")

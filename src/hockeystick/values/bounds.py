@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import Shows
+from hockeystick.values.refused import refusal
 
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
@@ -169,9 +170,7 @@ class Estimate(Shows):
     """
 
     if not TYPE_CHECKING:  # readers of types refuse it by themselves
-
-        def __float__(self) -> NoReturn:
-            raise TypeError(f"{self._instead()}; received float()")
+        __float__ = refusal("float()")
 
     value: float
     accountant: str = field(compare=False)

@@ -38,7 +38,9 @@ class NoNumber:
             raise TypeError(f"{self._instead()}; received np.{ufunc.__name__}()")
 
 
-def _refusal(said: str) -> Any:
+def refusal(said: str) -> Any:
+    """A method that raises the TypeError of :meth:`NoNumber._instead` for what was received, whatever its operands."""
+
     def refused(self: NoNumber, *others: object) -> NoReturn:
         raise TypeError(f"{self._instead()}; received {said}")
 
@@ -46,7 +48,7 @@ def _refusal(said: str) -> Any:
 
 
 for _name, _said in BINARY.items():
-    setattr(NoNumber, f"__{_name}__", _refusal(_said))
-    setattr(NoNumber, f"__r{_name}__", _refusal(_said))
+    setattr(NoNumber, f"__{_name}__", refusal(_said))
+    setattr(NoNumber, f"__r{_name}__", refusal(_said))
 for _name, _said in (*ORDER.items(), *UNARY.items()):
-    setattr(NoNumber, f"__{_name}__", _refusal(_said))
+    setattr(NoNumber, f"__{_name}__", refusal(_said))

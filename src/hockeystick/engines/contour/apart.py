@@ -40,7 +40,7 @@ import numpy.typing as npt
 from hockeystick.engines.contour.cut import SPARE, log_tails
 from hockeystick.engines.contour.engine import DEFAULT_GAP, aim_at, seeing_guide, transforms_of
 from hockeystick.engines.contour.path import EVALUATION, LEAST_TOLERANCE, Aim, BlindError, placed, summed
-from hockeystick.engines.contour.smoothed import solved
+from hockeystick.engines.contour.smoothed import interval_of, solved
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import of_atoms
 from hockeystick.engines.grid.query import lower_end
@@ -215,9 +215,7 @@ class ApartEngine:
             NotApplicableError: there is no contour.
         """
         gap = gap or DEFAULT_GAP
-        ends = self.laid(epsilon, gap).log_delta(np.array([epsilon]))
-        lower, estimate, upper = float(ends.lower[0]), float(ends.estimate[0]), float(ends.upper[0])
-        return Interval(lower, estimate, upper, None if upper - lower <= gap else TOO_WIDE, "contour")
+        return interval_of(self.laid(epsilon, gap), epsilon, gap, TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.

@@ -128,7 +128,7 @@ class SmoothedEngine:
             NotApplicableError: there is no contour.
         """
         gap = gap or DEFAULT_GAP
-        return _interval(self.laid(epsilon, gap).log_delta(np.array([epsilon])), gap)
+        return interval_of(self.laid(epsilon, gap), epsilon, gap, TOO_WIDE)
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
@@ -212,6 +212,8 @@ def solved(laid: Laid, log_delta: tuple[float, float], guess: float, tilt: float
     return Interval(low, high - (high - low) / 3, high)
 
 
-def _interval(ends: Ends, gap: float) -> Interval:
+def interval_of(laid: Laid, epsilon: float, gap: float, too_wide: str) -> Interval:
+    """The interval of log delta at one epsilon, with the reason why it is wider than the gap where it is."""
+    ends = laid.log_delta(np.array([epsilon]))
     lower, estimate, upper = float(ends.lower[0]), float(ends.estimate[0]), float(ends.upper[0])
-    return Interval(lower, estimate, upper, None if upper - lower <= gap else TOO_WIDE, "contour")
+    return Interval(lower, estimate, upper, None if upper - lower <= gap else too_wide, "contour")

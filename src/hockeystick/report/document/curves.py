@@ -9,6 +9,7 @@ import numpy as np
 
 from hockeystick.numerics.work import one_call, part, short
 from hockeystick.plan.plan import Plan
+from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
 from hockeystick.values.bounds import Answer
 from hockeystick.values.errors import HockeystickError
@@ -60,12 +61,7 @@ def steps_points(plan: Plan, delta: float) -> Points:
     None of a plan of one round, and none where the work of one call is too little for all of them: a line whose points
     are not of one kind would show bends that are not there.
     """
-    shares = [number / FEWER for number in range(1, FEWER + 1)]
-    parts = [
-        plan.with_rounds([item.changed(count=math.ceil(share * item.count)) for item in plan.rounds])
-        for share in shares
-    ]
-    by_steps = {each.steps: each for each in parts}
+    by_steps = partly_run(plan, [number / FEWER for number in range(1, FEWER + 1)])
     if len(by_steps) < 2:
         return []
     found: Points = []

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan, target_delta
 from hockeystick.plan.sampling import NoSampling, Sampling, Shuffled
 from hockeystick.plan.unit import USER
@@ -15,7 +14,7 @@ from hockeystick.questions.samplings import resampled
 from hockeystick.report.answer import caveats_json, finite_ends, relation_json
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.document.voice import Latex, Text
-from hockeystick.report.document.wording import quoted
+from hockeystick.report.document.wording import quoted, settings_of
 from hockeystick.report.rounding import exact
 from hockeystick.values import domains
 from hockeystick.values.domains import cut
@@ -144,12 +143,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     rounds = keys["round"]
     said = []
     for item in rounds[:MOST_ROUNDS]:
-        names = {
-            key: value
-            for key, value in item.items()
-            if key not in (*LABELS, "mechanism", "sampling", "count", "epochs")
-        }
-        settings = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in names.items())
+        settings = ", ".join(f"{key.replace('_', ' ')} {_value(value)}" for key, value in settings_of(item).items())
         often = (
             f"{item['epochs']} epochs"
             if "epochs" in item

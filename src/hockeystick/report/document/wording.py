@@ -208,8 +208,7 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     rows, shown = [], record["plan"]["round"][:MOST_ROUNDS]
     named = any("name" in item or "date" in item for item in shown)
     for item in shown:
-        said_apart = (*LABELS, "mechanism", "sampling", "count", "epochs")
-        keys = {key: value for key, value in item.items() if key not in said_apart}
+        keys = settings_of(item)
         often = f"{item['epochs']} epochs" if "epochs" in item else _times(item["count"])
         settings = ", ".join(f"{key.replace('_', ' ')} {_said(value)}" for key, value in keys.items())
         row = (item["mechanism"], item.get("sampling", "none"), cut(settings, 4 * CELL) or "\u2013", often)
@@ -236,6 +235,12 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
             "Here and below, all records of one user, as many as are said above, take the place of the one "
             "record in which neighbouring datasets differ."
         )
+
+
+def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a kind of steps: its keys but for those that are said apart."""
+    said_apart = (*LABELS, "mechanism", "sampling", "count", "epochs")
+    return {key: value for key, value in item.items() if key not in said_apart}
 
 
 def _name(item: Mapping[str, Any]) -> str:
