@@ -424,3 +424,9 @@ def test_composed_gaussians_enclose_the_closed_form(k: int) -> None:
         above = GridSum([(upper, k)], window, Side.ABOVE, log_lost).log_delta(epsilon)
         assert below <= true <= above
         assert above - below <= 1.3 * k * t * (1 + t) * h**2 / 8
+
+
+def test_a_moment_with_losses_at_both_ends_of_the_range() -> None:
+    """One exponent is far below the other one, by more than a double can say; its term is nothing."""
+    law = GridLaw(Mesh(-1e5, 2e5, 1.0, 0.0), 0, np.array([0.5, 0.5]))
+    assert law.log_moment(1.7e303) == pytest.approx(1.7e308)

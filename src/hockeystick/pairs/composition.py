@@ -15,6 +15,7 @@ from functools import cached_property
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
+from hockeystick.pairs.lattice import Lattice
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
 FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the smallest double
@@ -71,7 +72,7 @@ class RenyiComposition:
                 high = Fraction(math.ceil(high * FINEST), FINEST)
         return low, high
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
         return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
@@ -121,3 +122,8 @@ class Composition(RenyiComposition):
 
     def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
         super().__init__(rounds)
+
+    @cached_property
+    def lattices(self) -> tuple[Lattice, ...]:
+        """Of each kind of rounds, where its atoms lie."""
+        return tuple(Lattice.of(pair) for pair, _ in self.rounds)

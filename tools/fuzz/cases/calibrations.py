@@ -93,6 +93,8 @@ def _start(draw: Draw, parameter: str) -> hs.Plan:
             item["epochs"] = draw.random.randint(1, 100)
     rounds = [item]
     if parameter not in ("steps", "epochs") and draw.chance(0.3):
+        if item.get("count") == 0:  # rounds that never happen are none, and the other one lacks the parameter
+            item["count"] = 1
         other = "approximate-dp" if parameter != "epsilon" else "gaussian"
         rounds.append(draw.round("rate" not in parameter and "batch" not in parameter, other))  # a rate of its own
     adjacency = "add-or-remove" if draw.chance(0.8) else draw.of("add", "remove")

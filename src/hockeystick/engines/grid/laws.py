@@ -56,10 +56,10 @@ class GridLaw:
         """``log sum mass e^(theta g)``: the cumulant generating function of the tilted masses; may be infinite."""
         with np.errstate(over="ignore"):  # a moment beyond the range of a double is infinite: no bound, as it is used
             exponent = theta * self.losses
-        top = float(exponent[self.mass > 0].max(initial=-math.inf))
-        if math.isinf(top):
-            return top
-        return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
+            top = float(exponent[self.mass > 0].max(initial=-math.inf))
+            if math.isinf(top):
+                return top
+            return top + math.log(float((self.mass * np.exp(np.minimum(exponent - top, 0.0))).sum()))
 
     @property
     def log_mass(self) -> float:

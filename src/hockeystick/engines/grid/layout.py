@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from hockeystick.engines.grid.cells import MAX_LIFT
-from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.pairs import Composition
 
 MAX_PARTS = 1000  # into which the widest distance of two atoms is cut to put other atoms on the grid
 DIRECT_POINTS = 1 << 16  # more than this are worth a stage
@@ -25,7 +25,6 @@ STAGE_POINTS = 4000  # that a stage costs beside those of its grids
 MAX_STAGES = 6  # on the way to the last grid
 DIVISORS = 500  # tried to find blocks of equal size
 LEAST_POINTS = 16  # of a window
-DENSE = 200  # atoms of one round, from which on they are as good as a density
 LATTICE_POINTS = 1 << 19  # of a window, up to which the lattice of many atoms is the grid
 
 
@@ -135,15 +134,16 @@ class Layout:
             return min(math.sqrt(8 * (asked / stages) / (blocks * t * (1 + t))), width / LEAST_POINTS)
 
         tops = []
-        for pair, count in composition.rounds:
-            atomic = _distance(pair, width / LATTICE_POINTS) is not None
+        lattices = composition.lattices
+        for lattice, (_, count) in zip(lattices, composition.rounds, strict=True):
+            atomic = lattice.distance(width / LATTICE_POINTS) is not None
             parts = math.ceil(count ** (1 / stages) * (1 - 1e-12)) if stages > 1 else 1 if atomic else count
             tops.append(count if parts > count // 2 and not atomic else min(parts, count))
         gap = gap_for(sum(tops))
         routes = []
-        for (pair, count), top in zip(composition.rounds, tops, strict=True):
-            unit = float(_distance(pair, width / LATTICE_POINTS) or 0.0)
-            exact = unit > 0 and on_lattice(pair)
+        for lattice, (_, count), top in zip(lattices, composition.rounds, tops, strict=True):
+            unit = float(lattice.distance(width / LATTICE_POINTS) or 0.0)
+            exact = unit > 0 and lattice.alone
             if top == count and unit == 0:
                 routes.append(Route(gap, 0.0, False, (), (count,)))
                 continue
@@ -153,39 +153,14 @@ class Layout:
         return cls(gap, tuple(routes), True, False)
 
 
-def on_lattice(pair: DominatingPair) -> bool:
-    """Whether a pair's finite losses are two atoms and nothing else, or atoms of which a lattice is known."""
-    return pair.smooth is None and (len(pair.atoms.finite().loss) == 2 or pair.spacing is not None)
-
-
-def _distance(pair: DominatingPair, least: float) -> Fraction | float | None:
-    """The distance of a lattice to mind: that of all atoms where it is known, else of the outermost two.
-
-    Args:
-        pair: of one kind of rounds.
-        least: a distance below which atoms are as good as a density.
-
-    Returns:
-        A fraction where it is known exactly; ``None`` where there are no atoms, or they are dense.
-    """
-    number = len(pair.atoms.finite().loss)
-    if pair.spacing is not None and (pair.spacing >= least or number <= DENSE):
-        return pair.spacing
-    if not 0 < number <= DENSE:
-        return None
-    if pair.exact_supremum:
-        return 2 * pair.exact_supremum
-    span = pair.loss_range[1] - pair.loss_range[0]
-    return span if math.isfinite(span) and span > 0 else None
-
-
 def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, bool, bool]:
     """A gap on whose multiples the atoms of the pairs lie (0 if there are none), and two answers.
 
     Returns:
         ``(unit, common, alone)``: whether all atoms do lie there, and whether all losses are atoms on known lattices.
     """
-    distances = [found for pair, _ in composition.rounds if (found := _distance(pair, least)) is not None]
+    lattices = composition.lattices
+    distances = [found for lattice in lattices if (found := lattice.distance(least)) is not None]
     if not distances:
         return 0.0, True, False
     exact = [found for found in distances if isinstance(found, Fraction)]
@@ -204,8 +179,7 @@ def atom_distance(composition: Composition, least: float = 0.0) -> tuple[float, 
                 break
         unit = float(divisor) if common else unit
     common = common or float(min(distances)) == unit
-    alone = all(on_lattice(pair) and _distance(pair, least) is not None for pair, _ in composition.rounds)
-    return unit, common, alone
+    return unit, common, all(lattice.alone and lattice.distance(least) is not None for lattice in lattices)
 
 
 def _levels(

@@ -24,6 +24,7 @@ from hockeystick.engines.grid.work import (
     BLOCK,
     LAYOUT_POINT,
     MEMORY,
+    MOVED,
     PLACE,
     POINT,
     SEEN,
@@ -290,7 +291,7 @@ class Run:
         """Put on another grid, at its price."""
         places = len(law.mass) * law.mesh.h / h
         check_range(places, "a block on the common grid")
-        self.work.charge(ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
+        self.work.charge(MOVED + ATOM * (len(law.mass) + places), "blocks of rounds have too many places")
         return coarsen(law, h, side)
 
     @quiet

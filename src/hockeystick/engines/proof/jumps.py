@@ -37,6 +37,7 @@ from flint import arb
 from hockeystick.engines.proof.mixture import Core, MixtureBalls
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, normal_tail, precision, upper
+from hockeystick.numerics.work import spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.adjacency import Direction
 
@@ -64,9 +65,11 @@ FRACTIONS = (
     0.03,
 )  # of eps: the loss at c
 WIDTHS = (0.015, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0)  # w, of 1 / mu
+WIDEST = 16.0  # w at most: a core that fades over more standard deviations than that keeps every outcome that counts
 SHIFTS = (1.5, 2.5, 4.0, 6.0)  # y, of w
 REACHES = np.geomspace(1.0, 1e5, 61)  # heights s at which the line may end
 TILTS = np.geomspace(2.0, 2000.0, 25)  # y of the core, of 1 / eps
+LOOK = 30.0  # units of work of a tilt at a panel, when cores are compared
 BITS = 128  # precision of the bounds on the core and on what is cut off
 DEEPER = 5.0  # log of how much lighter than what is wanted the integrand is beyond the range
 BEYOND = 12.0  # of w: where the panels of the core end
@@ -114,6 +117,8 @@ class JumpBalls:
         scale = math.log(self.count) + (self.count - 1) * log_moment - t * epsilon - math.log(math.pi)
         for width in WIDTHS:
             w = width / self._mu
+            if w > WIDEST:
+                break
             for fraction in FRACTIONS:
                 odds = math.expm1(min(fraction * epsilon, 600.0)) / self._rate + 1
                 if math.isinf(odds):  # beyond the range of a double no outcome is that far out
@@ -141,6 +146,7 @@ class JumpBalls:
 
         x = _edges(core.centre + BEYOND * core.width, core)
         weights = -np.diff(ndtr(-x)) * np.exp(log_ndtr((core.centre - x[:-1]) / core.width))
+        spend(LOOK * len(TILTS) * len(x))
         y = TILTS / epsilon
         exponents = (1 + y[:, None]) * self._log_g(x[1:])
         exponents = exponents + np.log(np.maximum(weights, 1e-300))

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.poisson import mixed_loss, mixed_slope, rate_error
@@ -128,39 +129,53 @@ class LaplaceLaw:
         """Log of a bound on what the rule errs by on all panels, of ``m - 1`` if ``moved`` and of m if not."""
         b, w = 0.5 * (edges[1:] + edges[:-1]), 0.5 * np.diff(edges)
         best = np.full(len(b), math.inf)
-        log_density = self.log_top - math.log(2) - 0.5 * (b + self.theta)
-        power = 1 + t + reach
-        for rho in RADII.tolist():
-            high, up = 0.5 * w * (rho + 1 / rho) * (1 + SPARE), 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
-            allowed = up < 0.5 * math.pi
-            if not allowed.any():
+        together = max(1, BLOCK // len(b))
+        for start in range(0, len(RADII), together):
+            rho = RADII[start : start + together, None]
+            if not (_height(w, rho) < 0.5 * math.pi).any():
                 break
-            up = np.minimum(up, 0.5 * math.pi)
-            log_odds = math.log(self.rate) - math.log1p(-self.rate)
-            odds = np.exp(np.minimum(b + high + log_odds, LARGEST))
-            turn = np.arctan2(odds * np.sin(up), 1 + odds * np.cos(up))
-            if self.add:
-                lower = np.exp(np.minimum(b - high + log_odds, LARGEST))
-                least = np.hypot(1 + lower * np.cos(up), lower * np.sin(up))
-                log_power = -t * (np.log(least) + math.log1p(-self.rate))
-            else:
-                log_power = (1 + t) * mixed_loss(b + high, self.rate)
-            log_power = log_power + reach * turn
-            log_size = np.logaddexp(0.0, log_power) if moved else log_power
-            if moved:
-                farthest = np.hypot(np.abs(b) + high, up)
-                with np.errstate(over="ignore"):
-                    off = self.rate * np.minimum(
-                        np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
-                    )
-                off = 2 * off + TINY  # of a rate next to 0 it is below the range of a double, and not 0
-                little = np.log(2 * power * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
-                log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
-            log_error = log_density + 0.5 * high + log_size - 2 * NODES * math.log(rho) - math.log1p(-(rho**-2))
-            log_error += np.log(w) + math.log(64 / 15) + SPARE * (1 + np.abs(log_power) + np.abs(log_density))
-            best = np.where(allowed, np.minimum(best, log_error), best)
+            best = np.minimum(best, self._log_errors(b, w, rho, t, reach, moved).min(axis=0))
         top = float(best.max())
         return top + math.log(float(np.exp(best - top).sum())) + SPARE if math.isfinite(top) else top
+
+    def _log_errors(self, b: Array, w: Array, rho: Array, t: float, reach: float, moved: bool) -> Array:
+        """Log of the bound on what the rule errs by on each panel, by each ellipse: shape (radii, panels).
+
+        It is infinite where the ellipse is higher than ``pi/2``.
+        """
+        log_density = self.log_top - math.log(2) - 0.5 * (b + self.theta)
+        high, up = 0.5 * w * (rho + 1 / rho) * (1 + SPARE), _height(w, rho)
+        allowed = up < 0.5 * math.pi
+        up = np.minimum(up, 0.5 * math.pi)
+        log_odds = math.log(self.rate) - math.log1p(-self.rate)
+        sine, cosine = np.sin(up), np.cos(up)
+        if self.add:
+            lower = np.exp(np.minimum(b - high + log_odds, LARGEST))
+            least = np.hypot(1 + lower * cosine, lower * sine)
+            log_power = -t * (np.log(least) + math.log1p(-self.rate))
+        else:
+            log_power = (1 + t) * mixed_loss(b + high, self.rate)
+        if reach:
+            odds = np.exp(np.minimum(b + high + log_odds, LARGEST))
+            log_power = log_power + reach * np.arctan2(odds * sine, 1 + odds * cosine)
+        log_size = np.logaddexp(0.0, log_power) if moved else log_power
+        if moved:
+            farthest = np.hypot(np.abs(b) + high, up)
+            with np.errstate(over="ignore"):
+                off = self.rate * np.minimum(
+                    np.exp(np.minimum(b + high, LARGEST)) + 1, np.expm1(np.minimum(farthest, LARGEST))
+                )
+            off = 2 * off + TINY  # of a rate next to 0 it is below the range of a double, and not 0
+            little = np.log(2 * (1 + t + reach) * np.minimum(off, 1.0)) + np.maximum(log_power, 0.0)
+            log_size = np.where(off <= 0.5, np.minimum(log_size, little), log_size)
+        log_error = log_density + 0.5 * high + log_size - 2 * NODES * np.log(rho) - np.log1p(-(rho**-2.0))
+        log_error += np.log(w) + math.log(64 / 15) + SPARE * (1 + np.abs(log_power) + np.abs(log_density))
+        return np.where(allowed, log_error, math.inf)
+
+
+def _height(w: Array, rho: Array) -> Array:
+    """The semi-axes B of ellipses with foci at the ends of panels of half-widths w, a little enlarged."""
+    return 0.5 * w * (rho - 1 / rho) * (1 + SPARE)
 
 
 class LaplaceNodes:

@@ -33,6 +33,7 @@ Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
 LINE, BUILT = 150e3, 300.0  # units of work of one line, whatever its nodes; and of one node
+REMAINDER, BOUNDED = 100e3, 1.5e3  # of one bound on what the rule errs by, whatever its panels; and of one panel
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
@@ -52,19 +53,13 @@ class SampledLaplaceLine:
     def __init__(self, law: LaplaceLaw, t: float, reach: float, tolerance: float) -> None:
         self._law, self.t, self._tolerance = law, t, tolerance
         self.edges: Array | None = None
-        self._remainders = math.inf, math.inf
+        self._reach = reach
         for narrower in NARROWER:
             edges = law.panels(t, reach, narrower)
             if edges is None:
                 break
             self.edges = edges
-            spend(len(edges) * BUILT)
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._remainders = (
-                    law.log_remainder(edges, t, reach, moved=True),
-                    law.log_remainder(edges, t, reach, moved=False),
-                )
-            if self._remainders[0] <= math.log(tolerance):
+            if self._log_remainder(edges, moved=True) <= math.log(tolerance):
                 break
         self._built = False
 
@@ -76,6 +71,12 @@ class SampledLaplaceLine:
     def cost(self, count: int) -> float:
         """Elementary evaluations for that many points."""
         return cost(self.nodes, count) if self.edges is not None else math.inf
+
+    def _log_remainder(self, edges: Array, *, moved: bool) -> float:
+        """Log of what the rule errs by, of ``m - 1`` if ``moved`` and of m if not."""
+        spend(REMAINDER + len(edges) * BOUNDED)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._law.log_remainder(edges, self.t, self._reach, moved=moved)
 
     def _build(self, edges: Array) -> None:
         """The nodes and everything that does not depend on s."""
@@ -105,7 +106,7 @@ class SampledLaplaceLine:
         self._still = still + (UNIT_ROUNDOFF * BLOCK * total if self._large else 0.0)
         self._turning = float((care * sizes) @ tilted), 2 * float(care @ tilted)
         self._slope = float(at.slip @ tilted)
-        log_remainder = self._remainders[1 if self._large else 0] - self.top
+        log_remainder = self._log_remainder(edges, moved=not self._large) - self.top
         self.remainder = math.exp(min(log_remainder, LARGEST)) if log_remainder < LARGEST else math.inf
 
     def moved(self, step: float, count: int) -> tuple[ComplexArray, Array] | None:
