@@ -79,7 +79,12 @@ class Gathered:
 
     @cached_property
     def _sides(self) -> tuple[Composition, Composition]:
-        return _gathered(self.exact) if self.many else (self.exact, self.exact)
+        return _gathered(self.exact, self.families) if self.many else (self.exact, self.exact)
+
+    @cached_property
+    def families(self) -> list[Family | None]:
+        """Of each kind of rounds the family it is gathered in; ``None`` where no order is known."""
+        return [_family(pair) for pair, _ in self.exact.rounds]
 
     @property
     def milder(self) -> Composition:
@@ -133,7 +138,7 @@ def gathered(composition: Composition) -> Gathered:
     one = Gathered(composition, many=True)
     if one.bundled:
         return one
-    alone = sum(_family(pair) is None for pair, _ in composition.rounds)
+    alone = one.families.count(None)
     if alone > MOST:
         raise NotApplicableError(
             f"the plan has {alone} different rounds that cannot be gathered into fewer (at most {MOST} are "
@@ -142,12 +147,11 @@ def gathered(composition: Composition) -> Gathered:
     return one
 
 
-def _gathered(composition: Composition) -> tuple[Composition, Composition]:
+def _gathered(composition: Composition, families: list[Family | None]) -> tuple[Composition, Composition]:
     """Compositions of few kinds: one that is dominated, and one that dominates."""
     boxes: dict[Hashable, list[tuple[Family, int]]] = defaultdict(list)
     milder: list[tuple[DominatingPair, int]] = []
-    for pair, count in composition.rounds:
-        family = _family(pair)
+    for family, (pair, count) in zip(families, composition.rounds, strict=True):
         if family is None:
             milder.append((pair, count))
         else:
@@ -161,6 +165,8 @@ def _gathered(composition: Composition) -> tuple[Composition, Composition]:
 
 def _family(pair: DominatingPair) -> Family | None:
     """The family of a pair; ``None`` where no order is known."""
+    if isinstance(pair, _sampled()):  # which plans of many kinds are made of
+        return _sampled_family(pair)
     if isinstance(pair, pairs.LaplacePair):
         distance = pair.distance
         return Family((pairs.LaplacePair, distance), lambda of: pairs.LaplacePair(distance, -of[0]), (-pair.scale,))
@@ -178,13 +184,18 @@ def _family(pair: DominatingPair) -> Family | None:
     if isinstance(pair, pairs.UnevenPair):
         one = pair
         return Family(replace(one, mu=1.0), lambda of: replace(one, mu=of[0]), (one.mu,))
-    if isinstance(pair, _sampled()) and isinstance(pair.base, DominatingPair):
-        base, kind = _family(pair.base), type(pair)
-        if base is not None:
-            inner: Made = base.made
-            sampled: Made = lambda of: kind(cast(BasePair, inner(of[:-1])), of[-1])  # noqa: E731
-            return Family((kind, base.key), sampled, (*base.parameters, pair.rate))
     return None
+
+
+def _sampled_family(pair: PoissonRemovePair | PoissonAddPair | pairs.WithoutReplacementPair) -> Family | None:
+    """The family of a pair that is made of a base pair and a rate: ordered by the rate, and as the base is."""
+    base, kind = _family(cast(DominatingPair, pair.base)), type(pair)
+    if base is None:
+        return None
+    inner = base.made
+    return Family(
+        (kind, base.key), lambda of: kind(cast(BasePair, inner(of[:-1])), of[-1]), (*base.parameters, pair.rate)
+    )
 
 
 def _sampled() -> tuple[type[PoissonRemovePair], type[PoissonAddPair], type[pairs.WithoutReplacementPair]]:
