@@ -190,9 +190,14 @@ def test_what_the_core_adds_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_core_fades_over_more_than_the_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With noise 110,000 the narrowest edge is 1,650 deviations wide: 600,000 panels a look, of which there were 119."""
+    """With noise 110,000 the narrowest edge is 1,650 deviations wide: 600,000 panels a look, and there were 119 looks."""
     seen: list[Core] = []
-    monkeypatch.setattr(JumpBalls, "_core_about", lambda self, core, epsilon: seen.append(core) or (1.0, -math.inf))
+
+    def looked(self: JumpBalls, core: Core, epsilon: float) -> tuple[float, float]:
+        seen.append(core)
+        return 1.0, -math.inf
+
+    monkeypatch.setattr(JumpBalls, "_core_about", looked)
     mixture = MixtureBalls(SampledGaussian(Fraction(1, 110_000), Fraction(231, 1_000_000), Direction.REMOVE))
     assert JumpBalls(mixture, 16).proposal(1.0, 0.0, 1e-9, -30.0, 5.0) is None
     assert not seen

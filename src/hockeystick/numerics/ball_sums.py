@@ -26,10 +26,12 @@ from operator import add, mul
 from flint import acb, arb, arb_poly
 
 from hockeystick.numerics.balls import Ball, ComplexBall, phase_sums, spread, upper
+from hockeystick.numerics.work import charge
 
 FEW = 100_000  # products, and SHORT points, up to which the product of matrices is quicker
 SHORT = 100  # points s_j
 PARTS = 8  # of a cell
+PRODUCT, CELL = 450.0, 5_000.0  # units of work of a product of balls with its addition, and of a cell of the transform
 MANY = 12  # places in a part from which on they are merged into moments
 
 
@@ -78,8 +80,10 @@ def _spread_out(
     inverse = 1 / (ratio * ratio)
     table = [(-(inverse * (k * k)) / 2).exp() for k in range(half + 1)]
     farthest = arb(0)
-    for (centre, part), run in groupby(zip(weights, places, strict=True), key=_neighbourhood):
-        members = list(run)
+    runs = [(at, list(run)) for at, run in groupby(zip(weights, places, strict=True), key=_neighbourhood)]
+    spread_alone = sum(min(len(members), MANY) for _, members in runs)
+    charge(PRODUCT * 2 * half * spread_alone + CELL * n, "the sums of a proof are too long")
+    for (centre, part), members in runs:
         distances = [place - centre for _, place in members]
         for d in distances:
             farthest = farthest.max(upper(abs(d)))

@@ -17,14 +17,14 @@ class Lattice:
 
     Attributes:
         number: of its finite atoms.
-        spacing: the distance of the points on which all of them lie, where that is known exactly.
+        spacing: the distance of the points on which all of them lie, where that is known; a fraction where exactly.
         outermost: the distance of the first one from the last one, a fraction where it is known exactly; ``None``
             where it is infinite or 0.
         alone: whether the finite losses are two atoms and nothing else, or atoms of which a lattice is known.
     """
 
     number: int
-    spacing: Fraction | None
+    spacing: Fraction | float | None
     outermost: Fraction | float | None
     alone: bool
 
