@@ -190,7 +190,7 @@ def test_what_the_core_adds_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_core_fades_over_more_than_the_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With noise 110,000 the narrowest edge is 1,650 deviations wide: 600,000 panels a look, and there were 119 looks."""
+    """With noise 110,000 the narrowest edge is 1,650 deviations wide: 600,000 panels a look, and 119 looks."""
     seen: list[Core] = []
 
     def looked(self: JumpBalls, core: Core, epsilon: float) -> tuple[float, float]:
