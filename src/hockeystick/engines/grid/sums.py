@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail, Window
+from hockeystick.numerics.arrays import BLOCK
 from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.renyi import log_peak
@@ -92,12 +93,8 @@ class GridSum:
         below_window = first < 0  # epsilon lies below the window: nothing absorbs what wraps
         first = min(max(first, 0), n)
         last = min(n, first + math.ceil(self._reach / h) + 1)
-        # in doubles: the places of a law whose grid is far finer than its losses are beyond the range of an integer
-        x = self._origin + (self.start + np.arange(first, last, dtype=np.float64)) * h - epsilon
-        x = np.maximum(x, 0.0)
-        f = np.exp(-t * x) * -np.expm1(-x)
-        total = float((self._values[first:last] * f).sum())
-        noise = self._error * float(f.sum()) + SUM_ERROR * float((np.abs(self._values[first:last]) * f).sum())
+        total, weight, size = self._weighed(epsilon, first, last)
+        noise = self._error * weight + SUM_ERROR * size
         peak = math.exp(log_peak(t))
         low, high = self._origin + self.start * h, self._origin + (self.start + n) * h
         below = math.exp(self._tail_low.log_beyond(low + slip))
@@ -115,6 +112,23 @@ class GridSum:
         if not total > 0 or math.isnan(self.log_norm):
             return -math.inf
         return math.log(total) + self.log_norm - t * epsilon - self._norm_error - t * slip
+
+    def _weighed(self, epsilon: float, first: int, last: int) -> tuple[float, float, float]:
+        """Sums over the places from ``first`` to ``last``: of f times the values, of f, and of f times their sizes.
+
+        They are taken block by block, and the sums of blocks are added without rounding.
+        """
+        sums: list[tuple[float, float, float]] = []
+        for start in range(first, last, BLOCK):
+            end = min(start + BLOCK, last)
+            # in doubles: the places of a law whose grid is far finer than its losses are beyond the range of an integer
+            x = self._origin + (self.start + np.arange(start, end, dtype=np.float64)) * self.h - epsilon
+            x = np.maximum(x, 0.0)
+            f = np.exp(-self.t * x) * -np.expm1(-x)
+            product = self._values[start:end] * f
+            sums.append((float(product.sum()), float(f.sum()), float(np.abs(product).sum())))
+        total, weight, size = (math.fsum(part) for part in zip(*sums, strict=True)) if sums else (0.0, 0.0, 0.0)
+        return total, weight, size
 
     def slope(self, epsilon: float) -> float:
         """``-d log delta / d eps`` by a difference; 0 where there is nothing to see."""
