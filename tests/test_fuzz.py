@@ -30,10 +30,14 @@ MODERATE = 10
 """Moderate plans that are asked here; the whole run draws thousands."""
 
 CHEAP = {
-    "accountant.delta": (0, 2), "calibration.calibrate": (2, 5), "calibration.of_a_function": (4, 5),
-    "command.compare": (3,), "command.plot": (2, 3), "group.delta": (2, 3), "many.accountants": (3,),
-    "odometer.accountant": (0, 2), "edge.epsilon": (1, 3), "profile.delta": (0, 4), "profile.epsilon": (1, 2),
-    "profile.advantage": (0, 2), "profile.trade_off": (0, 2), "profile.tpr": (0, 4), "profile.gdp": (4, 5),
+    "accountant.delta": (0, 2), "at-once.deltas": (1, 5), "at-once.epsilons": (1, 2, 3),
+    "calibration.calibrate": (2, 5), "calibration.of_a_function": (4, 5), "command.audit": (1, 3),
+    "command.compare": (2,), "command.document": (1,), "command.plot": (2, 3), "command.sampling": (0, 3),
+    "edge.delta": (2, 3, 4), "edge.epsilon": (0, 3), "group.delta": (0, 5), "group.epsilon": (0, 4),
+    "group.tpr": (0, 2), "many.accountants": (0,), "many.answers": (3, 4), "odometer.accountant": (1, 5),
+    "picture.figures": (1, 3), "picture.side_by_side": (3, 5), "profile.advantage": (0, 2),
+    "profile.bayes_risk": (1, 2), "profile.delta": (0, 4), "profile.epsilon": (0, 2), "profile.gdp": (4, 5),
+    "profile.tpr": (0, 4), "profile.trade_off": (0, 2), "selection.best": (1, 5),
 }  # fmt: skip
 """Numbers of the cases that are run here of a name, where the first two take more than half a second."""
 

@@ -172,7 +172,7 @@ def test_atoms_are_on_the_lattice_that_is_made_for_them() -> None:
     "plan",
     [
         hs.dp_sgd(1.0, 0.01, 100),
-        NO_LOSS,
+        pytest.param(NO_LOSS, marks=pytest.mark.slow),
         hs.Plan([hs.Round(hs.Laplace(2.0), hs.Poisson(0.1), 5)]),
         hs.Plan([hs.Round(hs.Gaussian(5.0), count=3)]),
     ],

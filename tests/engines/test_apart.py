@@ -39,7 +39,13 @@ def sampled(scale: float, rate: float, *, add: bool = False) -> DominatingPair:
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize(
     ("scale", "rate", "count", "share"),
-    [(1.0, 0.3, 2, 0.2), (1.0, 0.3, 2, 0.9), (1.0, 0.3, 9, 0.4), (4.0, 0.05, 5, 0.3), (0.7, 0.8, 4, 0.6)],
+    [
+        (1.0, 0.3, 2, 0.2),
+        pytest.param(1.0, 0.3, 2, 0.9, marks=pytest.mark.slow),
+        pytest.param(1.0, 0.3, 9, 0.4, marks=pytest.mark.slow),
+        (4.0, 0.05, 5, 0.3),
+        pytest.param(0.7, 0.8, 4, 0.6, marks=pytest.mark.slow),
+    ],
 )
 def test_few_sampled_rounds_against_a_convolution(
     scale: float, rate: float, count: int, share: float, add: bool
@@ -75,6 +81,7 @@ def test_unsampled_rounds_against_the_closed_form(scales: tuple[tuple[float, int
         assert above <= mpf(delta) * (1 + mpf(10) ** -14) <= below * (1 + mpf(10) ** -13)
 
 
+@pytest.mark.slow
 def test_rounds_of_several_kinds_against_a_convolution() -> None:
     """Two sampled rounds and three of atoms alone: the atoms' sums are listed, each shifts the rounds' delta."""
     rate, epsilon = 0.2, 0.6
@@ -130,6 +137,7 @@ def test_many_sampled_rounds_lie_inside_the_grid(scale: float, rate: float, coun
     assert found.engine == "contour"
 
 
+@pytest.mark.slow
 def test_next_to_the_largest_loss_the_exact_parts_suffice() -> None:
     """At a delta of 1e-30 of two rounds epsilon is the largest loss to 1e-6; at the largest loss delta is 0."""
     composition = Composition([(sampled(1.0, 0.3), 2)])
@@ -242,6 +250,7 @@ def test_what_is_cut_off_is_within_its_bound(add: bool) -> None:
     assert 0 < beyond <= math.exp(near.log_tail)
 
 
+@pytest.mark.slow
 def test_rounding_is_charged_to_the_terms() -> None:
     """Against the same terms in mpmath: their errors, weighed as the sum does, are within the slack."""
     scale, rate, n, t, step = 1.0, 0.3, 5, 2.0, 40.0

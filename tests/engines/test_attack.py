@@ -207,6 +207,7 @@ def test_hull_on_narrow_cells(mass: list[float], h: float, t: float) -> None:
             assert after(eps) <= bound, (float(eps / h), mp.nstr(after(eps) - bound, 5))
 
 
+@pytest.mark.slow
 def test_random_laws() -> None:
     """Pairs, meshes, tilts and reaches at random; tilts within what the exponents hold."""
     rnd = random.Random(20240)
@@ -288,6 +289,7 @@ def test_far_beyond_the_law(rounds: list[dict[str, Any]], epsilon: float) -> Non
     assert found.lower <= mp.log(oracle.delta(plan, epsilon, 25)) <= found.upper
 
 
+@pytest.mark.slow
 def test_hardly_any_noise_and_many_rounds() -> None:
     """Jumps of 850 each, at which the normal density is below the range of a double: contour, grid and Renyi agree."""
     plan = hs.Plan.from_dict({"round": [_rounds("gaussian", 23_600_000, 2.21e-6, noise_multiplier=0.024)]})

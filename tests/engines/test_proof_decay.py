@@ -78,7 +78,9 @@ def moved_integral(direction: Direction, s: float, shift: Shift) -> float:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("s", [0.05, 1.0, 4.0, 15.0])
+@pytest.mark.parametrize(
+    "s", [0.05, pytest.param(1.0, marks=pytest.mark.slow), pytest.param(4.0, marks=pytest.mark.slow), 15.0]
+)
 def test_the_envelope_is_above_the_characteristic_function(direction: Direction, s: float) -> None:
     """At s and at all larger ones; near 0 it has a good part of the quadratic fall."""
     with precision(80):

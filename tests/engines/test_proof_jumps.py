@@ -162,6 +162,7 @@ def test_few_rounds_at_a_small_rate(count: int, delta: float, lines: list[BallCo
         assert sign * (to_fraction(oracle.delta(plan(count, 1e-4), Fraction(end), digits=16)) - target) >= 0
 
 
+@pytest.mark.slow
 def test_what_the_core_adds_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     """A core that reaches beyond eps is missing from the sum: the lower end holds, and the upper by its bound alone."""
     truth = to_fraction(oracle.delta(plan(1000), 2.0, digits=18))

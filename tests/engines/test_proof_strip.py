@@ -85,7 +85,7 @@ def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: flo
 
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
-@pytest.mark.parametrize("log_tolerance", [-4.0, -35.0])
+@pytest.mark.parametrize("log_tolerance", [pytest.param(-4.0, marks=pytest.mark.slow), -35.0])
 def test_the_transform_at_few_nodes(mu: Fraction, rate: Fraction, t: float, reach: float, log_tolerance: float) -> None:
     """It holds the integral, and is as narrow as was asked."""
     with precision(130):
@@ -123,8 +123,8 @@ def test_a_strip_that_is_too_wide_has_no_bound() -> None:
 
 
 CLOSE = [  # noise, rate, count, target delta, epsilon by two independent contour integrations
-    (0.5, 2e-5, 1000, "1e-100", "0.01755283145"),
-    (0.8, 1e-3, 100, "1e-100", "0.09508625663"),
+    pytest.param(0.5, 2e-5, 1000, "1e-100", "0.01755283145", marks=pytest.mark.slow),
+    pytest.param(0.8, 1e-3, 100, "1e-100", "0.09508625663", marks=pytest.mark.slow),
     (1.0, 1e-2, 10, "1e-40", "0.0991045910"),
     (1.0, 1e-2, 10, "1e-100", "0.1004003111"),
 ]

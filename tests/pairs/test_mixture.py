@@ -255,7 +255,9 @@ def test_a_rare_shift_is_known_by_its_own_weight_and_not_by_what_is_left_of_one(
             assert error <= 1e-10 * abs(true) + 2.0**-1000
 
 
-@pytest.mark.parametrize("rate", [6.41e-170, 1e-300, 5e-324])
+@pytest.mark.parametrize(
+    "rate", [pytest.param(6.41e-170, marks=pytest.mark.slow), pytest.param(1e-300, marks=pytest.mark.slow), 5e-324]
+)
 @pytest.mark.parametrize("direction", ["add", "remove"])
 def test_users_who_are_next_to_never_drawn(rate: float, direction: str) -> None:
     """The law of how often a record is drawn keeps its first term, however far below the others it is cut."""

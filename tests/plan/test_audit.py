@@ -141,6 +141,7 @@ def test_another_adjacency_is_refused() -> None:
             hs.Plan([hs.Round(hs.Gaussian(2.0))], adjacency).audit(10, 10, 10)
 
 
+@pytest.mark.slow
 def test_contributions_that_are_set_to_nothing() -> None:
     """The curve of the plan under zero-out in both directions, which is not that of add-or-remove for fixed batches."""
     gaussian = [hs.Round(hs.Gaussian(2.0), count=3)]

@@ -30,7 +30,7 @@ class Lattice:
 
     @classmethod
     def of(cls, pair: DominatingPair) -> Lattice:
-        """That of a pair."""
+        """What a grid has to know of the atoms of this pair."""
         number = len(pair.atoms.finite().loss)
         outermost: Fraction | float | None = None
         if number:

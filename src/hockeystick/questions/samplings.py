@@ -98,9 +98,10 @@ def samplings(plan: Plan, delta: float | None = None, epsilon: float | None = No
         UnsupportedError: no epsilon is given, and of the plan as it is nothing is proven.
 
     >>> from hockeystick import dp_sgd
-    >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, adjacency="replace-one")
+    >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
     >>> {row.scheme.name: round(row.epsilon.upper, 1) for row in samplings(plan, 1e-5) if row.epsilon is not None}
-    {'none': 24225.6, 'poisson': 4.2, 'without-replacement': 18.5, 'shuffled': 158.4, 'with-replacement': 26.2}
+    {'none': 6285.9, 'poisson': 2.4, 'without-replacement': 14.7, 'random-allocation': 2.3, 'shuffled': 190.2,
+     'with-replacement': 16.0, 'truncated-poisson': 2.4}
     """
     return Samplings(sampled(plan, delta, epsilon))
 
