@@ -70,6 +70,7 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 @click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
 @click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
 @click.option("--at-most", type=FALLING, metavar="NUMBER", help="With --pareto: what a row may have at most.")
+@click.option("--least-steps", type=FALLING, metavar="NUMBER", help="With --pareto: steps of a row, at least.")
 def sweep(
     plan: str | None,
     grid: dict[str, tuple[float, ...]],
@@ -86,6 +87,7 @@ def sweep(
     heat_map: str | None,
     pareto: str | None,
     at_most: float | None,
+    least_steps: float | None,
     **flags: Any,
 ) -> None:
     """One question about a plan at every point of a grid: a row each, as CSV or Parquet.
@@ -97,7 +99,7 @@ def sweep(
     """
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
-    _check_figures(heat_map, pareto, at_most)
+    _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
     chosen = chosen_plan(plan, _filled(grid, parameter, bool(target), flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
     asked: dict[str, Any] = {
@@ -117,7 +119,7 @@ def sweep(
             if output is not None and counted[1]:
                 click.echo(_interrupted(output, *counted), err=True)
             raise
-    _draw(found, heat_map, pareto, at_most)
+    _draw(found, heat_map, pareto, at_most, least_steps or 0)
     _say(found, output)
     if found.failed:  # the rows stand; the status and this line say that some of them are no refusals
         click.echo(f"error: {found.failed} rows failed unexpectedly, see their reasons", err=True)
@@ -152,10 +154,11 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
     return None, chosen_target(dict(target), plan)
 
 
-def _check_figures(heat_map: str | None, pareto: str | None, at_most: float | None) -> None:
+def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | None) -> None:
     """Refuse figures that could not be written, before anything is computed."""
-    if at_most is not None and pareto is None:
-        raise InvalidInputError("--at-most is of --pareto; give that, too", "at_most")
+    for key, value in chosen.items():
+        if value is not None and pareto is None:
+            raise InvalidInputError(f"--{key.replace('_', '-')} is of --pareto; give that, too", key)
     if heat_map is None and pareto is None:
         return
     from hockeystick.plot import checked_ending, need_matplotlib
@@ -166,7 +169,7 @@ def _check_figures(heat_map: str | None, pareto: str | None, at_most: float | No
             checked_ending(path)
 
 
-def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float | None) -> None:
+def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float | None, least_steps: float) -> None:
     if heat_map is None and pareto is None:
         return
     from hockeystick.plot import save
@@ -174,7 +177,7 @@ def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float
     if heat_map is not None:
         save(found.plot("heat_map"), heat_map)
     if pareto is not None:
-        save(found.plot("pareto", at_most=at_most), pareto)
+        save(found.plot("pareto", at_most=at_most, least_steps=least_steps), pareto)
 
 
 def _interrupted(output: str, done: int, points: int) -> str:

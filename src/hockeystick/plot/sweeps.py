@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,10 @@ NUMBERED = 12  # values of an axis up to which each field has its number written
 DIGITS = 3  # significant ones of such a number, rounded up
 
 TICKS = 8  # values of an axis that are said at most
+
+WHOLE = 1e6  # below it whole numbers are written out, with commas
+
+EVEN = 1.5  # ratio of the largest step of an axis to its least, up to which steps are alike
 
 DECADES = 1.5  # of the numbers, from which on colours are of their logarithms
 
@@ -98,9 +103,11 @@ def heat_map(
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.grid(visible=False)
-        _draw_map(figure, axes, sweep, values)
-        _say_axis(axes.xaxis, across, sweep.axes[across])
-        _say_axis(axes.yaxis, up, sweep.axes[up])
+        x_places, y_places = _Places.of(sweep.axes[across]), _Places.of(sweep.axes[up])
+        _draw_map(figure, axes, sweep, values, x_places, y_places)
+        for axis, name, places in ((axes.xaxis, across, x_places), (axes.yaxis, up, y_places)):
+            places.say(axis)
+            axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
         axes.set_title(title, pad=4)
         figure.canvas.draw()
     return figure
@@ -109,6 +116,7 @@ def heat_map(
 def pareto(
     sweep: Sweep,
     at_most: float | None = None,
+    least_steps: float = 0,
     *,
     title: str = "",
     width: float = WIDTH,
@@ -121,6 +129,7 @@ def pareto(
     Args:
         sweep: of a plan whose batches have a size, with a target, or without one and with ``at_most``.
         at_most: the epsilon (or what else was asked) that a row may have at most.
+        least_steps: steps that a row has at least.
         title: above the axes.
         width: of the figure, in inches.
         height: of the figure, in inches.
@@ -134,9 +143,8 @@ def pareto(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     _check(sweep)
-    front = sweep.pareto(at_most).columns
-    limit = math.inf if at_most is None else at_most
-    rows = [row for row in sweep.rows if row["guarantee"] in CERTAIN and row["upper"] <= limit]
+    front = sweep.pareto(at_most, least_steps).columns
+    rows = [sweep.rows[place] for place in sweep.choices(at_most, least_steps)]
     with mpl.rc_context(SETTINGS):
         figure = figure_class()(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
@@ -148,14 +156,15 @@ def pareto(
         axes.set_xlabel(LABELS[GRADIENTS])
         axes.set_ylabel(LABELS[NOISE])
         axes.set_title(title, pad=4)
-        axes.margins(x=0.14, y=0.12)
-        _say_ticks(axes)
+        axes.margins(x=0.36, y=0.14)  # on the left, where no row is better, are the words
+        for axis in (axes.xaxis, axes.yaxis):
+            _say_ticks(axis, *axis.get_view_interval())
         names = [name for name, values in sweep.axes.items() if len(values) > 1]
         for place in _few(len(front[NOISE])):
             said = ", ".join(f"{LABELS.get(name, name)} {front[name][place]:,g}" for name in names)
             axes.annotate(
-                said, (front[GRADIENTS][place], front[NOISE][place]), xytext=(5, 5), textcoords="offset points",
-                fontsize=6.5,
+                said, (front[GRADIENTS][place], front[NOISE][place]), xytext=(-5, -5), textcoords="offset points",
+                ha="right", va="top", fontsize=6.5, zorder=4,
             )  # fmt: skip
         figure.canvas.draw()
     return figure
@@ -238,39 +247,41 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
     return found
 
 
-def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array) -> None:
-    """Fields of equal size in the order of the grid, crossed out where there is no finite number."""
+def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Places, y: _Places) -> None:
+    """Fields in the order of the grid, crossed out where there is no finite number."""
     from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.patheffects import withStroke
 
     finite = values[np.isfinite(values)]
     low, high = float(finite.min()), float(finite.max())
     logarithmic = low > 0 and math.log10(high / low) > DECADES
     norm = LogNorm(low, high) if logarithmic else Normalize(low, high if high > low else low + 1)
-    rows, columns = values.shape
     shown_values = np.where(np.isfinite(values), values, np.nan)
-    image = axes.pcolormesh(
-        np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5, shown_values, cmap=COLOURS, norm=norm, rasterized=True
-    )
+    image = axes.pcolormesh(x.edges, y.edges, shown_values, cmap=COLOURS, norm=norm, rasterized=True)
     for row, column in np.argwhere(~np.isfinite(values)):
-        axes.plot([column], [row], "x", color=GREY, markersize=4)
+        axes.plot([x.places[column]], [y.places[row]], "x", color=GREY, markersize=4)
     if max(values.shape) <= NUMBERED:
         for (row, column), value in np.ndenumerate(values):
             if math.isfinite(value):
                 dark = float(norm(value)) > 0.5
+                said = round_up(float(value), DIGITS)
                 axes.text(
-                    column, row, round_up(float(value), DIGITS), ha="center", va="center", fontsize=6.5,
+                    x.places[column], y.places[row], said, ha="center", va="center", fontsize=6.5,
                     color="white" if dark else BLACK,
                 )  # fmt: skip
     elif min(values.shape) > 2 and high > low:
         levels = _round_levels(low, high, logarithmic)
-        lines = axes.contour(
-            np.arange(columns), np.arange(rows), shown_values, levels=levels, colors="white", linewidths=0.9
-        )
-        axes.clabel(lines, fmt=plain, fontsize=6.5)
+        lines = axes.contour(x.places, y.places, shown_values, levels=levels, colors="white", linewidths=0.9)
+        edge = [withStroke(linewidth=1.8, foreground="0.2")]
+        lines.set_path_effects(edge)
+        for text in axes.clabel(lines, fmt=plain, fontsize=6.5):
+            text.set_path_effects(edge)
     bar = figure.colorbar(image, ax=axes, pad=0.02)
     bar.outline.set_linewidth(0.4)
-    said = sweep.calibrated or sweep.quantity
-    bar.set_label(LABELS.get(said, said.replace("_", " ")) + ("" if sweep.calibrated else ", upper end"))
+    if logarithmic:
+        _say_ticks(bar.ax.yaxis, low, high)
+    named = sweep.calibrated or sweep.quantity
+    bar.set_label(LABELS.get(named, named.replace("_", " ")) + ("" if sweep.calibrated else ", upper end"))
 
 
 def _round_levels(low: float, high: float, logarithmic: bool) -> list[float]:
@@ -283,16 +294,63 @@ def _round_levels(low: float, high: float, logarithmic: bool) -> list[float]:
     return [mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)]
 
 
-def _say_axis(axis: Any, name: str, values: Sequence[float]) -> None:
-    """The name of a parameter, and some of its values, where they are."""
-    places = _few(len(values), TICKS)
-    axis.set_ticks(places, [_value(values[place]) for place in places])
-    axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
+@dataclass(frozen=True)
+class _Places:
+    """Where the values of a parameter are along an axis.
+
+    Attributes:
+        values: of the parameter.
+        scale: ``"linear"`` or ``"log"`` where they are many and equally far apart on it; else ``None``, and they stand
+            beside each other in the order of the grid, each as wide as the others.
+    """
+
+    values: Array
+    scale: Literal["linear", "log"] | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> _Places:
+        """The places of these values."""
+        found = np.array(values, dtype=np.float64)
+        if len(found) > NUMBERED and (np.diff(found) > 0).all():
+            if _even(np.diff(found)):
+                return cls(found, "linear")
+            if found[0] > 0 and _even(np.diff(np.log(found))):
+                return cls(found, "log")
+        return cls(found, None)
+
+    @property
+    def places(self) -> Array:
+        """The middle of each field."""
+        return np.arange(len(self.values), dtype=np.float64) if self.scale is None else self.values
+
+    @property
+    def edges(self) -> Array:
+        """The ends of the fields, one more than there are."""
+        at = np.log(self.places) if self.scale == "log" else self.places
+        inner = 0.5 * (at[1:] + at[:-1])
+        first, last = (1.5 * at[0] - 0.5 * at[1], 1.5 * at[-1] - 0.5 * at[-2])
+        found = np.concatenate([[first], inner, [last]])
+        return np.exp(found) if self.scale == "log" else found
+
+    def say(self, axis: Any) -> None:
+        """Mark some of the values, or round numbers where there is a scale."""
+        if self.scale is None:
+            at = _few(len(self.values), TICKS)
+            axis.set_ticks(at, [_value(float(self.values[place])) for place in at])
+        elif self.scale == "log":
+            low, high = self.edges[[0, -1]]
+            (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+            _say_ticks(axis, low, high)
+
+
+def _even(steps: Array) -> bool:
+    """Whether steps are alike, but for what rounding to whole numbers makes of them."""
+    return bool(steps.max() <= EVEN * steps.min())
 
 
 def _value(value: float) -> str:
-    """A value of the grid as an axis says it."""
-    return f"{value:,}" if isinstance(value, int) else plain(float(f"{value:.3g}")) if value > 0 else f"{value:.3g}"
+    """A value of the grid as an axis says it, rounded to three digits."""
+    return f"{value:,.0f}" if value.is_integer() and value < WHOLE else plain(float(f"{value:.3g}"))
 
 
 def _few(many: int, most: int = 6) -> list[int]:
@@ -302,13 +360,10 @@ def _few(many: int, most: int = 6) -> list[int]:
     return sorted({round(place * (many - 1) / (most - 1)) for place in range(most)})
 
 
-def _say_ticks(axes: Axes) -> None:
-    """Round numbers on both logarithmic axes, in words that do not run into each other."""
+def _say_ticks(axis: Any, low: float, high: float) -> None:
+    """Round numbers on a logarithmic axis, few enough not to run into each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    for axis in (axes.xaxis, axes.yaxis):
-        low, high = axis.get_view_interval()
-        subs = (1.0,) if math.log10(high / low) >= 2 else (1.0, 2.0, 5.0)
-        axis.set_major_locator(LogLocator(subs=subs))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
-        axis.set_minor_formatter(NullFormatter())
+    axis.set_major_locator(LogLocator(subs=(1.0,) if math.log10(high / low) >= 2 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axis.set_minor_formatter(NullFormatter())

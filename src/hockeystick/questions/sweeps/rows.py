@@ -129,9 +129,6 @@ def _bounds(job: Job) -> list[Row]:
     def alone(number: int) -> Row:
         return asked([number])[0]
 
-    def alone(number: int) -> Row:
-        return asked([number])[0]
-
     together = [number for number, plan in plans.items() if side_by_side(plan)]
     try:
         rows |= zip(together, asked(together), strict=True) if together else ()

@@ -108,24 +108,41 @@ class Sweep:
         """
         return frame_of(self.columns, kind)
 
-    def pareto(self, at_most: float | None = None) -> Sweep:
+    def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
         """The points of which none is better in both things that people choose by, from the fewest gradients on.
 
         Less noise on the averaged gradient is better, and fewer gradients in all are: of the rows that are left, less
-        of one costs more of the other.
+        of one costs more of the other. The fewest steps are the best in both, and train nothing, so that a number of
+        steps belongs to the question.
 
         Args:
             at_most: the epsilon (or what else was asked) that rows may have at most, by their upper ends; needed where
                 nothing was calibrated, as every row then has its own.
+            least_steps: steps that rows have at least.
 
         Raises:
-            InvalidInputError: batches without a size, no limit, a limit beside a target, or no row that keeps it.
+            InvalidInputError: batches without a size, no limit, a limit beside a target, or no row that is left.
 
         >>> import hockeystick as hs
         >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
-        >>> found = hs.sweep(plan, {"batch_size": [256, 1024], "epochs": [10, 20]}, target=2.0).pareto()
+        >>> found = hs.sweep(plan, {"batch_size": [256, 1024], "epochs": [10, 20]}, target=2.0).pareto(least_steps=1000)
         >>> [f"{row['batch_size']} {row['epochs']} {row['noise_per_coordinate']:.5f}" for row in found.rows]
-        ['256 10 0.00307', '1024 10 0.00110']
+        ['256 10 0.00307', '1024 20 0.00134']
+        """
+        places = self.choices(at_most, least_steps)
+        kept = front(self.columns[GRADIENTS], self.columns[NOISE], places)
+        chosen = {key: tuple(values[place] for place in kept) for key, values in self.columns.items()}
+        return replace(self, columns=chosen)
+
+    def choices(self, at_most: float | None = None, least_steps: float = 0) -> list[int]:
+        """The numbers of the rows among which :meth:`pareto` chooses.
+
+        Args:
+            at_most: see :meth:`pareto`.
+            least_steps: see :meth:`pareto`.
+
+        Raises:
+            InvalidInputError: what :meth:`pareto` raises it for.
         """
         if NOISE not in self.columns:
             raise InvalidInputError(
@@ -133,31 +150,28 @@ class Sweep:
                 "batch_size or sample_rate, and one kind of round with a noise_multiplier",
                 "template",
             )
-        if self.calibrated is None:
-            if at_most is None:
-                raise InvalidInputError(
-                    f"at_most is missing: say which {self.quantity} a row may have, or sweep with a target", "at_most"
-                )
-            limit = domains.POSITIVE.of(f"largest {self.quantity}").check(at_most, "at_most")
-        elif at_most is not None:
+        if (self.calibrated is None) == (at_most is None):
             raise InvalidInputError(
-                "at_most is for a sweep without a target, which each of these rows meets", "at_most"
-            )
-        else:
-            limit = math.inf
-        columns = self.columns
-        places = [
-            place
-            for place, (upper, guarantee) in enumerate(zip(columns["upper"], columns["guarantee"], strict=True))
-            if guarantee in CERTAIN and upper <= limit
-        ]
-        if not places:
-            raise InvalidInputError(
-                "no row has an answer" if self.calibrated else f"no row has {self.quantity} at most {limit!r}",
+                f"at_most is missing: say which {self.quantity} a row may have, or sweep with a target"
+                if at_most is None
+                else "at_most is for a sweep without a target; each of these rows meets one",
                 "at_most",
             )
-        kept = front(columns[GRADIENTS], columns[NOISE], places)
-        return replace(self, columns={key: tuple(values[place] for place in kept) for key, values in columns.items()})
+        limit = (
+            math.inf if at_most is None else domains.POSITIVE.of(f"largest {self.quantity}").check(at_most, "at_most")
+        )
+        least = domains.whole(least_steps, "least_steps", "steps of a row, at least")
+        steps = self.columns[next(name for name in ("steps", "count") if name in self.columns)]
+        ends = zip(self.columns["upper"], self.columns["guarantee"], steps, strict=True)
+        places = [
+            place
+            for place, (upper, guarantee, many) in enumerate(ends)
+            if guarantee in CERTAIN and upper <= limit and many >= least
+        ]
+        if not places:
+            asked = "" if at_most is None else f" with {self.quantity} <= {limit!r}"
+            raise InvalidInputError(f"no row has an answer{asked} and {least} steps or more", "at_most")
+        return places
 
     def plot(self, kind: str = "heat_map", **options: Any) -> Figure:
         """A figure: ``"heat_map"`` over two axes of the grid, or ``"pareto"``, as ``hockeystick.plot`` draws them.
