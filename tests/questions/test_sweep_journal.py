@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,45 +20,56 @@ from hockeystick.questions.sweeps.journal import ENDING, Journal, _line
 from hockeystick.questions.sweeps.rows import Row
 
 PLAN = hs.dp_sgd(1.0, sample_rate=0.01, steps=1000, delta=1e-5)
-GRID = {"noise_multiplier": [0.7, 0.9, 1.3, 2.0], "steps": [10, 100, 1000]}
+GRID = {"noise_multiplier": [0.7, 0.9, 1.3, 2.0], "steps": [300, 1000, 3000]}
 
-PROGRAM = """
+NOISES = [0.6 + 0.05 * number for number in range(120)]
+LONG_GRID = {"noise_multiplier": NOISES, "steps": [100, 300, 1000, 10_000]}
+
+PROGRAM = f"""
 import os, sys
 import hockeystick as hs
 from hockeystick.questions.sweeps import run
-run.FIRST, run.MOST, run._Sizes.points = 1, 1, 1
+run.MOST = 1
+run._Sizes.__init__ = lambda self: setattr(self, "points", 1)
 plan = hs.dp_sgd(1.0, sample_rate=0.01, steps=1000, delta=1e-5)
-grid = {{"noise_multiplier": {noises}, "steps": [10, 100, 1000, 10_000]}}
-left = {left}
-def told(done, of):
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), 9)
-hs.sweep(plan, grid, output=sys.argv[1], progress=told, jobs={jobs})
+def sweep(noises, **options):
+    grid = {LONG_GRID}
+    grid["noise_multiplier"] = grid["noise_multiplier"][:noises]
+    hs.sweep(plan, grid, output=sys.argv[1], **options)
 """
-"""A sweep of one point a job in a process of its own, which may kill itself when it has been told so often."""
+"""Sweeps of one point a job, in a process that may be killed."""
 
+ONCE = PROGRAM + "sweep(120, jobs=int(sys.argv[2]))"  # to the end, unless it is killed
 
-def program(left: int, noises: int, jobs: int = 1) -> list[str]:
-    values = [0.6 + 0.05 * number for number in range(noises)]
-    return [sys.executable, "-c", PROGRAM.format(noises=values, left=left, jobs=jobs)]
+KILLED = f"""{PROGRAM}
+def dies(rows):
+    def told(done, of):
+        if done == rows:
+            os.kill(os.getpid(), 9)
+    sweep(3, progress=told)
+for rows in (2, 3, 7, 12, None):
+    child = os.fork()
+    if not child:
+        dies(rows)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+"""Processes that kill themselves once they have so many rows, and one that does not."""
 
 
 @pytest.fixture
-def single(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def single(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Jobs of one point each, and a list of the points that are asked."""
     asked: list[int] = []
-    real = run.answered
 
     def noted(job: Any) -> Any:
         asked.extend(range(job.start, job.stop))
-        return real(job)
+        return made.answered(job)
 
     monkeypatch.setattr(run, "MOST", 1)
     monkeypatch.setattr(run._Sizes, "__init__", lambda self: setattr(self, "points", 1))
     monkeypatch.setattr(run, "answered", noted)
-    yield asked
+    return asked
 
 
 def stopped(output: Path, after: int, **options: Any) -> bytes:
@@ -74,41 +84,39 @@ def stopped(output: Path, after: int, **options: Any) -> bytes:
     return Path(f"{output}{ENDING}").read_bytes()
 
 
-def test_a_process_that_is_killed_three_times_ends_with_the_same_file(tmp_path: Path) -> None:
+def test_processes_that_are_killed_one_after_the_other_end_with_the_same_file(tmp_path: Path) -> None:
     output, whole = tmp_path / "a.csv", tmp_path / "whole.csv"
-    for left in (3, 2, 5):
-        killed = subprocess.run([*program(left, 3), str(output)], check=False)
-        assert killed.returncode == -signal.SIGKILL
-        assert not output.exists()
-    assert Path(f"{output}{ENDING}").read_bytes().count(b"\n") == 1 + 2 + 1 + 4
-    subprocess.run([*program(0, 3), str(output)], check=True)
-    values = [0.6 + 0.05 * number for number in range(3)]
-    hs.sweep(PLAN, {"noise_multiplier": values, "steps": [10, 100, 1000, 10_000]}, output=whole)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(output)], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == [*[str(-signal.SIGKILL)] * 4, "0"]
+    hs.sweep(PLAN, {**LONG_GRID, "noise_multiplier": NOISES[:3]}, output=whole)
     assert output.read_bytes() == whole.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "whole.csv"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_process_that_is_killed_at_twenty_moments_ends_with_the_same_file(tmp_path: Path, jobs: int) -> None:
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_process_that_is_killed_at_twenty_moments_ends_with_the_same_file(tmp_path: Path, jobs: str) -> None:
     """From outside, whatever it is doing: importing, computing, writing."""
-    noises = 120
     whole, output = tmp_path / "whole.csv", tmp_path / "a.csv"
+    journal = Path(f"{output}{ENDING}")
     begun = time.monotonic()
-    subprocess.run([*program(0, noises), str(whole)], check=True)
+    subprocess.run([sys.executable, "-c", ONCE, str(whole), "1"], check=True)
     seconds = time.monotonic() - begun
     draw = random.Random(20)
-    kept = []
+    kept = [0]
     for _ in range(20):
-        process = subprocess.Popen([*program(0, noises, jobs), str(output)])
-        time.sleep(draw.uniform(0.1, 0.5) * seconds)
+        process = subprocess.Popen([sys.executable, "-c", ONCE, str(output), jobs])
+        time.sleep(draw.uniform(0.05, 0.4) * seconds)
         process.kill()
         process.wait()
-        kept.append(Path(f"{output}{ENDING}").read_bytes().count(b"\n") if Path(f"{output}{ENDING}").exists() else 0)
-    assert kept == sorted(kept) or output.exists()
-    subprocess.run([*program(0, noises, jobs), str(output)], check=True)
+        kept.append(journal.read_bytes().count(b"\n") if journal.exists() else 0)
+        if output.exists():
+            break
+        assert kept[-1] >= kept[-2]
+    assert len(kept) > 3
+    subprocess.run([sys.executable, "-c", ONCE, str(output), jobs], check=True)
     assert output.read_bytes() == whole.read_bytes()
-    assert not Path(f"{output}{ENDING}").exists()
+    assert not journal.exists()
 
 
 def test_what_was_cut_off_anywhere_is_asked_again_and_nothing_else(tmp_path: Path, single: list[int]) -> None:
@@ -118,7 +126,7 @@ def test_what_was_cut_off_anywhere_is_asked_again_and_nothing_else(tmp_path: Pat
     content = stopped(output, 5)
     header = content.index(b"\n") + 1
     draw = random.Random(3)
-    ends = [header, len(content) - 1, len(content), *(draw.randrange(header, len(content)) for _ in range(9))]
+    ends = [header, len(content) - 1, len(content), *(draw.randrange(header, len(content)) for _ in range(4))]
     for end in ends:
         Path(f"{output}{ENDING}").write_bytes(content[:end])
         output.unlink(missing_ok=True)
@@ -161,7 +169,7 @@ def test_a_sweep_that_was_all_but_finished_is_only_written(tmp_path: Path, singl
     ("plan", "grid", "options"),
     [
         (hs.dp_sgd(1.0, 0.02, 1000, delta=1e-5), GRID, {}),
-        (PLAN, {**GRID, "steps": [10, 100, 1001]}, {}),
+        (PLAN, {**GRID, "steps": [300, 1000, 3001]}, {}),
         (PLAN, dict(reversed(GRID.items())), {}),
         (PLAN, GRID, {"delta": 1e-6}),
         (PLAN, GRID, {"epsilon": 1.0}),
@@ -253,9 +261,13 @@ def test_a_row_is_on_the_disk_before_it_counts(tmp_path: Path, monkeypatch: pyte
     """Told of progress, the journal has been handed to the disk."""
     synced: list[int] = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda file: (synced.append(os.fstat(file).st_size), real(file))[1])
+
+    def noted(file: int) -> None:
+        synced.append(os.fstat(file).st_size)
+        real(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
     sizes: list[tuple[int, int]] = []
     path = Path(f"{tmp_path / 'a.csv'}{ENDING}")
     hs.sweep(PLAN, GRID, output=tmp_path / "a.csv", progress=lambda *_: sizes.append((path.stat().st_size, synced[-1])))
     assert all(there == handed for there, handed in sizes)
-    assert made.Row._fields[2:5] == ("lower", "estimate", "upper")

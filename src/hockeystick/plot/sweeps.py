@@ -181,7 +181,7 @@ def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
         InvalidInputError: an unknown name, an option that the figure does not have, or what the figure raises it for.
         HockeystickError: matplotlib is missing.
     """
-    name = kind.replace("-", "_") if isinstance(kind, str) else kind
+    name = str(kind).replace("-", "_")
     if name not in FIGURES:
         raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
     taken = [key for key in inspect.signature(FIGURES[name]).parameters if key != "sweep"]
@@ -272,7 +272,7 @@ def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Place
     elif min(values.shape) > 2 and high > low:
         levels = _round_levels(low, high, logarithmic)
         lines = axes.contour(x.places, y.places, shown_values, levels=levels, colors="white", linewidths=0.9)
-        edge = [withStroke(linewidth=1.8, foreground="0.2")]
+        edge: list[Any] = [withStroke(linewidth=1.8, foreground="0.2")]
         lines.set_path_effects(edge)
         for text in axes.clabel(lines, fmt=plain, fontsize=6.5):
             text.set_path_effects(edge)

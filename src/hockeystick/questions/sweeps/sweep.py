@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.sweeps.files import checked_ending, written
@@ -37,7 +38,7 @@ Told = Callable[[int, int], None]
 
 def sweep(
     template: Plan,
-    grid: Mapping[str, float | Iterable[float]],
+    grid: Mapping[str, Any],
     *,
     delta: float | None = None,
     epsilon: float | None = None,
@@ -102,10 +103,14 @@ def sweep(
         )
     if output is not None:
         checked_ending(output)
-    has_delta = DELTA in grid if isinstance(grid, Mapping) else False
+    has_delta = _has_delta(grid)
     question = question_of(template, has_delta, delta, epsilon, target, parameter, gap, tolerance)
     axes = grid_of(template, grid, question.free)
     return _answers(template, axes, question, errors, output, fresh, jobs, executor, progress)
+
+
+def _has_delta(grid: object) -> bool:
+    return isinstance(grid, Mapping) and DELTA in grid
 
 
 def _answers(
