@@ -138,14 +138,7 @@ def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
     assert other.read_bytes().startswith(b"\x89PNG")
 
 
-def test_an_interruption_says_what_is_kept_and_the_same_command_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from hockeystick.questions.sweeps import run as running
-
-    monkeypatch.setattr(running, "FIRST", 1)
-    monkeypatch.setattr(running, "MOST", 1)
-    monkeypatch.setattr(running._Sizes, "__init__", lambda self: setattr(self, "points", 1))
+def test_an_interruption_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path) -> None:
     args = ("sweep", *FLAGS, "--grid", "noise_multiplier=0.8:1.2:4", "-o", str(tmp_path / "a.csv"))
     code = (
         "import sys\nfrom hockeystick.questions.sweeps import run\nrun.MOST = 1\n"
@@ -157,8 +150,8 @@ def test_an_interruption_says_what_is_kept_and_the_same_command_goes_on(
     )
     done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=False)
     assert done.returncode == 130
-    assert done.stderr == (
-        f"interrupted: 2 of 4 rows are kept in {tmp_path / 'a.csv'}.journal; the same command goes on from there\n"
+    assert done.stderr.strip() == (
+        f"interrupted: 2 of 4 rows are kept in {tmp_path / 'a.csv'}.journal; the same command goes on from there"
     )
     assert run(*args).exit_code == 0
     grid = {"noise_multiplier": values("noise_multiplier=0.8:1.2:4")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.questions.sweeps.table import Sweep
     from hockeystick.questions.targets import Target
-
-START = 1.0  # of what is calibrated, where flags stand in place of a plan and leave it out
 
 
 def _target(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, float]:
@@ -97,10 +96,12 @@ def sweep(
 
     Example: hockeystick sweep plan.toml --grid noise_multiplier=0.5:2:50 --grid epochs=10,20 -o sweep.csv
     """
+    from hockeystick.questions.sweeps.question import FREE
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
     _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
-    chosen = chosen_plan(plan, _filled(grid, parameter, bool(target), flags) if plan is None else flags)
+    free = [parameter or FREE] if target else []
+    chosen = chosen_plan(plan, _filled([*grid, *free], flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
     asked: dict[str, Any] = {
         "delta": delta, "epsilon": epsilon, "target": wanted, "parameter": parameter, "gap": gap,
@@ -126,19 +127,21 @@ def sweep(
         click.get_current_context().exit(FAILURE)
 
 
-def _filled(
-    grid: dict[str, tuple[float, ...]], parameter: str | None, calibrated: bool, flags: dict[str, Any]
-) -> dict[str, Any]:
-    """The flags, with a value for what the grid or the target will set."""
-    free = (parameter or "noise_multiplier").replace("-", "_")
+def _filled(names: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags, with any value for what the grid or the target will set, where they leave it out."""
+    from hockeystick.questions.parameters import PARAMETERS
+    from hockeystick.questions.sweeps.grid import parameter_of
+
     said = {key for key, value in flags.items() if value is not None}
-    values = {("steps" if key == "count" else key): given[0] for key, given in grid.items()}
-    if calibrated:
-        values.setdefault(free, START)
-    return {
-        **flags,
-        **{key: value for key, value in values.items() if key in FLAGS and said and not said & {key, INSTEAD.get(key)}},
-    }
+    if not said:
+        return flags
+    filled = dict(flags)
+    for name in names:
+        parameter = PARAMETERS.get(parameter_of(name))
+        key = "" if parameter is None else parameter.name.replace("-", "_")
+        if parameter is not None and key in FLAGS and not said & {key, INSTEAD.get(key)}:
+            filled[key] = min(parameter.start, (flags.get("dataset_size") or parameter.start))
+    return filled
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:

@@ -213,7 +213,7 @@ def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
     found = [name if name is not None else left.pop(0) if left else None for name in (x, y)]
     if None in found or found[0] == found[1]:
         raise InvalidInputError(
-            f"a map has two parameters with several values each; those of this grid are {listed(several) or 'none'}",
+            f"a map has two parameters with several values each; this grid has {listed(several) or 'none'}",
             "x",
         )
     across, up = found

@@ -183,7 +183,7 @@ def _values(name: str, given: Any) -> Point:
     Raises:
         InvalidInputError: none, what is no number, a part of what is counted, or one value twice.
     """
-    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else [given]
+    listed = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping) else [given]
     if not listed:
         raise InvalidInputError(f"grid: {name} has no values; give one at least", name)
     counts = name != DELTA and PARAMETERS[parameter_of(name)].whole
