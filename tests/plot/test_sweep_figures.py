@@ -48,10 +48,6 @@ def test_points_without_an_answer_are_crossed_out() -> None:
     lines = [line for line in found.plot().axes[0].lines if line.get_marker() == "x"]
     crosses = [np.array(line.get_data()).ravel().tolist() for line in lines]
     assert sorted(crosses) == [[0, 0], [0, 1], [1, 1]]
-        (0, 0),
-        (0, 1),
-        (1, 1),
-    ]
 
 
 def test_a_map_of_many_points_has_scales_and_lines_at_round_numbers() -> None:
