@@ -98,11 +98,11 @@ def front() -> Picture:
     return Picture(
         "sweep-front",
         "Noise per coordinate of the averaged gradient against the gradients computed",
-        f"Dots on two logarithmic axes; the {len(kept)} of which none is better in both are joined by a falling line, from "
-        f"{kept[0]['noise_per_coordinate']:.5f} at {kept[0]['gradients']:,.0f} gradients to "
+        f"Dots on two logarithmic axes; the {len(kept)} of which none is better in both are joined by a falling "
+        f"line, from {kept[0]['noise_per_coordinate']:.5f} at {kept[0]['gradients']:,.0f} gradients to "
         f"{kept[-1]['noise_per_coordinate']:.5f} at {kept[-1]['gradients']:,.0f}.",
-        f"Trainings of at least {LEAST} steps with epsilon at most {TARGET:g}, each with the noise that takes. On the line: batch "
-        "size × epochs of those of which none has less noise on the averaged gradient for as many gradients.",
+        f"Trainings of at least {LEAST} steps with epsilon at most {TARGET:g}, each with the noise that takes. "
+        "On the line: batch size × epochs of those of which none has less noise on the averaged gradient for as many gradients.",
         parts,
         BOTTOM + 46,
     )

@@ -8,13 +8,10 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hockeystick.values.domains import place, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
-
-if TYPE_CHECKING:
-    from hockeystick.questions.sweeps.table import Sweep
 
 ENDINGS = (".csv", ".parquet")  # of the files that a sweep may be written to
 
@@ -44,14 +41,14 @@ def checked_ending(path: str | Path) -> str:
     return ending
 
 
-def written(sweep: Sweep, path: str | Path) -> bytes:
-    """The bytes of a file, by its ending.
+def written(columns: Mapping[str, Sequence[Any]], path: str | Path) -> bytes:
+    """The bytes of a file with these columns, by its ending.
 
     Raises:
         InvalidInputError: another ending.
         HockeystickError: nothing that writes Parquet is installed.
     """
-    return as_csv(sweep.columns).encode() if checked_ending(path) == ".csv" else _as_parquet(sweep.columns)
+    return as_csv(columns).encode() if checked_ending(path) == ".csv" else _as_parquet(columns)
 
 
 def as_csv(columns: Mapping[str, Sequence[Any]]) -> str:

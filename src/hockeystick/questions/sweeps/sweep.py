@@ -148,7 +148,7 @@ def _answers(
         table = sweep_of(template, grid, question, [rows[number] for number in range(points)])
         if journal is not None:
             assert output is not None
-            write_bytes(output, written(table, output))
+            write_bytes(output, written(table.columns, output))
             journal.remove()
         return table
     finally:

@@ -94,7 +94,7 @@ class Sweep:
         """
         if Path(path).suffix.lower() != ".parquet":
             raise InvalidInputError(f"a Parquet file ends in .parquet; received {domains.shown(str(path))}", "path")
-        write_bytes(path, written(self, path))
+        write_bytes(path, written(self.columns, path))
 
     def frame(self, kind: str | None = None) -> Any:
         """The table as a data frame of pandas or Polars, whichever is installed; pandas where both are.
