@@ -22,7 +22,7 @@ from hockeystick.questions.sweeps.rows import Row
 PLAN = hs.dp_sgd(1.0, sample_rate=0.01, steps=1000, delta=1e-5)
 GRID = {"noise_multiplier": [0.7, 0.9, 1.3, 2.0], "steps": [300, 1000, 3000]}
 
-NOISES = [0.6 + 0.05 * number for number in range(120)]
+NOISES = [0.6 + 0.05 * number for number in range(40)]
 LONG_GRID = {"noise_multiplier": NOISES, "steps": [100, 300, 1000, 10_000]}
 
 PROGRAM = f"""
@@ -39,7 +39,7 @@ def sweep(noises, **options):
 """
 """Sweeps of one point a job, in a process that may be killed."""
 
-ONCE = PROGRAM + "sweep(120, jobs=int(sys.argv[2]))"  # to the end, unless it is killed
+ONCE = PROGRAM + "sweep(40, jobs=int(sys.argv[2]))"  # to the end, unless it is killed
 
 KILLED = f"""{PROGRAM}
 def dies(rows):

@@ -102,7 +102,7 @@ def front() -> Picture:
         f"line, from {kept[0]['noise_per_coordinate']:.5f} at {kept[0]['gradients']:,.0f} gradients to "
         f"{kept[-1]['noise_per_coordinate']:.5f} at {kept[-1]['gradients']:,.0f}.",
         f"Trainings of at least {LEAST} steps with epsilon at most {TARGET:g}, each with the noise that takes. "
-        "On the line: batch size × epochs of those of which none has less noise on the averaged gradient for as many gradients.",
+        "On the line: batch size × epochs of those of which none has less noise for as many gradients.",
         parts,
         BOTTOM + 46,
     )

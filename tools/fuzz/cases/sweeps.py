@@ -99,7 +99,10 @@ def figures(draw: Draw, held: Held) -> None:
     found = held.ask("sweep", lambda: hs.sweep(template, draw.note("grid", grid)))
     if found is None:
         return
-    held.ask("heat_map", lambda: draw.of(hs.plot.heat_map, hs.Sweep.plot)(found, title=title), seconds=2 * SECONDS)
+    by = draw.note("by", draw.of("", "sweep"))
+    held.ask(
+        "heat_map", lambda: (found.plot if by else partial(hs.plot.heat_map, found))(title=title), seconds=2 * SECONDS
+    )
     most = draw.note("at most", draw.spread(0.1, 10.0))
     held.ask("pareto", lambda: hs.plot.pareto(found, most, title=title), invalid=True, seconds=2 * SECONDS)
 
@@ -109,7 +112,7 @@ def malformed(draw: Draw, held: Held) -> None:
     """What is no grid, no number and no question is refused."""
     plan = hs.dp_sgd(1.0, sample_rate=0.1, steps=10, delta=1e-5)
     value: Any = draw.note("value", draw.of(None, "x", -1.0, float("nan"), 10**400, True, [], {}, [[1.0]], b"x", 0.5))
-    key = draw.note("key", draw.of("noise_multiplier", "steps", "count", "delta", "scale", "", None, 3))
+    key: Any = draw.note("key", draw.of("noise_multiplier", "steps", "count", "delta", "scale", "", None, 3))
     held.ask("grid", lambda: hs.sweep(plan, {key: value}), invalid=True)
     held.ask("grid itself", lambda: hs.sweep(plan, value), invalid=True)
     option = draw.note(
