@@ -127,7 +127,7 @@ class Sweep:
         >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
         >>> found = hs.sweep(plan, {"batch_size": [256, 1024], "epochs": [10, 20]}, target=2.0).pareto(least_steps=1000)
         >>> [f"{row['batch_size']} {row['epochs']} {row['noise_per_coordinate']:.5f}" for row in found.rows]
-        ['256 10 0.00307', '1024 20 0.00134']
+        ['256 10 0.00307', '1024 20 0.00137']
         """
         places = self.choices(at_most, least_steps)
         kept = front(self.columns[GRADIENTS], self.columns[NOISE], places)
