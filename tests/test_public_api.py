@@ -50,6 +50,7 @@ EXPORTED = [
     "SampledLoss",
     "Shuffled",
     "Staircase",
+    "Sweep",
     "ZCDP",
     "Tradeoff",
     "RDP",
@@ -82,6 +83,7 @@ EXPORTED = [
     "load_plan",
     "plot",
     "samplings",
+    "sweep",
     "targets",
     "unrejected_noise",
 ]

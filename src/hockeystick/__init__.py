@@ -58,6 +58,7 @@ LATE = {
     "RandomAllocation": "plan.sampling.random_allocation",
     "RandomizedResponse": "plan.mechanisms.randomized_response",
     "SparseVector": "plan.mechanisms.sparse_vector",
+    "Sweep": "questions.sweeps.table",
     "ReportNoisyMax": "plan.mechanisms.report_noisy_max",
     "Round": "plan.round",
     "SampledLoss": "questions.simulated",
@@ -85,6 +86,7 @@ LATE = {
     "load_plan": "plan.file",
     "plot": "plot",
     "samplings": "questions.samplings",
+    "sweep": "questions.sweeps.sweep",
     "targets": "targets",
     "unrejected_noise": "questions.audited",
 }
@@ -141,6 +143,8 @@ if TYPE_CHECKING:
     from hockeystick.questions.samplings import samplings
     from hockeystick.questions.simulated import SampledLoss
     from hockeystick.questions.stepper import Accountant
+    from hockeystick.questions.sweeps.sweep import sweep
+    from hockeystick.questions.sweeps.table import Sweep
     from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
     from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
@@ -207,6 +211,7 @@ __all__ = [
     "Shuffled",
     "SparseVector",
     "Staircase",
+    "Sweep",
     "Tradeoff",
     "TruncatedLaplace",
     "TruncatedPoisson",
@@ -229,6 +234,7 @@ __all__ = [
     "load_plan",
     "plot",
     "samplings",
+    "sweep",
     "targets",
     "unrejected_noise",
 ]

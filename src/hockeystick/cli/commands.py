@@ -21,6 +21,7 @@ from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
 from hockeystick.cli.questions import add_questions
 from hockeystick.cli.reproduce import reproduce
+from hockeystick.cli.sweeps import sweep
 from hockeystick.start import PROGRAM
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.version import __version__
@@ -94,6 +95,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 main.add_command(plot)
 add_documents(main)
 add_questions(main)
+main.add_command(sweep)
 main.add_command(reproduce)
 main.add_command(explore)
 main.add_command(doctor)

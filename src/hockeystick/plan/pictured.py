@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
     from hockeystick.values.bounds import Answer
 
-ABOVE = {"plotted": "hockeystick.plot.shown:plotted", "compared": "hockeystick.report.comparison:compared"}
+ABOVE = {
+    "plotted": "hockeystick.plot.shown:plotted",
+    "swept": "hockeystick.plot.sweeps:swept",
+    "compared": "hockeystick.report.comparison:compared",
+}
 """What is found above, by the name under which it is asked for here."""
 
 
@@ -59,6 +63,12 @@ class Comparison(Protocol):
 def figure_of(kind: str, *plans: Plan, **options: Any) -> Figure:
     """A figure of plans, see ``hockeystick.plot``."""
     figure: Figure = found(ABOVE["plotted"])(kind, *plans, **options)
+    return figure
+
+
+def sweep_figure(kind: str, sweep: Any, **options: Any) -> Figure:
+    """A figure of a sweep, see ``hockeystick.plot``."""
+    figure: Figure = found(ABOVE["swept"])(kind, sweep, **options)
     return figure
 
 

@@ -1,8 +1,9 @@
 """Figures, all of them drawn here: of plans, and of what several methods say of one.
 
-``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and hand back a figure of matplotlib (``shown.py``), which
-:func:`save` writes. Below them a figure is described as ``Panel`` (what is shown) and drawn by ``drawn`` (matplotlib,
-the extra ``plot``); these serve the command line, the benchmark and the papers' figures.
+``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and hand back a figure of matplotlib (``shown.py``), as
+``heat_map`` and ``pareto`` do of sweeps (``sweeps.py``), which :func:`save` writes. Below them a figure is described as
+``Panel`` (what is shown) and drawn by ``drawn`` (matplotlib, the extra ``plot``); these serve the command line, the
+benchmark and the papers' figures.
 """
 
 from hockeystick.plot.draw import drawn as drawn
@@ -20,5 +21,6 @@ from hockeystick.plot.plans import steps_panel as steps_panel
 from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel
 from hockeystick.plot.schemes import samplings_figure as samplings_figure
 from hockeystick.plot.shown import compare, curve, steps, tradeoff
+from hockeystick.plot.sweeps import heat_map, pareto
 
-__all__ = ["compare", "curve", "save", "steps", "tradeoff"]
+__all__ = ["compare", "curve", "heat_map", "pareto", "save", "steps", "tradeoff"]

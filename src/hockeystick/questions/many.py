@@ -163,6 +163,16 @@ def _answered(
     )
 
 
+def side_by_side(plan: Plan) -> bool:
+    """Whether a plan is of the kind that many of which are computed at once; all others are asked one by one.
+
+    >>> from hockeystick import dp_sgd
+    >>> side_by_side(dp_sgd(1.0, sample_rate=0.01, steps=1000)), side_by_side(dp_sgd(1.0, sample_rate=1, steps=1))
+    (True, False)
+    """
+    return _kind(plan) is not None
+
+
 def _kind(plan: Plan) -> tuple[float, float, int] | None:
     """Noise multiplier, rate and count of a plan of one kind of sampled Gaussian rounds that the batch takes."""
     if plan.adjacency not in SIDES or len(plan.rounds) != 1 or not plan.of_records or plan.best_of is not None:

@@ -68,6 +68,29 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     return replace(parameter, start=start), build
 
 
+def build_of(plan: Plan, name: str) -> Build:
+    """The plan with another value of a parameter that it has, as :func:`of_plan` makes it; its range is not looked for.
+
+    Raises:
+        InvalidInputError: as :func:`of_plan` raises it.
+    """
+    return _READERS[named(name).name](plan)[1]
+
+
+def batch_of(plan: Plan) -> float | None:
+    """The expected batch size of a plan whose sampled rounds all have one; ``None`` where nothing tells it.
+
+    >>> from hockeystick import dp_sgd
+    >>> batch_of(dp_sgd(1.0, sample_rate=0.01, dataset_size=60_000, epochs=2))
+    600.0
+    >>> batch_of(dp_sgd(1.0, sample_rate=0.01, steps=100))
+    """
+    try:
+        return _READERS["batch-size"](plan)[0]
+    except InvalidInputError:
+        return None
+
+
 def named(name: str) -> Parameter:
     """The parameter of that name; ``_`` counts as ``-``.
 

@@ -20,6 +20,7 @@ from fuzz.cases import (
     profiles,
     selections,
     simulated,
+    sweeps,
     values,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "profiles",
     "selections",
     "simulated",
+    "sweeps",
     "values",
 ]

@@ -1,0 +1,202 @@
+"""The command ``hockeystick sweep``: one question about a plan at every point of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hockeystick.cli.calibrate import INSTEAD, TARGET_FLAGS, chosen_target
+from hockeystick.cli.grids import grids
+from hockeystick.cli.group import FAILURE
+from hockeystick.cli.numbers import FALLING, number
+from hockeystick.cli.plans import FLAGS, chosen_plan, flag_names, plan_source
+from hockeystick.cli.progress import bar
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import cut, place, shown
+
+if TYPE_CHECKING:
+    from hockeystick.plan.plan import Plan
+    from hockeystick.questions.sweeps.table import Sweep
+    from hockeystick.questions.targets import Target
+
+
+def _target(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, float]:
+    """NAME=NUMBER of a target, with further ones after commas."""
+    found: dict[str, float] = {}
+    for text in [] if given is None else given.split(","):
+        name, _, value = text.partition("=")
+        key = name.strip().replace("-", "_")
+        if key not in TARGET_FLAGS or not value.strip() or key in found:
+            raise InvalidInputError(
+                "--target must be NAME=NUMBER, such as epsilon=3, mu=1, advantage=0.1 or tpr=0.1,fpr=0.01; received "
+                f"{shown(given)}"
+            )
+        found[key] = number(key).convert(value, parameter, context)
+    return found
+
+
+@click.command()
+@plan_source
+@click.option(
+    "--grid",
+    "grid",
+    multiple=True,
+    required=True,
+    callback=grids,
+    metavar="NAME=VALUES",
+    help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; as often as there are parameters.",
+)
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Ask for delta at this epsilon.")
+@click.option(
+    "--target", callback=_target, metavar="NAME=NUMBER", help="Ask for the value that meets it, such as epsilon=3."
+)
+@click.option("--parameter", metavar="NAME", help="What is looked for with --target.  [default: noise-multiplier]")
+@click.option("--tolerance", type=FALLING, metavar="NUMBER", help="Relative, on that parameter.  [default: 1e-6]")
+@click.option("--gap", type=FALLING, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
+@click.option("-o", "--output", metavar="FILE", help="Where the rows go: .csv or .parquet; standard output without it.")
+@click.option(
+    "--errors",
+    metavar="row|stop",
+    default="row",
+    show_default=True,
+    help="What a point without an answer becomes: a row that says why, or the end.",
+)
+@click.option("--jobs", type=FALLING, default=1, show_default=True, metavar="NUMBER", help="Processes.")
+@click.option("--fresh", is_flag=True, help="Throw away what an interrupted sweep has left beside the output.")
+@click.option("--heat-map", metavar="FILE", help="Draw it, over two parameters of the grid: .svg, .png or .pdf.")
+@click.option("--pareto", metavar="FILE", help="Draw noise per coordinate against gradients: .svg, .png or .pdf.")
+@click.option("--at-most", type=FALLING, metavar="NUMBER", help="With --pareto: what a row may have at most.")
+@click.option("--least-steps", type=FALLING, metavar="NUMBER", help="With --pareto: steps of a row, at least.")
+def sweep(
+    plan: str | None,
+    grid: dict[str, tuple[float, ...]],
+    delta: float | None,
+    epsilon: float | None,
+    target: dict[str, float],
+    parameter: str | None,
+    tolerance: float | None,
+    gap: float | None,
+    output: str | None,
+    errors: Any,
+    jobs: float,
+    fresh: bool,
+    heat_map: str | None,
+    pareto: str | None,
+    at_most: float | None,
+    least_steps: float | None,
+    **flags: Any,
+) -> None:
+    """One question about a plan at every point of a grid: a row each, as CSV or Parquet.
+
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. With
+    --output what is found is kept as it comes: after an interruption, of whatever kind, the same command goes on.
+
+    Example: hockeystick sweep plan.toml --grid noise_multiplier=0.5:2:50 --grid epochs=10,20 -o sweep.csv
+    """
+    from hockeystick.questions.sweeps.question import FREE
+    from hockeystick.questions.sweeps.sweep import sweep as swept
+
+    _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
+    free = [parameter or FREE] if target else []
+    chosen = chosen_plan(plan, _filled([*grid, *free], flags) if plan is None else flags)
+    delta, wanted = _wanted(target, delta, chosen)
+    asked: dict[str, Any] = {
+        "delta": delta, "epsilon": epsilon, "target": wanted, "parameter": parameter, "gap": gap,
+        "tolerance": tolerance, "errors": errors, "output": output, "fresh": fresh, "jobs": jobs,
+    }  # fmt: skip
+    counted = [0, 0]
+    with flag_names(), bar("sweeping") as told:
+
+        def progress(done: int, points: int) -> None:
+            counted[:] = done, points
+            told(done, points)
+
+        try:
+            found = swept(chosen, grid, **asked, progress=progress)
+        except KeyboardInterrupt:
+            if output is not None and counted[1]:
+                click.echo(_interrupted(output, *counted), err=True)
+            raise
+    _draw(found, heat_map, pareto, at_most, least_steps or 0)
+    _say(found, output)
+    if found.failed:  # the rows stand; the status and this line say that some of them are no refusals
+        click.echo(f"error: {found.failed} rows failed unexpectedly, see their reasons", err=True)
+        click.get_current_context().exit(FAILURE)
+
+
+def _filled(names: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags, with any value for what the grid or the target will set, where they leave it out."""
+    from hockeystick.questions.parameters import PARAMETERS
+    from hockeystick.questions.sweeps.grid import parameter_of
+
+    said = {key for key, value in flags.items() if value is not None}
+    if not said:
+        return flags
+    filled = dict(flags)
+    for name in names:
+        parameter = PARAMETERS.get(parameter_of(name))
+        key = "" if parameter is None else parameter.name.replace("-", "_")
+        if parameter is not None and key in FLAGS and not said & {key, INSTEAD.get(key)}:
+            filled[key] = min(parameter.start, (flags.get("dataset_size") or parameter.start))
+    return filled
+
+
+def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:
+    """The delta and the target of the sweep: an epsilon is met at the delta of each point."""
+    if not target:
+        return delta, None
+    if target.keys() == {"epsilon"}:
+        return delta, target["epsilon"]
+    if delta is not None:
+        raise InvalidInputError(f"--delta does not go with --target {cut(', '.join(target))}", "delta")
+    if target.keys() == {"epsilon", "delta"}:
+        return target["delta"], target["epsilon"]
+    return None, chosen_target(dict(target), plan)
+
+
+def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | None) -> None:
+    """Refuse figures that could not be written, before anything is computed."""
+    for key, value in chosen.items():
+        if value is not None and pareto is None:
+            raise InvalidInputError(f"--{key.replace('_', '-')} is of --pareto; give that, too", key)
+    if heat_map is None and pareto is None:
+        return
+    from hockeystick.plot import checked_ending, need_matplotlib
+
+    need_matplotlib()
+    for path in (heat_map, pareto):
+        if path is not None:
+            checked_ending(path)
+
+
+def _draw(found: Sweep, heat_map: str | None, pareto: str | None, at_most: float | None, least_steps: float) -> None:
+    if heat_map is None and pareto is None:
+        return
+    from hockeystick.plot import save
+
+    if heat_map is not None:
+        save(found.plot("heat_map"), heat_map)
+    if pareto is not None:
+        save(found.plot("pareto", at_most=at_most, least_steps=least_steps), pareto)
+
+
+def _interrupted(output: str, done: int, points: int) -> str:
+    from hockeystick.questions.sweeps.journal import ENDING
+
+    kept = place(output + ENDING)
+    return f"interrupted: {done} of {points} rows are kept in {kept}; the same command goes on from there"
+
+
+def _say(found: Sweep, output: str | None) -> None:
+    """The rows on standard output, or where they are; what the numbers are about beside them."""
+    from hockeystick.report import print_answer, print_caveats
+    from hockeystick.report.sweep import caveat_lines, sweep_answer
+
+    if output is None:
+        click.echo(found.to_csv(), nl=False)
+        print_caveats(caveat_lines(found))
+    else:
+        print_answer(sweep_answer(found, output))

@@ -1,0 +1,369 @@
+"""The figures of a sweep: one number over two axes of its grid as a map, and its Pareto front."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.plot.draw import plain
+from hockeystick.plot.files import need_matplotlib
+from hockeystick.plot.notebook import figure_class
+from hockeystick.plot.style import BLACK, BLUE, GREY, SETTINGS
+from hockeystick.questions.sweeps.table import CERTAIN, GRADIENTS, NOISE, Sweep
+from hockeystick.report.rounding import round_up
+from hockeystick.values.domains import choice, listed, shown
+from hockeystick.values.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Array = npt.NDArray[np.float64]
+
+WIDTH, HEIGHT = 4.6, 3.2  # inches of a figure: the axes, their labels and the bar of colours
+
+COLOURS = "cividis_r"
+"""Dark where much privacy is lost, or much noise is needed; told apart by colour-blind readers, and in grey."""
+
+NUMBERED = 12  # values of an axis up to which each field has its number written in it
+
+DIGITS = 3  # significant ones of such a number, rounded up
+
+TICKS = 8  # values of an axis that are said at most
+
+WHOLE = 1e6  # below it whole numbers are written out, with commas
+
+EVEN = 1.5  # ratio of the largest step of an axis to its least, up to which steps are alike
+
+DECADES = 1.5  # of the numbers, from which on colours are of their logarithms
+
+LABELS = {
+    "noise_multiplier": "noise multiplier",
+    "sample_rate": "sample rate",
+    "batch_size": "batch size",
+    "check_in": "check-in",
+    "epsilon": "$\\varepsilon$",
+    "delta": "$\\delta$",
+    "mu": "$\\mu$",
+    NOISE: "noise per coordinate (clipping norms)",
+    GRADIENTS: "gradients computed in all",
+}
+"""Names of columns as axes say them, where they are not said as they are."""
+
+
+def heat_map(
+    sweep: Sweep,
+    x: str | None = None,
+    y: str | None = None,
+    *,
+    at: Mapping[str, float] | None = None,
+    title: str = "",
+    width: float = WIDTH,
+    height: float = HEIGHT,
+) -> Figure:
+    """What a sweep found, as a colour over two axes of its grid: the upper ends, or what was calibrated.
+
+    Fields have their numbers in them where they are few; where they are many the colours have lines at round numbers.
+    Points without an answer are crossed out.
+
+    Args:
+        sweep: of two parameters or more.
+        x: the parameter along the first axis; by default the first of the grid with several values.
+        y: the other one.
+        at: the value at which each further parameter is shown.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the figure, in inches.
+
+    Raises:
+        InvalidInputError: no two parameters with several values, a further one without its value, or no answers.
+        HockeystickError: matplotlib is missing.
+
+    >>> import hockeystick as hs
+    >>> plan = hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5)
+    >>> figure = heat_map(hs.sweep(plan, {"noise_multiplier": [1, 2], "steps": [10, 20]}))  # doctest: +SKIP
+    """
+    need_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    _check(sweep)
+    across, up = _axes(sweep, x, y)
+    values = _field(sweep, across, up, at or {})
+    if not np.isfinite(values).any():
+        raise InvalidInputError("no point of the map has a finite answer", "sweep")
+    with mpl.rc_context(SETTINGS):
+        figure = figure_class()(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.grid(visible=False)
+        x_places, y_places = _Places.of(sweep.axes[across]), _Places.of(sweep.axes[up])
+        _draw_map(figure, axes, sweep, values, x_places, y_places)
+        for axis, name, places in ((axes.xaxis, across, x_places), (axes.yaxis, up, y_places)):
+            places.say(axis)
+            axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
+        axes.set_title(title, pad=4)
+        figure.canvas.draw()
+    return figure
+
+
+def pareto(
+    sweep: Sweep,
+    at_most: float | None = None,
+    least_steps: float = 0,
+    *,
+    title: str = "",
+    width: float = WIDTH,
+    height: float = HEIGHT,
+) -> Figure:
+    """Noise per coordinate of the averaged gradient against the gradients that are computed, with the Pareto front.
+
+    Every row that may be chosen is a dot; those of which none is better in both are joined, and said by their values.
+
+    Args:
+        sweep: of a plan whose batches have a size, with a target, or without one and with ``at_most``.
+        at_most: the epsilon (or what else was asked) that a row may have at most.
+        least_steps: steps that a row has at least.
+        title: above the axes.
+        width: of the figure, in inches.
+        height: of the figure, in inches.
+
+    Raises:
+        InvalidInputError: what :meth:`hockeystick.Sweep.pareto` refuses.
+        HockeystickError: matplotlib is missing.
+    """
+    need_matplotlib()
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    _check(sweep)
+    front = sweep.pareto(at_most, least_steps).columns
+    rows = [sweep.rows[place] for place in sweep.choices(at_most, least_steps)]
+    with mpl.rc_context(SETTINGS):
+        figure = figure_class()(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot()
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.plot([row[GRADIENTS] for row in rows], [row[NOISE] for row in rows], "o", color=GREY, markersize=2.6)
+        axes.plot(front[GRADIENTS], front[NOISE], "o-", color=BLUE, markersize=4.2, zorder=3)
+        axes.set_xlabel(LABELS[GRADIENTS])
+        axes.set_ylabel(LABELS[NOISE])
+        axes.set_title(title, pad=4)
+        axes.margins(x=0.36, y=0.14)  # on the left, where no row is better, are the words
+        for axis in (axes.xaxis, axes.yaxis):
+            _say_ticks(axis, *axis.get_view_interval())
+        names = [name for name, values in sweep.axes.items() if len(values) > 1]
+        for place in _few(len(front[NOISE])):
+            said = ", ".join(f"{LABELS.get(name, name)} {front[name][place]:,g}" for name in names)
+            axes.annotate(
+                said, (front[GRADIENTS][place], front[NOISE][place]), xytext=(-5, -5), textcoords="offset points",
+                ha="right", va="top", fontsize=6.5, zorder=4,
+            )  # fmt: skip
+        figure.canvas.draw()
+    return figure
+
+
+FIGURES: dict[str, Callable[..., Any]] = {"heat_map": heat_map, "pareto": pareto}
+"""The figures by the names that ``Sweep.plot`` takes."""
+
+
+def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
+    """A figure of a sweep by its name: what ``Sweep.plot`` does.
+
+    Raises:
+        InvalidInputError: an unknown name, an option that the figure does not have, or what the figure raises it for.
+        HockeystickError: matplotlib is missing.
+    """
+    name = str(kind).replace("-", "_")
+    if name not in FIGURES:
+        raise InvalidInputError(choice("kind", kind, list(FIGURES)), "kind")
+    taken = [key for key in inspect.signature(FIGURES[name]).parameters if key != "sweep"]
+    for key in options:
+        if key not in taken:
+            raise InvalidInputError(f"the figure {name!r} has no option {shown(key)}; it has {', '.join(taken)}", key)
+    figure: Figure = FIGURES[name](sweep, **options)
+    return figure
+
+
+def _check(sweep: object) -> None:
+    if not isinstance(sweep, Sweep):
+        raise InvalidInputError(f"sweep must be what hs.sweep gives back; received {shown(sweep)}", "sweep")
+
+
+def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
+    """The names of the two axes of a map.
+
+    Raises:
+        InvalidInputError: they are not two, or not of the grid.
+    """
+    several = [name for name, values in sweep.axes.items() if len(values) > 1]
+    for key, name in (("x", x), ("y", y)):
+        if name is not None and name not in several:
+            raise InvalidInputError(
+                f"{key} must be a parameter of the grid with several values ({listed(several)})", key
+            )
+    left = [name for name in several if name not in (x, y)]
+    found = [name if name is not None else left.pop(0) if left else None for name in (x, y)]
+    if None in found or found[0] == found[1]:
+        raise InvalidInputError(
+            f"a map has two parameters with several values each; this grid has {listed(several) or 'none'}",
+            "x",
+        )
+    across, up = found
+    assert across is not None
+    assert up is not None
+    return across, up
+
+
+def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array:
+    """What is shown at each place, by rows; ``nan`` where there is no answer."""
+    others = {name: values for name, values in sweep.axes.items() if name not in (across, up)}
+    for name in at:
+        if name not in others:
+            raise InvalidInputError(f"at: {shown(name)} is no further parameter of the grid", "at")
+    for name, values in others.items():
+        if at.get(name, values[0] if len(values) == 1 else None) not in values:
+            raise InvalidInputError(
+                f"at: say at which {name} the map is, such as at={{{name!r}: {values[0]!r}}}; received "
+                f"{shown(at.get(name))}",
+                "at",
+            )
+    fixed = {name: at.get(name, values[0]) for name, values in others.items()}
+    column = sweep.calibrated or "upper"
+    where = {name: {value: place for place, value in enumerate(sweep.axes[name])} for name in (across, up)}
+    found = np.full((len(where[up]), len(where[across])), np.nan)
+    if len(sweep) != math.prod(len(values) for values in sweep.axes.values()):
+        raise InvalidInputError("a map is of all rows of a sweep; received some of them", "sweep")
+    for row in sweep.rows:
+        if row["guarantee"] in CERTAIN and all(row[name] == value for name, value in fixed.items()):
+            found[where[up][row[up]], where[across][row[across]]] = row[column]
+    return found
+
+
+def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Places, y: _Places) -> None:
+    """Fields in the order of the grid, crossed out where there is no finite number."""
+    from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.patheffects import withStroke
+
+    finite = values[np.isfinite(values)]
+    low, high = float(finite.min()), float(finite.max())
+    logarithmic = low > 0 and math.log10(high / low) > DECADES
+    norm = LogNorm(low, high) if logarithmic else Normalize(low, high if high > low else low + 1)
+    shown_values = np.where(np.isfinite(values), values, np.nan)
+    image = axes.pcolormesh(x.edges, y.edges, shown_values, cmap=COLOURS, norm=norm, rasterized=True)
+    for row, column in np.argwhere(~np.isfinite(values)):
+        axes.plot([x.places[column]], [y.places[row]], "x", color=GREY, markersize=4)
+    if max(values.shape) <= NUMBERED:
+        for (row, column), value in np.ndenumerate(values):
+            if math.isfinite(value):
+                dark = float(norm(value)) > 0.5
+                said = round_up(float(value), DIGITS)
+                axes.text(
+                    x.places[column], y.places[row], said, ha="center", va="center", fontsize=6.5,
+                    color="white" if dark else BLACK,
+                )  # fmt: skip
+    elif min(values.shape) > 2 and high > low:
+        levels = _round_levels(low, high, logarithmic)
+        lines = axes.contour(x.places, y.places, shown_values, levels=levels, colors="white", linewidths=0.9)
+        edge: list[Any] = [withStroke(linewidth=1.8, foreground="0.2")]
+        lines.set_path_effects(edge)
+        for text in axes.clabel(lines, fmt=plain, fontsize=6.5):
+            text.set_path_effects(edge)
+    bar = figure.colorbar(image, ax=axes, pad=0.02)
+    bar.outline.set_linewidth(0.4)
+    if logarithmic:
+        _say_ticks(bar.ax.yaxis, low, high)
+    named = sweep.calibrated or sweep.quantity
+    bar.set_label(LABELS.get(named, named.replace("_", " ")) + ("" if sweep.calibrated else ", upper end"))
+
+
+def _round_levels(low: float, high: float, logarithmic: bool) -> list[float]:
+    """Round numbers between two ends: 1, 2 and 5 times powers of ten, or equal steps."""
+    from matplotlib.ticker import MaxNLocator
+
+    if not logarithmic:
+        return [float(level) for level in MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [mantissa * 10.0**power for power in powers for mantissa in (1, 2, 5)]
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the values of a parameter are along an axis.
+
+    Attributes:
+        values: of the parameter.
+        scale: ``"linear"`` or ``"log"`` where they are many and equally far apart on it; else ``None``, and they stand
+            beside each other in the order of the grid, each as wide as the others.
+    """
+
+    values: Array
+    scale: Literal["linear", "log"] | None
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> _Places:
+        """The places of these values."""
+        found = np.array(values, dtype=np.float64)
+        if len(found) > NUMBERED and (np.diff(found) > 0).all():
+            if _even(np.diff(found)):
+                return cls(found, "linear")
+            if found[0] > 0 and _even(np.diff(np.log(found))):
+                return cls(found, "log")
+        return cls(found, None)
+
+    @property
+    def places(self) -> Array:
+        """The middle of each field."""
+        return np.arange(len(self.values), dtype=np.float64) if self.scale is None else self.values
+
+    @property
+    def edges(self) -> Array:
+        """The ends of the fields, one more than there are."""
+        at = np.log(self.places) if self.scale == "log" else self.places
+        inner = 0.5 * (at[1:] + at[:-1])
+        first, last = (1.5 * at[0] - 0.5 * at[1], 1.5 * at[-1] - 0.5 * at[-2])
+        found = np.concatenate([[first], inner, [last]])
+        return np.exp(found) if self.scale == "log" else found
+
+    def say(self, axis: Any) -> None:
+        """Mark some of the values, or round numbers where there is a scale."""
+        if self.scale is None:
+            at = _few(len(self.values), TICKS)
+            axis.set_ticks(at, [_value(float(self.values[place])) for place in at])
+        elif self.scale == "log":
+            low, high = self.edges[[0, -1]]
+            (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+            _say_ticks(axis, low, high)
+
+
+def _even(steps: Array) -> bool:
+    """Whether steps are alike, but for what rounding to whole numbers makes of them."""
+    return bool(steps.max() <= EVEN * steps.min())
+
+
+def _value(value: float) -> str:
+    """A value of the grid as an axis says it, rounded to three digits."""
+    return f"{value:,.0f}" if value.is_integer() and value < WHOLE else plain(float(f"{value:.3g}"))
+
+
+def _few(many: int, most: int = 6) -> list[int]:
+    """Some places among many, the first and the last with them, as equally far apart as they can be."""
+    if many <= most:
+        return list(range(many))
+    return sorted({round(place * (many - 1) / (most - 1)) for place in range(most)})
+
+
+def _say_ticks(axis: Any, low: float, high: float) -> None:
+    """Round numbers on a logarithmic axis, few enough not to run into each other."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0,) if math.log10(high / low) >= 2 else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plain(value)))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,1 @@
+"""Sweeps: one question about a plan at every point of a grid of its parameters, and what people choose by."""

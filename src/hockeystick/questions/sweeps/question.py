@@ -1,0 +1,157 @@
+"""What a sweep asks at each point: epsilon at a delta, delta at an epsilon, or the value that meets a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.calibration import TOLERANCE
+from hockeystick.questions.parameters import named
+from hockeystick.questions.sweeps.grid import DELTA, Grid, Point
+from hockeystick.questions.targets import Epsilon, Target
+from hockeystick.values import domains
+from hockeystick.values.domains import shown
+from hockeystick.values.errors import InvalidInputError
+
+Kind = Literal["epsilon", "delta", "target"]
+
+FREE = "noise-multiplier"  # what is calibrated where nobody says what
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question, the same at every point but for the delta, which may be an axis.
+
+    Attributes:
+        kind: ``"epsilon"`` (at a delta), ``"delta"`` (at an epsilon) or ``"target"`` (the value that meets one).
+        delta: the delta of every point, of ``"epsilon"`` and of a target epsilon; ``None`` where the grid has it.
+        epsilon: the epsilon of ``"delta"``, or the target epsilon.
+        target: the target, where it is another one than epsilon at the delta of the point.
+        free: the parameter that is calibrated; ``None`` where nothing is.
+        gap: widest relative width wanted of the intervals; the default of the engines if ``None``.
+        tolerance: relative, on the value that is calibrated.
+    """
+
+    kind: Kind
+    delta: float | None = None
+    epsilon: float | None = None
+    target: Target | None = None
+    free: str | None = None
+    gap: float | None = None
+    tolerance: float = TOLERANCE
+
+    def delta_at(self, grid: Grid, point: Point) -> float | None:
+        """The delta at a point."""
+        return point[grid.names.index(DELTA)] if DELTA in grid.names else self.delta
+
+    def target_at(self, grid: Grid, point: Point) -> Target:
+        """The target at a point, of a question for one."""
+        if self.target is not None:
+            return self.target
+        delta = self.delta_at(grid, point)
+        assert self.epsilon is not None  # else the target is another one
+        assert delta is not None
+        return Epsilon(self.epsilon, delta)
+
+    def described(self) -> dict[str, Any]:
+        """The question by its keys, in values that JSON has; two with the same description ask the same."""
+        target = None if self.target is None else [type(self.target).__name__, self.target.described()]
+        free = None if self.free is None else {"parameter": self.free, "tolerance": self.tolerance}
+        return {
+            "ask": self.kind, "delta": self.delta, "epsilon": self.epsilon, "target": target, "free": free,
+            "gap": self.gap,
+        }  # fmt: skip
+
+    def said(self) -> str:
+        """The question in words.
+
+        >>> Question("epsilon", delta=1e-5).said()
+        'epsilon at delta = 1e-05'
+        """
+        at = "" if self.delta is None else f" at delta = {self.delta!r}"
+        if self.kind == "epsilon":
+            return f"epsilon{at}"
+        if self.kind == "delta":
+            return f"delta at epsilon = {self.epsilon!r}"
+        if self.target is None:
+            return f"{self.free} for epsilon = {self.epsilon!r}{at}"
+        return f"{self.free} for " + ", ".join(f"{key} = {value!r}" for key, value in self.target.described().items())
+
+
+def question_of(
+    template: Plan,
+    has_delta: bool,
+    delta: float | None,
+    epsilon: float | None,
+    target: float | Target | None,
+    parameter: str | None,
+    gap: float | None,
+    tolerance: float | None,
+) -> Question:
+    """The question that the arguments of a sweep describe.
+
+    Args:
+        template: the plan, for its own delta.
+        has_delta: whether delta is an axis of the grid.
+        delta: of every point; the plan's own by default.
+        epsilon: at which delta is asked.
+        target: an epsilon at the delta of each point, or one of ``hockeystick.targets``.
+        parameter: what is calibrated, with a target.
+        gap: widest relative width wanted.
+        tolerance: relative, on what is calibrated.
+
+    Raises:
+        InvalidInputError: two questions at once, a delta that is given twice or nowhere, a number outside its domain.
+    """
+    gap = None if gap is None else domains.rate(gap, "gap", "widest relative width wanted of the interval")
+    if target is None and (parameter is not None or tolerance is not None):
+        key = "parameter" if parameter is not None else "tolerance"
+        raise InvalidInputError(f"{key} is of a calibration: give target, too, or leave {key} out", key)
+    if target is not None and epsilon is not None:
+        raise InvalidInputError("epsilon asks for delta at it, and target for a value: give one of them", "epsilon")
+    if isinstance(target, Target):
+        if has_delta or delta is not None:
+            raise InvalidInputError(
+                "target says itself at which delta, if at any; leave delta out, or give the target epsilon as a number",
+                "delta",
+            )
+        return Question("target", target=target, **_free(parameter, tolerance), gap=gap)
+    if epsilon is not None:
+        if has_delta or delta is not None:
+            raise InvalidInputError("epsilon asks for delta at it: leave delta out", "delta")
+        return Question("delta", epsilon=domains.epsilon(epsilon, "epsilon", "at which delta is asked"), gap=gap)
+    at = _delta(template, has_delta, delta)
+    if target is None:
+        return Question("epsilon", delta=at, gap=gap)
+    try:
+        wanted = domains.epsilon(target, "target", "the target epsilon")
+    except InvalidInputError:
+        raise InvalidInputError(
+            "target must be an epsilon from 0 to 1e100, or one of hockeystick.targets, such as Advantage(0.1); "
+            f"received {shown(target)}",
+            "target",
+        ) from None
+    return Question("target", delta=at, epsilon=wanted, **_free(parameter, tolerance), gap=gap)
+
+
+def _free(parameter: str | None, tolerance: float | None) -> dict[str, Any]:
+    name = FREE if parameter is None else named(parameter).name
+    return {
+        "free": name,
+        "tolerance": TOLERANCE if tolerance is None else domains.rate(tolerance, "tolerance", "of what is calibrated"),
+    }
+
+
+def _delta(template: Plan, has_delta: bool, delta: float | None) -> float | None:
+    if has_delta and delta is not None:
+        raise InvalidInputError("delta is in the grid, too; leave one of them out", "delta")
+    if has_delta:
+        return None
+    at = template.delta_target if delta is None else delta
+    if at is None:
+        raise InvalidInputError(
+            "no delta: the plan has no default target; pass delta=, put delta into the grid, or set it in the plan",
+            "delta",
+        )
+    return domains.open_probability(at, "delta", "the target delta")

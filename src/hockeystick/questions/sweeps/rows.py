@@ -1,0 +1,209 @@
+"""The answers at some points of a sweep: what a process computes in one go, and hands back as plain values.
+
+A row depends on its point alone, to the last bit: not on the other points, on their order, or on who asks.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.many import deltas, epsilons, side_by_side
+from hockeystick.questions.parameters import batch_of, named
+from hockeystick.questions.sweeps.grid import Grid, plan_at
+from hockeystick.questions.sweeps.question import Question
+from hockeystick.values.errors import HockeystickError
+from hockeystick.values.words import one_line
+
+REFUSED, FAILED = "refused", "failed"  # in place of a guarantee: no answer, and why not; a fault of this library
+
+Errors = Literal["row", "stop"]
+
+
+class Row(NamedTuple):
+    """The answer at one point; ``nan`` for what is not known.
+
+    Attributes:
+        value: what was calibrated; ``nan`` where nothing was.
+        steps: of the plan; 0 where there is no plan.
+        lower: certified lower end of what was asked, or of what the calibrated plan has.
+        estimate: a guess between both; no guarantee.
+        upper: certified upper end.
+        accountant: by what the ends were found; empty where there are none.
+        guarantee: what the ends are worth: ``"certified"``, ``"upper bound"`` (the lower end is 0 and says nothing),
+            ``"refused"`` or ``"failed"``.
+        reason: why the interval is wide, or why there is none; empty otherwise.
+        noise: standard deviation of the noise on a coordinate of the averaged gradient, in units of the clipping norm.
+        gradients: how many gradients are computed in all, in expectation.
+    """
+
+    value: float
+    steps: int
+    lower: float
+    estimate: float
+    upper: float
+    accountant: str
+    guarantee: str
+    reason: str
+    noise: float
+    gradients: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some points of a sweep, and what is asked there.
+
+    Attributes:
+        template: the plan whose parameters change.
+        grid: of the sweep.
+        question: asked at each point.
+        start: number of the first point.
+        stop: number after that of the last.
+        errors: what becomes of a point without an answer: a row that says why, or an exception.
+    """
+
+    template: Plan
+    grid: Grid
+    question: Question
+    start: int
+    stop: int
+    errors: Errors
+
+
+def answered(job: Job) -> tuple[list[Row], float]:
+    """The rows of a job, and the seconds that they took by the wall clock.
+
+    Raises:
+        HockeystickError: a point without an answer, where errors are to stop the sweep; its message begins with the
+            number of the row and with the values there.
+    """
+    begun = time.perf_counter()
+    rows = _targets(job) if job.question.kind == "target" else _bounds(job)
+    return rows, time.perf_counter() - begun
+
+
+def place_of(grid: Grid, number: int) -> str:
+    """A row as messages name it: its number from 0, and its values.
+
+    >>> from hockeystick.questions.sweeps.grid import Axis
+    >>> place_of(Grid((Axis("noise_multiplier", (1.0, 2.0)), Axis("steps", (10, 20)))), 3)
+    'row 3 (noise_multiplier=2.0, steps=20)'
+    """
+    said = ", ".join(f"{name}={value!r}" for name, value in zip(grid.names, grid.point(number), strict=True))
+    return f"row {number} ({said})"
+
+
+def _bounds(job: Job) -> list[Row]:
+    """Epsilons or deltas: of plans that can be laid side by side together, of all others one by one."""
+    grid, question = job.grid, job.question
+    rows: dict[int, Row] = {}
+    plans: dict[int, Plan] = {}
+    for number in range(job.start, job.stop):
+        made = _tried(job, number, partial(plan_at, job.template, grid, grid.point(number)))
+        if isinstance(made, Row):
+            rows[number] = made
+        else:
+            plans[number] = made
+
+    def asked(numbers: Sequence[int]) -> list[Row]:
+        those = [plans[number] for number in numbers]
+        if question.kind == "delta":
+            assert question.epsilon is not None
+            band = deltas(those, question.epsilon, gap=question.gap)
+        else:
+            at = [question.delta_at(grid, grid.point(number)) for number in numbers]
+            band = epsilons(those, at, gap=question.gap)  # type: ignore[arg-type]  # a delta is somewhere
+        return [
+            _row(plan, math.nan, ends, accountant, guarantee, reason)
+            for plan, *ends, accountant, guarantee, reason in zip(
+                those, *band.columns().values(), band.accountants, band.guarantees, band.reasons, strict=True
+            )
+        ]
+
+    def alone(number: int) -> Row:
+        return asked([number])[0]
+
+    together = [number for number, plan in plans.items() if side_by_side(plan)]
+    try:
+        rows |= zip(together, asked(together), strict=True) if together else ()
+    except HockeystickError:  # one of them: asked by themselves below, it is found and the others are answered
+        together = []
+    for number in plans:
+        if number not in rows:
+            rows[number] = _tried(job, number, partial(alone, number))
+    return [rows[number] for number in range(job.start, job.stop)]
+
+
+def _targets(job: Job) -> list[Row]:
+    """The value that meets the target at each point, with what the plan with that value has."""
+    return [_tried(job, number, partial(_target, job, number)) for number in range(job.start, job.stop)]
+
+
+def _target(job: Job, number: int) -> Row:
+    grid, question = job.grid, job.question
+    assert question.free is not None
+    point = grid.point(number)
+    plan = plan_at(job.template, grid, point)
+    target = question.target_at(grid, point)
+    found = calibrate(plan, question.free, target, tolerance=question.tolerance, gap=question.gap)
+    bound = found.achieved
+    whole = named(question.free).whole
+    value = int(found.value) if whole else found.value
+    reason = found.limited or bound.reason
+    return _row(
+        found.plan, value, (bound.lower, bound.estimate, bound.upper), bound.accountant, bound.guarantee, reason
+    )
+
+
+def _row(plan: Plan, value: float, ends: Sequence[float], accountant: str, guarantee: str, reason: str | None) -> Row:
+    noise, gradients = _utility(plan)
+    lower, estimate, upper = ends
+    return Row(value, plan.steps, lower, estimate, upper, accountant, guarantee, reason or "", noise, gradients)
+
+
+def _utility(plan: Plan) -> tuple[float, float]:
+    """Noise per coordinate of the averaged gradient and gradients in all; ``nan`` where batches have no size.
+
+    The sum of the clipped gradients of a batch gets noise of ``noise_multiplier`` clipping norms on every coordinate,
+    and is divided by the (expected) batch size.
+    """
+    if len(plan.rounds) != 1:
+        return math.nan, math.nan
+    batch = batch_of(plan)
+    multiplier = getattr(plan.rounds[0].mechanism, "noise_multiplier", None)
+    if batch is None or multiplier is None:
+        return math.nan, math.nan
+    return multiplier / batch, batch * plan.steps
+
+
+def _tried(job: Job, number: int, ask: Callable[[], Any]) -> Any:
+    """What is asked for; where that is refused the row that says so, or the exception with the row's place before it.
+
+    A fault of this library is no refusal: its row says ``failed``, and the other rows stand.
+
+    Raises:
+        HockeystickError: it is refused, and errors are to stop the sweep.
+    """
+    try:
+        return ask()
+    except HockeystickError as error:
+        if job.errors == "stop":
+            error.args = (f"{place_of(job.grid, number)}: {error}", *error.args[1:])
+            raise
+        return _without(REFUSED, one_line(str(error)))
+    except Exception as error:
+        if job.errors == "stop":
+            error.add_note(f"in {place_of(job.grid, number)}")
+            raise
+        return _without(FAILED, f"{type(error).__name__}: {one_line(str(error))}: please report")
+
+
+def _without(guarantee: str, reason: str) -> Row:
+    nan = math.nan
+    return Row(nan, 0, nan, nan, nan, "", guarantee, reason, nan, nan)

@@ -1,0 +1,251 @@
+"""The table of a sweep: a row for each point, with the ends that were found there and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hockeystick.plan.caveats import warnings_of
+from hockeystick.plan.pictured import sweep_figure
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.parameters import named
+from hockeystick.questions.sweeps.files import as_csv, frame_of, written
+from hockeystick.questions.sweeps.front import front
+from hockeystick.questions.sweeps.grid import DELTA, Axis, Grid
+from hockeystick.questions.sweeps.question import Question
+from hockeystick.questions.sweeps.rows import FAILED, REFUSED, Row
+from hockeystick.values import domains
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.files import write_bytes
+from hockeystick.values.outward import DIGITS, DOWN, NEAREST, UP, html_table, rounded
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOISE, GRADIENTS = "noise_per_coordinate", "gradients"  # columns that people choose by
+
+MOST_ROWS = 20  # of a table in a notebook, which holds no more at a glance
+
+CERTAIN = ("certified", "upper bound")  # guarantees of rows with an upper end to quote
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """The answers of a sweep, as columns of equal length.
+
+    Attributes:
+        question: what was asked at every point, in words.
+        axes: the values of each parameter of the grid, by its name.
+        quantity: what the ends are about: ``"epsilon"``, ``"delta"``, or the name of the target.
+        calibrated: the column of what was calibrated, such as ``"noise_multiplier"``; ``None`` where nothing was.
+        columns: lists by name: the parameters of the grid; what was calibrated; ``steps``; ``lower``, ``estimate`` and
+            ``upper``; ``accountant``, ``guarantee`` and ``reason``; and where batches have a size
+            ``noise_per_coordinate`` (of the averaged gradient, in clipping norms) and ``gradients`` (computed in all).
+        assumptions: what the programs must do for the numbers to be about them.
+        warnings: what is to be minded with them.
+    """
+
+    question: str
+    axes: Mapping[str, tuple[float, ...]]
+    quantity: str
+    calibrated: str | None
+    columns: Mapping[str, tuple[Any, ...]]
+    assumptions: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns["upper"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dictionary for each point, in the order of the grid."""
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
+
+    @property
+    def unanswered(self) -> int:
+        """How many rows have no answer; their ``reason`` says why."""
+        return sum(guarantee in (REFUSED, FAILED) for guarantee in self.columns["guarantee"])
+
+    @property
+    def failed(self) -> int:
+        """How many rows have no answer by a fault of this library."""
+        return sum(guarantee == FAILED for guarantee in self.columns["guarantee"])
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The table as comma-separated text, in full precision; written to a file, too, whole or not at all.
+
+        Raises:
+            InvalidInputError: a file that cannot be written.
+        """
+        text = as_csv(self.columns)
+        if path is not None:
+            write_bytes(path, text.encode())
+        return text
+
+    def to_parquet(self, path: str | Path) -> None:
+        """Write the table as a Parquet file, whole or not at all.
+
+        Raises:
+            InvalidInputError: another ending, or a file that cannot be written.
+            HockeystickError: neither pyarrow nor Polars is installed.
+        """
+        if Path(path).suffix.lower() != ".parquet":
+            raise InvalidInputError(f"a Parquet file ends in .parquet; received {domains.shown(str(path))}", "path")
+        write_bytes(path, written(self.columns, path))
+
+    def frame(self, kind: str | None = None) -> Any:
+        """The table as a data frame of pandas or Polars, whichever is installed; pandas where both are.
+
+        Args:
+            kind: ``"pandas"`` or ``"polars"``.
+
+        Raises:
+            InvalidInputError: another kind.
+            HockeystickError: it is not installed.
+        """
+        return frame_of(self.columns, kind)
+
+    def pareto(self, at_most: float | None = None, least_steps: float = 0) -> Sweep:
+        """The points of which none is better in both things that people choose by, from the fewest gradients on.
+
+        Less noise on the averaged gradient is better, and fewer gradients in all are: of the rows that are left, less
+        of one costs more of the other. The fewest steps are the best in both, and train nothing, so that a number of
+        steps belongs to the question.
+
+        Args:
+            at_most: the epsilon (or what else was asked) that rows may have at most, by their upper ends; needed where
+                nothing was calibrated, as every row then has its own.
+            least_steps: steps that rows have at least.
+
+        Raises:
+            InvalidInputError: batches without a size, no limit, a limit beside a target, or no row that is left.
+
+        >>> import hockeystick as hs
+        >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
+        >>> found = hs.sweep(plan, {"batch_size": [256, 1024], "epochs": [10, 20]}, target=2.0).pareto(least_steps=1000)
+        >>> [f"{row['batch_size']} {row['epochs']} {row['noise_per_coordinate']:.5f}" for row in found.rows]
+        ['256 10 0.00307', '1024 20 0.00137']
+        """
+        places = self.choices(at_most, least_steps)
+        kept = front(self.columns[GRADIENTS], self.columns[NOISE], places)
+        chosen = {key: tuple(values[place] for place in kept) for key, values in self.columns.items()}
+        return replace(self, columns=chosen)
+
+    def choices(self, at_most: float | None = None, least_steps: float = 0) -> list[int]:
+        """The numbers of the rows among which :meth:`pareto` chooses.
+
+        Args:
+            at_most: see :meth:`pareto`.
+            least_steps: see :meth:`pareto`.
+
+        Raises:
+            InvalidInputError: what :meth:`pareto` raises it for.
+        """
+        if NOISE not in self.columns:
+            raise InvalidInputError(
+                "noise per coordinate is not known where batches have no size: give the plan dataset_size, with "
+                "batch_size or sample_rate, and one kind of round with a noise_multiplier",
+                "template",
+            )
+        if (self.calibrated is None) == (at_most is None):
+            raise InvalidInputError(
+                f"at_most is missing: say which {self.quantity} a row may have, or sweep with a target"
+                if at_most is None
+                else "at_most is for a sweep without a target; each of these rows meets one",
+                "at_most",
+            )
+        limit = (
+            math.inf if at_most is None else domains.POSITIVE.of(f"largest {self.quantity}").check(at_most, "at_most")
+        )
+        least = domains.whole(least_steps, "least_steps", "steps of a row, at least")
+        steps = self.columns[next(name for name in ("steps", "count") if name in self.columns)]
+        ends = zip(self.columns["upper"], self.columns["guarantee"], steps, strict=True)
+        places = [
+            place
+            for place, (upper, guarantee, many) in enumerate(ends)
+            if guarantee in CERTAIN and upper <= limit and many >= least
+        ]
+        if not places:
+            asked = "" if at_most is None else f" with {self.quantity} <= {limit!r}"
+            raise InvalidInputError(f"no row has an answer{asked} and {least} steps or more", "at_most")
+        return places
+
+    def plot(self, kind: str = "heat_map", **options: Any) -> Figure:
+        """A figure: ``"heat_map"`` over two axes of the grid, or ``"pareto"``, as ``hockeystick.plot`` draws them.
+
+        Raises:
+            InvalidInputError: an unknown kind or option, or a sweep that has no such figure.
+            HockeystickError: matplotlib is missing.
+        """
+        return sweep_figure(kind, self, **options)
+
+    def _repr_html_(self) -> str:
+        """The table as notebooks show it: the ends rounded outward, the first rows of many."""
+        names = [*self.axes, *([] if self.calibrated is None else [self.calibrated])]
+        shown = []
+        for row in self.rows[:MOST_ROWS]:
+            ends = (rounded(row["lower"], DIGITS, DOWN), rounded(row["upper"], DIGITS, UP))
+            cells = [self._cell(name, row[name]) for name in names]
+            shown.append(
+                (*cells, *(ends if row["guarantee"] in CERTAIN else ("", "")), row["reason"] or row["guarantee"])
+            )
+        if len(self) > len(shown):
+            shown.append((f"and {len(self) - len(shown)} more", *[""] * (len(names) + 2)))
+        return html_table(f"{self.question}: {len(self)} rows", shown, (*names, "lower", "upper", ""))
+
+    def _cell(self, name: str, value: float) -> str:
+        if name != self.calibrated or math.isnan(value):
+            return "" if value != value else repr(value)
+        return rounded(value, DIGITS, self.rounding)
+
+    @property
+    def rounding(self) -> str:
+        """Which way what was calibrated is rounded, so that it still meets its target."""
+        if self.calibrated is None:
+            return NEAREST
+        parameter = named(self.calibrated)
+        return NEAREST if parameter.whole else DOWN if parameter.costs else UP
+
+
+def sweep_of(template: Plan, grid: Grid, question: Question, rows: Sequence[Row]) -> Sweep:
+    """The table of a sweep whose rows are all there.
+
+    Args:
+        template: the plan, for what its numbers assume.
+        grid: of the sweep.
+        question: that was asked.
+        rows: one for each point, in the order of the grid.
+    """
+    points = [grid.point(number) for number in range(len(grid))]
+    columns: dict[str, tuple[Any, ...]] = {
+        axis.name: tuple(point[place] for point in points) for place, axis in enumerate(grid.axes)
+    }
+    calibrated = None if question.free is None else question.free.replace("-", "_")
+    if calibrated is not None:
+        columns[calibrated] = tuple(row.value for row in rows)
+    if calibrated != "steps" and "steps" not in [axis.parameter for axis in grid.axes]:
+        columns["steps"] = tuple(row.steps for row in rows)
+    for key in ("lower", "estimate", "upper", "accountant", "guarantee", "reason"):
+        columns[key] = tuple(getattr(row, key) for row in rows)
+    if any(row.noise == row.noise for row in rows):
+        columns[NOISE] = tuple(row.noise for row in rows)
+        columns[GRADIENTS] = tuple(row.gradients for row in rows)
+    return Sweep(
+        question.said(),
+        {axis.name: axis.values for axis in grid.axes},
+        question.kind if question.kind != "target" else "epsilon" if question.target is None else question.target.name,
+        calibrated,
+        columns,
+        tuple(f"{label}: {text}" for label, text in template.premises.items()),
+        warnings_of(template.samplings, _largest_delta(grid.axes, question)),
+    )
+
+
+def _largest_delta(axes: Sequence[Axis], question: Question) -> float | None:
+    """The largest delta that the answers are about; ``None`` where they are about none, or have each its own."""
+    if question.target is not None:
+        return question.target.at_delta
+    return next((max(axis.values) for axis in axes if axis.name == DELTA), question.delta)

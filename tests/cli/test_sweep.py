@@ -1,0 +1,183 @@
+"""The command ``hockeystick sweep``: grids as people write them, where rows go, how an interruption ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import hockeystick as hs
+from command import refused, run
+from hockeystick.cli import progress
+from hockeystick.cli.grids import grids
+from hockeystick.values.errors import InvalidInputError
+
+FLAGS = ("--batch-size", "256", "--dataset-size", "60000", "--epochs", "10", "--delta", "1e-5")
+PLAN = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=10, delta=1e-5)
+
+
+def values(text: str) -> tuple[float, ...]:
+    (found,) = grids(None, None, (text,)).values()  # type: ignore[arg-type]  # it looks at neither
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("noise_multiplier=0.1:0.4:4", (0.1, 0.2, 0.3, 0.4)),
+        ("noise-multiplier=log:1:100:3", (1.0, 10.0, 100.0)),
+        ("count=1000,60_000", (1000.0, 60000.0)),
+        ("delta=1/4,1%", (0.25, 0.01)),
+        ("delta=1/60000", (1.6666666666666664e-05,)),
+        ("sample_rate=1/60000", (1.6666666666666667e-05,)),
+        ("epochs=1:4:7", (1.0, 2.0, 3.0, 4.0)),
+        ("steps=log:10:1000:5", (10.0, 32.0, 100.0, 316.0, 1000.0)),
+    ],
+)
+def test_values_as_people_write_them(text: str, found: tuple[float, ...]) -> None:
+    assert values(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("noise_multiplier", "--grid must be NAME=VALUES"),
+        ("=1", "--grid must be NAME=VALUES"),
+        ("noise=", "--grid must be NAME=VALUES"),
+        ("noise=1:2", "--grid must be NAME=VALUES"),
+        ("noise=log:1:2", "--grid must be NAME=VALUES"),
+        ("noise=lin:1:2:3", "--grid must be NAME=VALUES"),
+        ("noise=1:2:1", "the number of values must be whole, from 2"),
+        ("noise=1:2:2.5", "the number of values must be whole, from 2"),
+        ("noise=2:1:5", "goes from a number to a larger one"),
+        ("noise=1:inf:5", "goes from a number to a larger one"),
+        ("noise=log:0:1:5", "both finite and above 0"),
+        ("noise=1,b", "--grid noise: 'b' is not a number"),
+        ("noise=1,,2", "--grid noise: '' is not a number"),
+    ],
+)
+def test_what_is_no_grid_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said.replace("(", r"\(")):
+        values(text)
+
+
+def test_rows_go_to_standard_output_and_what_they_assume_beside_them() -> None:
+    result = run("sweep", *FLAGS, "--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
+    assert result.exit_code == 0
+    assert result.stdout == hs.sweep(PLAN, {"noise_multiplier": [0.8, 1.2], "epochs": [10, 20]}).to_csv()
+    assert result.stderr.startswith("sampling poisson")
+
+
+def test_a_file_is_written_and_the_answer_says_what_is_in_it(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    PLAN.save(plan)
+    output = tmp_path / "a.csv"
+    result = run(
+        "sweep", plan, "--grid", "batch-size=256,1024,1e6", "--grid", "epochs=10", "--target", "epsilon=3", "-o", output
+    )
+    assert result.exit_code == 0
+    headline, _, *lines = result.stdout.splitlines()
+    assert headline.startswith("3 rows in ")
+    assert any(line.startswith("1 without answer") for line in lines)
+    rows = list(csv.DictReader(io.StringIO(output.read_text(encoding="utf-8"))))
+    assert [row["guarantee"] for row in rows] == ["certified", "certified", "refused"]
+    assert float(rows[0]["noise_multiplier"]) == pytest.approx(
+        hs.calibrate(PLAN, "noise-multiplier", hs.targets.Epsilon(3.0, 1e-5)).value, rel=1e-6
+    )
+    said = next(line for line in lines if line.startswith("noise_multiplier"))
+    assert float(said.split()[1]) >= float(rows[0]["noise_multiplier"])  # rounded up: it still meets the target
+
+
+def test_other_targets_by_their_names() -> None:
+    few = ("--sample-rate", "0.01", "--steps", "100")
+    result = run("sweep", *few, "--grid", "steps=100", "--target", "advantage=0.05")
+    assert result.stdout.splitlines()[1].startswith("100,")
+    assert "guarantee" in result.stdout
+    both = run("sweep", *few, "--grid", "steps=100", "--target", "epsilon=1,delta=1e-5").stdout
+    assert both == run("sweep", *few, "--delta", "1e-5", "--grid", "steps=100", "--target", "epsilon=1").stdout
+    count = ("--noise-multiplier", "1", "--sample-rate", "0.01", "--delta", "1e-5", "--grid", "noise_multiplier=1,2")
+    assert run("sweep", *count, "--steps", "1", "--target", "epsilon=1", "--parameter", "steps").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--grid", "noise=1"), "no plan: give a PLAN file"),
+        ((*FLAGS,), "Missing option '--grid'."),
+        ((*FLAGS, "--grid", "scale=1", "--noise-multiplier", "1"), "no round of the plan has the key 'scale'"),
+        ((*FLAGS, "--grid", "nois_multiplier=1", "--noise-multiplier", "1"), "did you mean 'noise_multiplier'?"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--grid", "noise-multiplier=2"), "is given twice"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "-o", "a.xlsx"), "ends in .csv or .parquet"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--errors", "skip"), "--errors must be one of 'row', 'stop'"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--jobs", "0"), "--jobs must be a whole number"),
+        ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),
+        ((*FLAGS, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
+        ((*FLAGS, "--grid", "epochs=1", "--target", "mu=1"), "--delta does not go with --target mu"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most is of --pareto"),
+        ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "a figure's file ends in"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) -> None:
+    assert said in refused("sweep", *args)
+
+
+def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    one, other = tmp_path / "map.svg", tmp_path / "front.png"
+    grid = ("--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
+    result = run(
+        "sweep", *FLAGS, *grid, "--heat-map", one, "--pareto", other, "--at-most", "3", "--least-steps", "2400"
+    )
+    assert result.exit_code == 0
+    assert b"<svg" in one.read_bytes()
+    assert other.read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_interruption_says_what_is_kept_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    args = ("sweep", *FLAGS, "--grid", "noise_multiplier=0.8:1.2:4", "-o", str(tmp_path / "a.csv"))
+    code = (
+        "import sys\nfrom hockeystick.questions.sweeps import run\nrun.MOST = 1\n"
+        "run._Sizes.__init__ = lambda self: setattr(self, 'points', 1)\n"
+        "from hockeystick.cli import sweeps, main\nfrom contextlib import contextmanager\n"
+        "@contextmanager\ndef bar(text):\n"
+        "    def told(done, of):\n        if done == 2: raise KeyboardInterrupt\n    yield told\n"
+        "sweeps.bar = bar\nmain(sys.argv[1:])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr.strip() == (
+        f"interrupted: 2 of 4 rows are kept in {tmp_path / 'a.csv'}.journal; the same command goes on from there"
+    )
+    assert run(*args).exit_code == 0
+    grid = {"noise_multiplier": values("noise_multiplier=0.8:1.2:4")}
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8") == hs.sweep(PLAN, grid).to_csv()
+
+
+def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("here")
+
+    monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
+    result = run("sweep", *FLAGS, "--grid", "epochs=10", "--target", "epsilon=3")
+    assert result.exit_code == 1
+    assert "failed" in result.stdout
+    assert result.stderr.endswith("error: 1 rows failed unexpectedly, see their reasons\n")
+
+
+def test_a_bar_is_for_terminals_and_for_long_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    for screen, patience, shown in ((io.StringIO(), 0.0, False), (Terminal(), 60.0, False), (Terminal(), 0.0, True)):
+        monkeypatch.setattr(sys, "stderr", screen)
+        monkeypatch.setattr(progress, "PATIENCE", patience)
+        with progress.bar("sweeping") as told:
+            told(0, 10)
+            told(5, 10)
+        assert ("sweeping" in screen.getvalue()) == shown

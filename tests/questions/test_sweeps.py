@@ -1,0 +1,354 @@
+"""Sweeps: what is asked at each point, what becomes of one without an answer, who computes, what people choose by."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hockeystick as hs
+from hockeystick.questions.parameters import PARAMETERS
+from hockeystick.questions.sweeps import grid as grids
+from hockeystick.questions.sweeps.front import front
+from hockeystick.questions.sweeps.rows import Job
+from hockeystick.questions.sweeps.run import FIRST, LONG, SHORT, _Sizes
+from hockeystick.targets import Advantage, Epsilon
+
+DELTA = 1e-5
+PLAN = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=DELTA)
+STEPPED = hs.dp_sgd(1.0, sample_rate=0.01, steps=1000, delta=DELTA)
+SMALL: Mapping[str, Any] = {"noise_multiplier": [0.8, 1.2, 2.0], "steps": [100, 1000]}
+
+
+def test_rows_are_what_single_plans_answer() -> None:
+    found = hs.sweep(STEPPED, SMALL)
+    for row in found.rows:
+        alone = hs.dp_sgd(row["noise_multiplier"], 0.01, row["steps"]).epsilon(DELTA)
+        assert row["lower"] <= alone.upper
+        assert alone.lower <= row["upper"]
+        assert row["upper"] - row["lower"] <= 1e-6 * row["upper"]
+    assert [(row["noise_multiplier"], row["steps"]) for row in found.rows[:3]] == [(0.8, 100), (0.8, 1000), (1.2, 100)]
+
+
+def test_rows_are_those_of_many_plans_to_the_last_bit() -> None:
+    noises = [0.7, 1.3, 2.9]
+    found = hs.sweep(STEPPED, {"noise-multiplier": noises})
+    assert found.columns["upper"] == tuple(hs.epsilons([hs.dp_sgd(n, 0.01, 1000) for n in noises], DELTA).upper)
+
+
+def test_plans_that_are_asked_one_by_one_have_their_own_bits() -> None:
+    plan = hs.Plan([hs.Round(hs.Laplace(10.0), count=20)], delta=DELTA)
+    found = hs.sweep(plan, {"scale": [5, 10], "count": [10, 20]})
+    alone = hs.Plan([hs.Round(hs.Laplace(5.0), count=20)]).epsilon(DELTA)
+    assert (found.rows[1]["lower"], found.rows[1]["upper"]) == (alone.lower, alone.upper)
+
+
+def test_a_template_that_says_epochs_keeps_them() -> None:
+    found = hs.sweep(PLAN, {"epochs": [10, 20], "batch_size": [256, 1000]})
+    assert found.columns["steps"] == (2350, 600, 4700, 1200)
+    assert hs.sweep(PLAN, {"batch_size": [1000]}).columns["steps"] == (900,)
+    assert hs.sweep(PLAN, {"batch_size": [1000], "steps": [7]}).columns["gradients"] == (7000.0,)
+    swapped = hs.sweep(PLAN, {"batch_size": [256, 1000], "epochs": [10, 20]})
+    assert sorted(found.columns["upper"]) == sorted(swapped.columns["upper"])
+
+
+def test_every_parameter_has_a_place_in_the_order_of_setting() -> None:
+    assert set(grids.SETTING) == set(PARAMETERS)
+
+
+def test_delta_may_be_an_axis_and_may_be_what_is_asked() -> None:
+    found = hs.sweep(STEPPED, {"delta": [1e-5, 1e-8], "noise_multiplier": [1.0]})
+    assert found.rows[1]["lower"] <= STEPPED.epsilon(1e-8).upper
+    assert found.rows[1]["upper"] >= STEPPED.epsilon(1e-8).lower
+    deltas = hs.sweep(STEPPED, {"noise_multiplier": [1.0, 2.0]}, epsilon=1.0)
+    assert deltas.quantity == "delta"
+    assert deltas.columns["upper"] == tuple(hs.deltas([STEPPED, hs.dp_sgd(2.0, 0.01, 1000)], 1.0).upper)
+
+
+def test_a_target_gives_the_noise_and_what_it_achieves() -> None:
+    found = hs.sweep(PLAN, {"batch_size": [256, 1024], "delta": [1e-5, 1e-7]}, target=2.0)
+    assert found.calibrated == "noise_multiplier"
+    for row in found.rows:
+        plan = hs.dp_sgd(row["noise_multiplier"], batch_size=row["batch_size"], dataset_size=60_000, epochs=15)
+        epsilon = plan.epsilon(row["delta"])
+        assert epsilon.upper <= 2.0
+        assert row["upper"] <= 2.0
+        assert epsilon.lower <= row["upper"]
+        less = hs.dp_sgd(
+            row["noise_multiplier"] * (1 - 3e-6), batch_size=row["batch_size"], dataset_size=60_000, epochs=15
+        )
+        assert less.epsilon(row["delta"]).lower > 2.0
+
+
+def test_other_targets_and_other_parameters() -> None:
+    found = hs.sweep(STEPPED, {"noise_multiplier": [1.0, 2.0]}, target=2.0, parameter="steps")
+    for row in found.rows:
+        assert type(row["steps"]) is int
+        assert hs.dp_sgd(row["noise_multiplier"], 0.01, row["steps"]).epsilon(DELTA).upper <= 2.0
+        assert hs.dp_sgd(row["noise_multiplier"], 0.01, row["steps"] + 1).epsilon(DELTA).lower > 2.0
+    advantage = hs.sweep(STEPPED, {"steps": [100]}, target=Advantage(0.05)).rows[0]
+    assert hs.dp_sgd(advantage["noise_multiplier"], 0.01, 100).profile().advantage().upper <= 0.05 * (1 + 1e-9)
+
+
+WRONG = {"batch_size": [256, 70_000], "noise_multiplier": [-1.0, 1.0]}
+"""A grid of four points of which one is a plan: a batch is larger than the dataset, a noise is below 0."""
+
+
+def test_a_wrong_row_says_why_and_the_others_are_answered() -> None:
+    found = hs.sweep(PLAN, WRONG)
+    assert found.unanswered == 3
+    assert found.failed == 0
+    assert found.columns["guarantee"] == ("refused", "certified", "refused", "refused")
+    assert "noise_multiplier must be" in found.rows[0]["reason"]
+    assert "received 70000 and 60000" in found.rows[3]["reason"]
+    assert math.isnan(found.rows[0]["upper"])
+    assert found.rows[1]["upper"] == hs.sweep(PLAN, {"batch_size": [256]}).rows[0]["upper"]
+
+
+def test_a_wrong_row_stops_where_that_is_asked_and_is_named_with_its_values() -> None:
+    with pytest.raises(hs.InvalidInputError, match=r"^row 0 \(batch_size=256, noise_multiplier=-1.0\): noise_mult"):
+        hs.sweep(PLAN, WRONG, errors="stop")
+    with pytest.raises(hs.UnreachableError, match=r"^row 1 \(delta=0.0\): "):
+        hs.sweep(PLAN, {"delta": [0.1, 0.0]}, target=2.0, errors="stop")
+
+
+def test_one_plan_that_is_refused_among_many_takes_no_other_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal from within the batch, which no plan of the kind that it takes has today."""
+    real = hs.epsilons
+
+    def refusing(plans: Any, *args: Any, **options: Any) -> Any:
+        if any(plan.steps == 200 for plan in plans):
+            raise hs.UnsupportedError("not these")
+        return real(plans, *args, **options)
+
+    monkeypatch.setattr("hockeystick.questions.sweeps.rows.epsilons", refusing)
+    found = hs.sweep(STEPPED, {"steps": [100, 200, 300]})
+    assert [row["guarantee"] for row in found.rows] == ["certified", "refused", "certified"]
+    with pytest.raises(hs.UnsupportedError, match=r"^row 1 \(steps=200\): not these"):
+        hs.sweep(STEPPED, {"steps": [100, 200, 300]}, errors="stop")
+
+
+def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("here")
+
+    monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
+    found = hs.sweep(STEPPED, {"steps": [100]}, target=1.0)
+    assert found.failed == 1
+    assert found.rows[0]["reason"] == "ZeroDivisionError: here: please report"
+    with pytest.raises(ZeroDivisionError) as raised:
+        hs.sweep(STEPPED, {"steps": [100]}, target=1.0, errors="stop")
+    assert raised.value.__notes__ == ["in row 0 (steps=100)"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "grid", "options", "said"),
+    [
+        (PLAN, {}, {}, "grid must be values by the name"),
+        (PLAN, [1.0], {}, "grid must be values by the name"),
+        (PLAN, {"noise_multiplie": [1.0]}, {}, "did you mean 'noise_multiplier'"),
+        (PLAN, {7: [1.0]}, {}, "grid must be one of"),
+        (PLAN, {"noise_multiplier": []}, {}, "noise_multiplier has no values"),
+        (PLAN, {"noise_multiplier": [1.0, 1]}, {}, "2 values of which only 1 differ"),
+        (PLAN, {"noise_multiplier": "1.0"}, {}, "must be a finite number; received '1.0'"),
+        (PLAN, {"noise_multiplier": [math.nan]}, {}, "must be a finite number; received nan"),
+        (PLAN, {"epochs": [1.5]}, {}, "epochs must be a whole number"),
+        (PLAN, {"delta": [1.0]}, {}, "delta must be a number, at least 0 and less than 1"),
+        (PLAN, {"steps": [1], "epochs": [1]}, {}, "steps and epochs say the same"),
+        (PLAN, {"count": [1], "steps": [1]}, {}, "steps is given twice"),
+        (PLAN, {"batch_size": [1], "sample-rate": [0.1]}, {}, "sample-rate and batch-size say the same"),
+        (PLAN, {"noise": [1], "steps": [1]}, {"target": 1.0}, "noise and noise-multiplier say the same"),
+        (PLAN, {"noise_multiplier": [1]}, {"target": 1.0}, "noise-multiplier is what is calibrated"),
+        (PLAN, {"scale": [1]}, {}, "no round of the plan has the key 'scale'"),
+        (STEPPED, {"batch_size": [1]}, {}, "no round of the plan has the key 'batch_size'"),
+        (PLAN, {"noise_multiplier": np.arange(1, 10_002), "epochs": range(1, 1001)}, {}, "at most 10,000,000 points"),
+        (PLAN, {"delta": [1e-5]}, {"delta": 1e-5}, "delta is in the grid, too"),
+        (PLAN, {"epochs": [1]}, {"epsilon": 1.0, "delta": 1e-5}, "leave delta out"),
+        (PLAN, {"epochs": [1]}, {"epsilon": 1.0, "target": 1.0}, "give one of them"),
+        (PLAN, {"epochs": [1]}, {"target": Epsilon(1.0, 1e-5), "delta": 1e-5}, "target says itself at which delta"),
+        (PLAN, {"epochs": [1]}, {"target": "3"}, "target must be an epsilon"),
+        (PLAN, {"epochs": [1]}, {"parameter": "steps"}, "parameter is of a calibration"),
+        (PLAN, {"epochs": [1]}, {"tolerance": 1e-3}, "tolerance is of a calibration"),
+        (PLAN, {"epochs": [1]}, {"target": 1.0, "parameter": "steps"}, "steps and epochs say the same"),
+        (PLAN, {"epochs": [1]}, {"errors": "skip"}, "errors must be one of 'row', 'stop'"),
+        (PLAN, {"epochs": [1]}, {"jobs": 0}, "jobs must be a whole number from 1 to 1024"),
+        (PLAN, {"epochs": [1]}, {"executor": 3}, "executor must be a concurrent.futures.Executor"),
+        (PLAN, {"epochs": [1]}, {"output": "a.txt"}, "ends in .csv or .parquet"),
+        (PLAN, {"epochs": [1]}, {"gap": 2.0}, "gap must be"),
+        ("plan", {"epochs": [1]}, {}, "template must be a Plan"),
+        (hs.dp_sgd(1.0, 0.01, 10), {"steps": [1]}, {}, "no delta"),
+    ],
+)  # fmt: skip
+def test_a_sweep_that_makes_no_sense_is_refused_before_it_begins(
+    plan: Any, grid: Any, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(hs.InvalidInputError) as raised:
+        hs.sweep(plan, grid, **options)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_count_is_refused_where_a_round_is_several_steps() -> None:
+    plan = hs.dp_sgd(1.0, sampling="random-allocation", steps_per_epoch=100, epochs=3, delta=DELTA)
+    with pytest.raises(hs.InvalidInputError, match="count is ambiguous where a round is 100 steps: give steps"):
+        hs.sweep(plan, {"count": [100]})
+
+
+class Backwards(Executor):
+    """An executor that does nothing until it has several jobs, and then the last first."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[Any], Any]] = []
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.waiting.append((future, lambda: fn(*args, **kwargs)))
+        if len(self.waiting) == 3:
+            while self.waiting:
+                self._do()
+        return future
+
+    def _do(self) -> None:
+        future, call = self.waiting.pop()
+        future.set_result(call())
+
+
+def test_bits_depend_neither_on_who_computes_nor_on_the_order() -> None:
+    grid = {"noise_multiplier": np.linspace(0.6, 3.0, 12).tolist(), "steps": [100, 300]}
+    here = hs.sweep(STEPPED, grid).to_csv()
+    with ThreadPoolExecutor(3) as pool:
+        assert hs.sweep(STEPPED, grid, executor=pool).to_csv() == here
+    assert hs.sweep(STEPPED, grid, executor=Backwards()).to_csv() == here
+
+
+@pytest.mark.slow
+def test_processes_of_this_machine_give_the_same_rows() -> None:
+    grid = {"noise_multiplier": np.linspace(0.6, 3.0, 12).tolist(), "steps": [10, 100]}
+    assert hs.sweep(STEPPED, grid, jobs=2).to_csv() == hs.sweep(STEPPED, grid).to_csv()
+    with pytest.raises(hs.InvalidInputError, match=r"^row 1 \(noise_multiplier=-1.0\)"):
+        hs.sweep(STEPPED, {"noise_multiplier": [1.0, -1.0]}, jobs=2, errors="stop")
+
+
+def test_jobs_become_as_long_as_they_should() -> None:
+    def job(points: int) -> Job:
+        return Job(PLAN, grids.Grid(()), None, 0, points, "row")  # type: ignore[arg-type]  # it is not asked
+
+    sizes = _Sizes()
+    sizes.learn(job(FIRST), SHORT / 2)
+    assert sizes.points == 2 * FIRST
+    sizes.learn(job(FIRST), SHORT / 2)  # one that was made before: it says nothing of larger ones
+    assert sizes.points == 2 * FIRST
+    sizes.learn(job(2 * FIRST), 2 * LONG)
+    assert sizes.points == FIRST
+    sizes.learn(job(1), 2 * LONG)
+    assert sizes.points == 1
+
+
+def test_progress_is_told_from_nothing_to_all() -> None:
+    told: list[tuple[int, int]] = []
+    hs.sweep(STEPPED, SMALL, progress=lambda done, of: told.append((done, of)))
+    assert told[0] == (0, 6)
+    assert told[-1] == (6, 6)
+
+
+def test_text_has_every_digit_and_nothing_where_there_is_none(tmp_path: Path) -> None:
+    found = hs.sweep(PLAN, WRONG, output=tmp_path / "a.csv")
+    text = (tmp_path / "a.csv").read_text(encoding="utf-8")
+    assert text == found.to_csv()
+    read = list(csv.DictReader(io.StringIO(text)))
+    assert list(read[0]) == list(found.columns)
+    assert float(read[1]["upper"]) == found.rows[1]["upper"]
+    assert read[0]["upper"] == read[0]["noise_per_coordinate"] == ""
+    assert read[0]["reason"] == found.rows[0]["reason"]
+    assert not (tmp_path / "a.csv.journal").exists()
+
+
+def test_utility_is_noise_of_the_averaged_gradient() -> None:
+    row = hs.sweep(PLAN, {"batch_size": [1000], "noise_multiplier": [2.0]}).rows[0]
+    assert row["noise_per_coordinate"] == 2.0 / 1000
+    assert row["gradients"] == 1000.0 * 900
+    assert "noise_per_coordinate" not in hs.sweep(STEPPED, SMALL).columns
+
+
+def test_the_front_is_what_nothing_else_beats() -> None:
+    found = hs.sweep(PLAN, {"batch_size": [64, 256, 1024], "epochs": [5, 10, 20]}, target=3.0)
+    kept = found.pareto(least_steps=500)
+    rows = [row for row in found.rows if row["steps"] >= 500]
+    best = [
+        row
+        for row in rows
+        if not any(
+            (other["noise_per_coordinate"], other["gradients"]) != (row["noise_per_coordinate"], row["gradients"])
+            and other["noise_per_coordinate"] <= row["noise_per_coordinate"]
+            and other["gradients"] <= row["gradients"]
+            for other in rows
+        )
+    ]
+    assert sorted(row["gradients"] for row in best) == list(kept.columns["gradients"])
+    assert {row["noise_per_coordinate"] for row in best} == set(kept.columns["noise_per_coordinate"])
+    assert len(kept) >= 2
+
+
+def test_the_front_without_a_target_wants_a_limit() -> None:
+    found = hs.sweep(PLAN, {"noise_multiplier": [0.8, 1.2], "epochs": [5, 10]})
+    assert all(row["upper"] <= 1.2 for row in found.pareto(1.2).rows)
+    for sweep, limit, said in (
+        (found, None, "at_most is missing"),
+        (found, 1e-3, "no row has an answer with epsilon <= 0.001"),
+        (hs.sweep(PLAN, {"epochs": [5]}, target=3.0), 1.0, "each of these rows meets one"),
+        (hs.sweep(STEPPED, SMALL), 1.0, "noise per coordinate is not known"),
+    ):
+        with pytest.raises(hs.InvalidInputError, match=said):
+            sweep.pareto(limit)
+
+
+def test_equal_places_of_a_front_are_one() -> None:
+    assert front([1.0, 1.0, 1.0, 2.0], [3.0, 2.0, 2.0, 2.0], range(4)) == [1]
+    assert front([1.0, 1.0, 1.0, 2.0], [3.0, 2.0, 2.0, 1.0], [0, 3]) == [0, 3]
+
+
+def test_a_notebook_shows_ends_rounded_outward_and_no_more_than_a_cell_holds() -> None:
+    html = hs.sweep(PLAN, {"batch_size": [256, 70_000]}, target=2.0)._repr_html_()
+    assert "noise-multiplier for epsilon = 2.0 at delta = 1e-05: 2 rows" in html
+    assert "received 70000 and 60000" in html
+    many = hs.sweep(STEPPED, {"steps": range(1, 25)})._repr_html_()
+    assert many.count("<tr>") == 22  # the head, twenty rows, and how many more
+    assert "and 4 more" in many
+
+
+def test_what_numbers_assume_is_said_once_and_a_large_delta_is_warned_of() -> None:
+    found = hs.sweep(PLAN, {"delta": [1e-5, 1e-2]})
+    assert [text.partition(":")[0] for text in found.assumptions] == ["sampling poisson"]
+    assert "1/60000" in found.warnings[0]
+    assert hs.sweep(PLAN, {"delta": [1e-5]}).warnings == ()
+
+
+def test_what_is_not_installed_is_said_before_anything_is_computed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import importlib
+
+    real = importlib.import_module
+
+    def missing(name: str, *args: Any) -> Any:
+        if name in ("pyarrow", "polars", "pandas"):
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    monkeypatch.setattr("hockeystick.questions.sweeps.sweep.run", None)
+    with pytest.raises(hs.HockeystickError, match=r"pyarrow or polars, which are both missing.*`pip install pyarrow`"):
+        hs.sweep(STEPPED, SMALL, output=tmp_path / "a.parquet")
+    monkeypatch.undo()
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(hs.HockeystickError, match="a data frame needs pandas or polars"):
+        hs.sweep(STEPPED, {"steps": [1]}).frame()
+    with pytest.raises(hs.InvalidInputError, match="kind must be 'pandas' or 'polars'"):
+        hs.sweep(STEPPED, {"steps": [1]}).frame("spark")
