@@ -50,6 +50,7 @@ EXPORTED = [
     "SampledLoss",
     "Shuffled",
     "Staircase",
+    "Table",
     "ZCDP",
     "Tradeoff",
     "RDP",

@@ -63,6 +63,7 @@ LATE = {
     "SampledLoss": "questions.simulated",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
+    "Table": "questions.tables.table",
     "Tradeoff": "plan.mechanisms.tradeoff",
     "TruncatedLaplace": "plan.mechanisms.truncated_laplace",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
@@ -141,6 +142,7 @@ if TYPE_CHECKING:
     from hockeystick.questions.samplings import samplings
     from hockeystick.questions.simulated import SampledLoss
     from hockeystick.questions.stepper import Accountant
+    from hockeystick.questions.tables.table import Table
     from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
     from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
@@ -207,6 +209,7 @@ __all__ = [
     "Shuffled",
     "SparseVector",
     "Staircase",
+    "Table",
     "Tradeoff",
     "TruncatedLaplace",
     "TruncatedPoisson",

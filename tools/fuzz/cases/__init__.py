@@ -20,6 +20,7 @@ from fuzz.cases import (
     profiles,
     selections,
     simulated,
+    tables,
     values,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "profiles",
     "selections",
     "simulated",
+    "tables",
     "values",
 ]
