@@ -71,8 +71,8 @@ def test_brackets_hold_between_knots(table: hs.Table) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("adjacency", ["remove", "add"])
 def test_brackets_hold_between_knots_in_each_direction(adjacency: str) -> None:
-    ranges = {name: list(ends) for name, ends in RANGES.items()}
-    held(hs.Table(**ranges, adjacency=adjacency, fine=()), 5000, seed=2)
+    noise, rate, rounds, delta = RANGES.values()
+    held(hs.Table(noise, rate, rounds, delta, adjacency=adjacency, fine=()), 5000, seed=2)
 
 
 @pytest.mark.slow

@@ -53,11 +53,10 @@ def drawn(many: int, seed: int) -> list[npt.NDArray[np.float64]]:
 
 def coarse() -> hs.Table:
     """The table that is held against the engine."""
-    knots = {name: np.geomspace(low, high, 5) for name, (low, high) in RANGES.items()}
-    knots["rounds"] = np.rint(knots["rounds"])
-    for name, (low, high) in RANGES.items():
-        knots[name][[0, -1]] = low, high
-    return hs.Table(**knots, fine=())
+    noise, rate, rounds, delta = (np.geomspace(low, high, 5) for low, high in RANGES.values())
+    for knots, ends in zip((noise, rate, rounds, delta), RANGES.values(), strict=True):
+        knots[[0, -1]] = ends  # to the last bit
+    return hs.Table(noise, rate, np.rint(rounds), delta, fine=())
 
 
 def held(table: hs.Table, many: int, seed: int) -> Held:
@@ -102,12 +101,17 @@ def main() -> None:
     """Ask, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument(
+        "--first", type=int, default=0, help="seed of the first part, where points are held in portions"
+    )
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--file", default="bench.table")
     arguments = parser.parse_args()
     coarse().save(arguments.file)
-    tasks = [(arguments.file, PART, seed) for seed in range(arguments.points // PART)]
+    tasks = [
+        (arguments.file, PART, seed) for seed in range(arguments.first, arguments.first + arguments.points // PART)
+    ]
     with ProcessPoolExecutor(arguments.processes) as pool:
         parts = list(pool.map(_part, tasks))
     points, against, narrow = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,15 @@ NO_COLUMNS: tuple[Any, ...] = (None, "x", -1.0, float("nan"), float("inf"), [], 
 """What a column of a table may not be, and some that it may."""
 
 
-@case("table", "Table")
+@case(
+    "table", "Table", "Table.epsilons", "Table.save", "Table.load", "Table.knots", "Table.lower", "Table.upper",
+    "Table.widths", "Table.sha256", "Table.assumptions",
+)  # fmt: skip
 def brackets(draw: Draw, held: Held) -> None:
     """Each bracket meets the interval of the plan, ends are in order, and narrowing stays inside."""
-    noise = sorted(draw.noise() for _ in range(2))
-    rates = sorted(draw.rate() for _ in range(2))
-    rounds = sorted(max(1, min(draw.count(), 10**9)) for _ in range(2))
+    noise = sorted(draw.spread(0.3, 30.0) for _ in range(2))
+    rates = sorted(draw.spread(1e-4, 0.9) for _ in range(2))
+    rounds = sorted(int(draw.spread(1, 10**5)) for _ in range(2))
     deltas = sorted(draw.spread(1e-12, 1e-3) for _ in range(2))
     draw.note("axes", (noise, rates, rounds, deltas))
     adjacency = draw.note("adjacency", draw.of("add-or-remove", "zero-out", "remove", "add"))
@@ -30,20 +35,30 @@ def brackets(draw: Draw, held: Held) -> None:
     if made is None:
         return
     weight = draw.note("weight", draw.random.random())
-    at = [float(low + weight * (high - low)) for low, high in (noise, rates, rounds, deltas)]
+    axes: list[list[float]] = [noise, rates, [float(many) for many in rounds], deltas]
+    at = [min(max(low + weight * (high - low), low), high) for low, high in axes]
     at[2] = float(round(at[2]))
-    at = [min(max(value, low), high) for value, (low, high) in zip(at, (noise, rates, rounds, deltas), strict=True)]
     found = held.ask("Table.epsilons", lambda: made.epsilons(*at))
     if found is None:
         return
     held.band("Table.epsilons", found)
     one = held.ask("plan.epsilon", lambda: hs.dp_sgd(at[0], at[1], int(at[2]), adjacency=adjacency).epsilon(at[3]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "epsilon.table"
+        if held.do("Table.save", lambda: made.save(path)):
+            back = held.ask("Table.load", lambda: hs.Table.load(path))
+            if back is not None:
+                held.same("sha256 of the file", back.sha256, made.sha256)
+                held.same("knots of the file", str(back.knots), str(made.knots))
+                held.same("assumptions of the file", back.assumptions, made.assumptions)
+    held.law(np.all(made.lower <= made.upper), "ends at knots are out of order")
+    held.law(np.all((made.widths >= 0) & (made.widths <= 1)), "relative widths are outside of 0 to 1")
     if one is not None and "lower" in one.ends:
         held.at_most("lower end against the plan's upper one", found.lower[0], one.upper)
         held.at_most("the plan's lower end against the upper one", one.ends["lower"], found.upper[0])
 
 
-@case("table", "Table")
+@case("table", "Table", "Table.epsilons", "Table.load")
 def malformed(draw: Draw, held: Held) -> None:
     """Columns that are none are refused, when a table is made and when it is looked up."""
     value: Any = draw.note("value", draw.of(*NO_COLUMNS))

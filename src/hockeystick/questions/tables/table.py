@@ -119,7 +119,7 @@ class Table:
         """
         low, high = self._knots.corners()
         with np.errstate(invalid="ignore"):
-            return np.where(high > low, (high - low) / high, 0.0)
+            return np.where(high > low, 1 - low / high, 0.0)  # 1 of an infinite upper end
 
     @property
     def assumptions(self) -> tuple[str, ...]:
