@@ -215,6 +215,7 @@ def test_rows_of_several_chunks(table: hs.Table) -> None:
     ("given", "message"),
     [
         ({"rounds": 700.5}, "row 0: rounds must be a whole number .*received 700.5"),
+        ({"noise": [5.0, 1.0], "rounds": [700, 7.5], "outside": "ask"}, "row 1: rounds must be .*received 7.5"),
         ({"rounds": None}, "rounds must be given, as the table has 3 knots of it; received None"),
         ({"noise": "x"}, "noise must be a number or an array of numbers; received 'x'"),
         ({"rate": [0.01, 1.5], "outside": "ask"}, "row 1: rate must be .*; received 1.5"),

@@ -6,7 +6,8 @@ another one for all a >= 0, the other one dominates it, products of so many roun
 10, and so is epsilon at every delta.
 
 - *Noise.* Independent N(0, r^2) added to each outcome turns both laws of s into those of (s^2 + r^2)^(1/2). H_a does
-  not grow by what is done to outcomes alone, so that epsilon does not rise with the noise.
+  not grow by what is done to outcomes alone, so that epsilon does not rise with the noise; nor does it fall with the
+  sensitivity, by which the noise is divided.
 - *Rate.* For q' = c q with c <= 1 the mixture is (1 - c) N(0, s^2) + c times that of q. H_a is jointly convex, hence at
   most (1 - c) (1 - a)_+ + c H_a(q), in which (1 - a)_+ is H_a of two equal laws, the least there is. Hence H_a(q') <=
   H_a(q), in both orders, and epsilon does not fall with the rate.
@@ -39,7 +40,7 @@ SIGNS: Mapping[str, int] = {"noise": -1, "rate": 1, "rounds": 1, "delta": -1}
 """The axes in their order, and whether epsilon rises or falls along each."""
 
 DOMAINS: Mapping[str, domains.Domain] = {
-    "noise": domains.Domain("a number from 1e-12 to 1e12", domains.MAGNITUDE.keywords, "the noise multiplier"),
+    "noise": domains.MAGNITUDE.of("the noise multiplier"),
     "rate": domains.RATE.of("the sample rate"),
     "rounds": domains.whole_numbers(1, 10**9).of("the number of rounds"),
     "delta": domains.TARGET_DELTA,

@@ -62,6 +62,11 @@ class Table:
         fine: the axes along which knots are laid.
         most: largest number of knots; the time to build is that many times a quarter of a millisecond.
 
+    Attributes:
+        adjacency: the neighbouring relation.
+        accuracy: what was asked of the fine axes.
+        fine: their names.
+
     Raises:
         InvalidInputError: a value outside its domain, or more knots than ``most`` would be needed.
         UnsupportedError: a neighbouring relation that is not covered.
@@ -212,6 +217,8 @@ class Table:
         axes = self._knots.axes
         inside: npt.NDArray[np.bool_] | None = None
         for axis, column in zip(axes, columns, strict=True):
+            if axis.name == "rounds" and (broken := np.flatnonzero(column != np.floor(column))).size:
+                _checked(axis, float(column[broken[0]]), start + int(broken[0]))
             if not axis.holds(column):
                 without = axis.without(column)
                 self._refuse(axis, column, np.flatnonzero(without), start, outside)
@@ -229,11 +236,7 @@ class Table:
         for axis, column in zip(axes, columns, strict=True):
             if len(axis) == 1:
                 continue
-            at = np.ascontiguousarray(column)
-            if axis.name == "rounds" and np.any(at != np.floor(at)):
-                row = int(np.flatnonzero(at != np.floor(at))[0])
-                _checked(axis, float(at[row]), start + row)
-            one, other = axis.corners(at)
+            one, other = axis.corners(np.ascontiguousarray(column))
             safe, dangerous = safe * len(axis) + one, dangerous * len(axis) + other
         lower[:] = self._knots.lower.ravel().take(safe)
         upper[:] = self._knots.upper.ravel().take(dangerous)
