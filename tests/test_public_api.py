@@ -51,6 +51,7 @@ EXPORTED = [
     "Shuffled",
     "Staircase",
     "Sweep",
+    "Table",
     "ZCDP",
     "Tradeoff",
     "RDP",

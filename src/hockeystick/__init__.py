@@ -64,6 +64,7 @@ LATE = {
     "SampledLoss": "questions.simulated",
     "Shuffled": "plan.sampling.shuffled",
     "Staircase": "plan.mechanisms.staircase",
+    "Table": "questions.tables.table",
     "Tradeoff": "plan.mechanisms.tradeoff",
     "TruncatedLaplace": "plan.mechanisms.truncated_laplace",
     "TruncatedPoisson": "plan.sampling.truncated_poisson",
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
     from hockeystick.questions.stepper import Accountant
     from hockeystick.questions.sweeps.sweep import sweep
     from hockeystick.questions.sweeps.table import Sweep
+    from hockeystick.questions.tables.table import Table
     from hockeystick.values.adjacency import Adjacency, Direction
     from hockeystick.values.band import Band
     from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
@@ -212,6 +214,7 @@ __all__ = [
     "SparseVector",
     "Staircase",
     "Sweep",
+    "Table",
     "Tradeoff",
     "TruncatedLaplace",
     "TruncatedPoisson",

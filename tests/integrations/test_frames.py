@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -80,7 +81,7 @@ def test_equal_rows_are_computed_once(kind: Kind, monkeypatch: pytest.MonkeyPatc
         asked.append(args)
         return hs.dp_sgd(*args, **kwargs)
 
-    monkeypatch.setattr("hockeystick.integrations.frames.dp_sgd", counted)
+    monkeypatch.setattr("hockeystick.integrations.within.dp_sgd", counted)
     frame = kind({key: values * 50 for key, values in COLUMNS.items()})
     assert len(frames.epsilon(frame)) == 200
     assert len(asked) == 3
@@ -153,3 +154,58 @@ def test_a_column_says_how_batches_are_made(kind: Kind) -> None:
     for index, noise in enumerate((2.0, 1.0)):  # in a batch of a fixed size the record is in place of another one
         known = hs.dp_sgd(noise, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
         assert found["epsilon_upper"][index] == known.upper
+
+
+@each_kind
+def test_rows_to_an_accuracy(kind: Kind) -> None:
+    """Many numbers of steps of two trainings, which tables answer, and rows that plans are made of; each bracketed."""
+    steps = list(range(1000, 1400))
+    frame = kind(
+        {
+            "noise_multiplier": [1.0] * 400 + [1.5] * 400 + [1.0],
+            "sample_rate": [0.01] * 801,
+            "steps": [*steps, *steps, 5],
+        }
+    )
+    found = frames.epsilon(frame, delta=1e-6, accuracy=0.02)
+    lower, upper = (np.array(found[f"epsilon_{name}"].to_list()) for name in ("lower", "upper"))
+    assert np.all(upper - lower <= 0.02 * upper)
+    assert np.any(upper - lower > 1e-3 * upper)  # by a table
+    assert upper[800] - lower[800] <= 1e-5 * upper[800]  # by itself
+    for index in (0, 177, 399, 400, 650, 799, 800):
+        noise, count = frame["noise_multiplier"][index], frame["steps"][index]
+        one = hs.dp_sgd(noise, 0.01, int(count)).epsilon(1e-6)
+        assert lower[index] <= one.upper
+        assert one.lower <= upper[index]
+    assert found["epsilon_reason"].to_list() == [None] * 801
+
+
+@each_kind
+@pytest.mark.parametrize(
+    ("changed", "arguments", "message"),
+    [
+        ({"noise_multiplier": [1.0, 1.0, -1.0, 1.0]}, {}, "row 2: noise_multiplier must be .*; received -1.0"),
+        ({"steps": [1.0, 2.0, 3.0, 2.5]}, {}, "row 3: steps must be .*; received 2.5"),
+        ({"delta": [0.1, None, 0.1, 0.1]}, {}, "row 1: no delta"),
+        ({"delta": [0.1, 1.0, 0.1, 0.1]}, {}, "row 1: delta must be .*; received 1.0"),
+        ({}, {"gap": 1e-3}, "accuracy must be left out where accountant or gap is given; received 0.01"),
+        ({}, {"accuracy": 2.0}, "accuracy must be .*; received 2.0"),
+    ],
+)
+def test_rows_to_an_accuracy_that_are_refused(
+    kind: Kind, changed: Mapping[str, Any], arguments: Mapping[str, Any], message: str
+) -> None:
+    with pytest.raises(hs.InvalidInputError, match=message):
+        frames.epsilon(kind({**COLUMNS, **changed}), **{"accuracy": 0.01, **arguments})
+
+
+@each_kind
+def test_equal_numbers_that_do_not_say_the_same(kind: Kind) -> None:
+    """True is no number, also beside a 1 that is equal to it."""
+    frame = kind({"noise_multiplier": [1.0, 1.0], "sample_rate": [0.1, 0.1], "steps": [1, 1]})
+    assert len(frames.epsilon(frame, delta=0.1)) == 2
+    objects = pd.DataFrame(
+        {"noise_multiplier": [1.0, 1.0], "sample_rate": 0.1, "steps": pd.Series([1, True], dtype=object)}
+    )
+    with pytest.raises(hs.InvalidInputError, match=r"row 1: steps must be .*; received True"):
+        frames.epsilon(objects, delta=0.1)

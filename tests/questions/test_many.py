@@ -186,3 +186,13 @@ def test_the_everyday_plans_are_all_answered_by_the_batch(monkeypatch: pytest.Mo
     monkeypatch.setattr(hs.Plan, "epsilon", never)
     assert np.isfinite(hs.epsilons(plans, delta).upper).all()
     assert set(many.SIDES) == set(hs.Adjacency) - {hs.Adjacency.REPLACE_ONE}
+
+
+@pytest.mark.parametrize("gap", [None, 1e-4])
+def test_an_infinite_end_of_the_batch_is_asked_by_itself(gap: float | None) -> None:
+    """Much noise and a large delta: epsilon is 0, which the batch does not find."""
+    plan = hs.dp_sgd(50.0, 0.01, 50)
+    found = hs.epsilons([plan, hs.dp_sgd(1.0, 0.01, 50)], 0.01, gap=gap)
+    assert plan.epsilon(0.01).upper == 0
+    assert found.upper[0] == 0
+    assert found.upper[1] < 0.1

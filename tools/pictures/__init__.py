@@ -9,4 +9,7 @@ from pictures.drawing import Charted, Picture
 from pictures.plans import privacy_curve as privacy_curve
 
 PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {**primer.PICTURES, **front.PICTURES, **sweeps.PICTURES}
+from pictures import front, primer, tables
+
+PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {**primer.PICTURES, **front.PICTURES, **tables.PICTURES}
 """All pictures of pages by name; the file of each is ``generated/picture-NAME.html``."""

@@ -202,6 +202,7 @@ def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answe
             found, adding[rows] = ask(columns, side, at[rows], gap)
             with np.errstate(invalid="ignore"):
                 known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
+                known &= np.isfinite(found.upper)  # an infinite end is not above its share of itself
             ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
     with np.errstate(invalid="ignore"):
         wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]

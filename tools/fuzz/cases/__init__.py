@@ -21,6 +21,7 @@ from fuzz.cases import (
     selections,
     simulated,
     sweeps,
+    tables,
     values,
 )
 
@@ -45,5 +46,6 @@ __all__ = [
     "selections",
     "simulated",
     "sweeps",
+    "tables",
     "values",
 ]

@@ -1,0 +1,166 @@
+"""Files of tables: a line of JSON that says what follows, and the numbers, with a hash over all of it.
+
+The first line is a JSON object: ``format``, ``version``, what the table says of itself, how many knots each axis has,
+and ``sha256``, the hash of that object without this key, a line break, and all bytes behind the line. The bytes are
+doubles, little-endian: the knots of each axis, the lower ends, the upper ends. Nothing in a file is unpacked or run,
+and its length follows from its first line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hockeystick.questions.tables.axes import DOMAINS, SIGNS, Array, Axis
+from hockeystick.questions.tables.knots import Knots
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.domains import place, shown
+from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.files import cause, write_bytes
+
+FORMAT, VERSION = "hockeystick table", 1
+"""What the first line calls the file, and the version of the layout."""
+
+MOST_KNOTS = 20_000_000
+"""Knots of a table: 320 MB in a file, and an hour and more to ask for."""
+
+LONGEST_LINE = 4096
+"""Bytes of the first line, which has less than 500."""
+
+KEYS = ("format", "version", "adjacency", "accuracy", "fine", "knots", "sha256")
+"""The keys of the first line, in their order."""
+
+
+def head_of(adjacency: Adjacency, accuracy: float, fine: tuple[str, ...], knots: Knots) -> dict[str, Any]:
+    """What the first line says, without the hash."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "adjacency": str(adjacency),
+        "accuracy": accuracy,
+        "fine": list(fine),
+        "knots": {axis.name: len(axis) for axis in knots.axes},
+    }
+
+
+def body_of(knots: Knots) -> bytes:
+    """The bytes behind the first line."""
+    parts = [*(axis.knots for axis in knots.axes), knots.lower.ravel(), knots.upper.ravel()]
+    return b"".join(part.astype("<f8").tobytes() for part in parts)
+
+
+def digest(head: dict[str, Any], body: bytes) -> str:
+    """The hash of a file's content, in hexadecimal digits.
+
+    >>> digest({}, b"")[:8]
+    'ca3d163b'
+    """
+    said = hashlib.sha256(json.dumps(head).encode() + b"\n")
+    said.update(body)
+    return said.hexdigest()
+
+
+def write(path: str | Path, head: dict[str, Any], body: bytes) -> None:
+    """Write a table into one file, whole or not at all.
+
+    Raises:
+        InvalidInputError: a place that cannot be written.
+    """
+    line = json.dumps({**head, "sha256": digest(head, body)})
+    write_bytes(path, line.encode() + b"\n" + body)
+
+
+def read(path: str | Path) -> tuple[dict[str, Any], Knots]:
+    """What the first line of a file says, and its knots.
+
+    Raises:
+        InvalidInputError: no such file, no table, one that is damaged, or of another version of the format.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            line = file.readline(LONGEST_LINE)
+            head, shape = _head(line, path)
+            length = 8 * (sum(shape) + 2 * math.prod(shape))
+            body = file.read(length + 1)
+    except (OSError, ValueError, TypeError) as error:
+        if isinstance(error, InvalidInputError):
+            raise
+        raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
+    if len(body) != length:
+        more = "more" if len(body) > length else f"{len(body)}"
+        raise InvalidInputError(
+            f"{place(path)}: a damaged table: {length} bytes must follow its first line, and there are {more}; build "
+            "it again, or copy it again"
+        )
+    stated = head.pop("sha256")
+    if digest(head, body) != stated:
+        raise InvalidInputError(
+            f"{place(path)}: a damaged table: its hash is not the one that it states; build it again, or copy it again"
+        )
+    return head, _knots(body, shape, path)
+
+
+def _head(line: bytes, path: str | Path) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """The first line of a file, and how many knots there are of each axis."""
+    foreign = InvalidInputError(f"{place(path)}: no table: a file must be one that Table.save wrote")
+    try:
+        head = json.loads(line) if line.endswith(b"\n") else None
+    except (ValueError, RecursionError):
+        raise foreign from None
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise foreign
+    if head.get("version") != VERSION:
+        raise InvalidInputError(
+            f"{place(path)}: version must be {VERSION}, the one that this release reads; "
+            f"received {shown(head.get('version'))}; build the table again"
+        )
+    many = head.get("knots")
+    if tuple(head) != KEYS or not isinstance(many, dict) or tuple(many) != tuple(SIGNS):
+        raise foreign
+    shape = tuple(many.values())
+    if not all(type(one) is int and 1 <= one <= MOST_KNOTS for one in shape) or math.prod(shape) > MOST_KNOTS:
+        raise InvalidInputError(
+            f"{place(path)}: knots must be whole numbers from 1, of which there are {MOST_KNOTS} at most in all; "
+            f"received {shown(many)}"
+        )
+    return head, shape
+
+
+def _knots(body: bytes, shape: tuple[int, ...], path: str | Path) -> Knots:
+    """The numbers of a file as knots, whose order is that of a table."""
+    numbers = np.frombuffer(body, dtype="<f8").astype(np.float64)
+    ends = np.cumsum([*shape, math.prod(shape)])
+    *knots, lower, upper = np.split(numbers, ends)
+    lower, upper = lower.reshape(shape), upper.reshape(shape)
+    if not (
+        all(_ordered(name, along) for name, along in zip(SIGNS, knots, strict=True))
+        and np.all((lower >= 0) & (lower <= upper))
+        and all(_monotone(values, number) for values in (lower, upper) for number in range(len(shape)))
+    ):
+        raise InvalidInputError(
+            f"{place(path)}: no table: knots must increase within their domains, and ends must be in order and monotone"
+        )
+    return Knots(tuple(Axis(name, along) for name, along in zip(SIGNS, knots, strict=True)), lower, upper)
+
+
+def _ordered(name: str, knots: Array) -> bool:
+    """Whether the knots of an axis increase, and lie in its domain."""
+    if not np.all(np.diff(knots) > 0) or (name == "rounds" and np.any(knots != np.floor(knots))):
+        return False
+    try:
+        for knot in knots[[0, -1]].tolist():
+            DOMAINS[name].check(knot, name)
+    except HockeystickError:
+        return False
+    return True
+
+
+def _monotone(ends: Array, number: int) -> bool:
+    """Whether ends rise along an axis along which epsilon rises, or fall where it falls."""
+    steps = SIGNS[tuple(SIGNS)[number]] * np.sign(np.diff(ends, axis=number)) if ends.shape[number] > 1 else np.zeros(1)
+    return bool(np.all(steps >= 0))

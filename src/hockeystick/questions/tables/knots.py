@@ -1,0 +1,191 @@
+"""The knots of a table: certified ends at each, and where more of them are wanted.
+
+The ends at knots are those of the batch engine. Along an axis that is to be fine, a step between two knots is split
+where the lower end on its safe side is too far below the upper end on its dangerous side, whatever the other
+coordinates; the knots in between are asked, and so on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.plan.mechanisms.gaussian import Gaussian
+from hockeystick.plan.plan import Plan
+from hockeystick.plan.round import Round
+from hockeystick.plan.sampling.none import NoSampling
+from hockeystick.plan.sampling.poisson import Poisson
+from hockeystick.questions.many import epsilons
+from hockeystick.questions.tables.axes import SIGNS, Array, Axis
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError
+
+AT_ONCE = 4096
+"""Plans of one call of the batch engine: a second of work, after which Ctrl-C is heard."""
+
+FINEST = 1e-2
+"""Steps are not split below this share of the accuracy, relative to the knot: epsilon would have to be so much steeper
+than its parameter, which it is where it falls to 0, and there no relative width is reached."""
+
+MOST_PASSES = 40
+"""Times that steps are looked at: each halves those that are too wide, or better, and a range has fewer halves."""
+
+AIM = 0.98
+"""Share of the accuracy at which the first knots aim, as epsilon is no power of its parameter within a step."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knots:
+    """Four axes and certified ends at each of their knots, in arrays with a dimension for each axis."""
+
+    axes: tuple[Axis, ...]
+    lower: Array
+    upper: Array
+
+    def corners(self) -> tuple[Array, Array]:
+        """The lower end at the safe corner and the upper end at the dangerous one, of each cell.
+
+        A cell without a step along an axis, which has one knot, is the knot there.
+        """
+        low, high = self.lower, self.upper
+        for number, axis in enumerate(self.axes):
+            low, high = _safe(low, number, axis), _dangerous(high, number, axis)
+        return low, high
+
+
+def _safe(ends: Array, number: int, axis: Axis) -> Array:
+    """The ends on the side of each step where epsilon is smaller."""
+    if len(axis) == 1:
+        return ends
+    left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
+    return left if SIGNS[axis.name] > 0 else right
+
+
+def _dangerous(ends: Array, number: int, axis: Axis) -> Array:
+    """The ends on the side of each step where epsilon is larger."""
+    if len(axis) == 1:
+        return ends
+    left, right = np.take(ends, range(len(axis) - 1), number), np.take(ends, range(1, len(axis)), number)
+    return right if SIGNS[axis.name] > 0 else left
+
+
+def laid(axes: tuple[Axis, ...], adjacency: Adjacency, fine: Sequence[str], accuracy: float, most: int) -> Knots:
+    """A table of knots through the given ones, with more of them along the fine axes.
+
+    Args:
+        axes: noise, rate, rounds and delta, in this order.
+        adjacency: one of those that tables cover.
+        fine: the names of the axes along which knots are added.
+        accuracy: relative width of a cell that has steps along fine axes alone.
+        most: largest number of knots.
+
+    Raises:
+        InvalidInputError: more knots would be needed than ``most``.
+    """
+    share = -math.expm1(math.log1p(-accuracy) / max(len(fine), 1))  # of k steps: 1 - (1 - share)^k is the accuracy
+    _affordable(axes, most, accuracy)
+    found = _asked(axes, adjacency)
+    for _ in range(MOST_PASSES):
+        split = tuple(
+            axis.split(_parts(found, number, share, first=len(axis) == len(axes[number])))
+            if axis.name in fine
+            else axis
+            for number, axis in enumerate(found.axes)
+        )
+        if all(len(new) == len(old) for new, old in zip(split, found.axes, strict=True)):
+            break
+        _affordable(split, most, accuracy)
+        found = _extended(found, split, adjacency)
+    return _monotone(found)
+
+
+def _parts(found: Knots, number: int, share: float, first: bool) -> npt.NDArray[np.intp]:
+    """Into how many steps each step along an axis is to be split: 1 where it is narrow or as short as it may be."""
+    axis = found.axes[number]
+    if len(axis) == 1:
+        return np.zeros(0, dtype=np.intp)
+    low, high = _safe(found.lower, number, axis), _dangerous(found.upper, number, axis)
+    others = tuple(range(4))[:number] + tuple(range(4))[number + 1 :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        width = np.where(high > low, np.log(high) - np.log(low), 0.0).max(axis=others)  # infinite where it falls to 0
+    wide = (width > -math.log1p(-share)) & (axis.steps() > 1 + FINEST * share)
+    wanted = np.ceil(width / (AIM * share)) if first else np.full(len(width), 2.0)
+    wanted = np.where(np.isfinite(wanted), wanted, 2.0)
+    if axis.name == "rounds":
+        wanted = np.minimum(wanted, np.diff(axis.knots))
+    return np.where(wide, np.maximum(wanted, 2.0), 1.0).astype(np.intp)
+
+
+def _affordable(axes: tuple[Axis, ...], most: int, accuracy: float) -> None:
+    many = math.prod(len(axis) for axis in axes)
+    if many > most:
+        each = ", ".join(f"{len(axis)} of {axis.name}" for axis in axes)
+        raise InvalidInputError(
+            f"most must be at least {many}, the knots that accuracy {accuracy:g} takes so far ({each}); received {most}"
+            "; give shorter ranges, a larger accuracy or fewer fine axes",
+            "most",
+        )
+
+
+def _extended(old: Knots, axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
+    """Knots along longer axes, of which only the new ones are asked."""
+    shape = tuple(len(axis) for axis in axes)
+    known = np.ix_(*(np.searchsorted(new.knots, was.knots) for new, was in zip(axes, old.axes, strict=True)))
+    lower, upper = np.full(shape, np.nan), np.full(shape, np.nan)
+    lower[known], upper[known] = old.lower, old.upper
+    places = np.argwhere(np.isnan(upper))
+    rows = [axis.knots[places[:, number]] for number, axis in enumerate(axes)]
+    at = tuple(places.T)
+    lower[at], upper[at] = asked(rows, adjacency)
+    return Knots(axes, lower, upper)
+
+
+def _asked(axes: tuple[Axis, ...], adjacency: Adjacency) -> Knots:
+    grid = np.meshgrid(*(axis.knots for axis in axes), indexing="ij")
+    lower, upper = asked([along.ravel() for along in grid], adjacency)
+    return Knots(axes, lower.reshape(grid[0].shape), upper.reshape(grid[0].shape))
+
+
+def asked(points: Sequence[Array], adjacency: Adjacency) -> tuple[Array, Array]:
+    """Certified ends of epsilon at points, by the engine for many plans.
+
+    Args:
+        points: noise, rate, rounds and delta of each, in this order.
+        adjacency: the neighbouring relation of all.
+
+    Raises:
+        InvalidInputError: a point outside the domain of plans.
+    """
+    noise, rate, rounds, delta = points
+    lower, upper = np.empty(len(noise)), np.empty(len(noise))
+    for start in range(0, len(noise), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        rows = zip(noise[part].tolist(), rate[part].tolist(), rounds[part].tolist(), strict=True)
+        found = epsilons([plan_of(*row, adjacency) for row in rows], delta[part])
+        lower[part], upper[part] = found.lower, found.upper
+    return lower, upper
+
+
+def plan_of(noise: float, rate: float, rounds: float, adjacency: Adjacency) -> Plan:
+    """The plan of a point: Gaussian rounds under Poisson sampling, which at a rate of 1 is none."""
+    sampling = Poisson(rate) if rate < 1 else NoSampling()
+    return Plan([Round(Gaussian(noise), sampling, int(rounds))], adjacency)
+
+
+def _monotone(found: Knots) -> Knots:
+    """Each lower end at least that of every safer knot, each upper end at most that of every more dangerous one.
+
+    What is known of a knot is known of those on its one side, so that ends only move towards each other.
+    """
+    lower, upper = found.lower.copy(), found.upper.copy()
+    for number, axis in enumerate(found.axes):
+        rising = slice(None, None, SIGNS[axis.name])
+        turned = (slice(None),) * number + (rising,)
+        back = (slice(None),) * number + (slice(None, None, -1),)
+        lower[turned] = np.maximum.accumulate(lower[turned], axis=number)
+        upper[turned] = np.minimum.accumulate(upper[turned][back], axis=number)[back]
+    return Knots(found.axes, lower, upper)

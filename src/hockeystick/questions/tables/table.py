@@ -1,0 +1,358 @@
+"""A certified table of epsilon: brackets of every point between its knots, by the million."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.questions.tables import files
+from hockeystick.questions.tables.axes import DOMAINS, SIGNS, Array, Axis, axis_of
+from hockeystick.questions.tables.knots import asked, laid, plan_of
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.band import Band
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
+from hockeystick.values.outward import html_table
+
+COVERED = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT, Adjacency.REMOVE, Adjacency.ADD)
+"""The neighbouring relations of which epsilon is shown to be monotone (:mod:`~hockeystick.questions.tables.axes`)."""
+
+CHUNK = 1 << 14
+"""Rows that are looked up together: what is computed of them stays in the cache of a processor."""
+
+MOST_KNOTS = 200_000
+"""Knots that a table may have where nothing is said: a minute of asking on one core, and a file of 3 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableBand(Band):
+    """What a table knows of many rows, in their order.
+
+    Attributes:
+        asked: how many different rows were asked of the engine, because they were wider than the gap or outside.
+
+    >>> TableBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", asked=1).asked
+    1
+    """
+
+    asked: int = 0
+
+
+class Table:
+    """A certified table of epsilon over noise, rate, rounds and delta of Gaussian rounds.
+
+    A point between knots is bracketed: epsilon falls with the noise and with delta, and rises with the rate and with
+    the rounds, so that it is at least the lower end at the knots on the one side and at most the upper end at those on
+    the other. Along the fine axes knots are laid until a step moves epsilon by the accuracy at most; along the others
+    they are those that are given, between which brackets are as wide as epsilon differs there.
+
+    Args:
+        noise: noise multipliers: a number, or several, the least and the largest of which are the range.
+        rate: probabilities that a record enters a batch (Poisson sampling); 1 for rounds that see every record.
+        rounds: numbers of rounds.
+        delta: target deltas.
+        adjacency: ``"add-or-remove"``, ``"zero-out"``, ``"remove"`` or ``"add"``.
+        accuracy: widest relative width, (upper - lower) / upper, of a cell between knots that has steps along fine
+            axes alone.
+        fine: the axes along which knots are laid.
+        most: largest number of knots; the time to build is that many times a quarter of a millisecond.
+
+    Attributes:
+        adjacency: the neighbouring relation.
+        accuracy: what was asked of the fine axes.
+        fine: their names.
+
+    Raises:
+        InvalidInputError: a value outside its domain, or more knots than ``most`` would be needed.
+        UnsupportedError: a neighbouring relation that is not covered.
+
+    >>> table = Table(noise=[1.0, 1.5], rate=0.01, rounds=[1000, 2000], delta=1e-6, accuracy=0.05)
+    >>> found = table.epsilons(noise=[1.0, 1.2], rounds=[1500, 1500])
+    >>> [f"{low:.3f} to {high:.3f}" for low, high in zip(found.lower, found.upper)]
+    ['2.497 to 2.603', '1.266 to 2.603']
+    """
+
+    __slots__ = ("_knots", "accuracy", "adjacency", "fine")
+
+    def __init__(
+        self,
+        noise: Any,
+        rate: Any,
+        rounds: Any,
+        delta: Any,
+        *,
+        adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+        accuracy: float = 0.01,
+        fine: Sequence[str] = ("rounds",),
+        most: int = MOST_KNOTS,
+    ) -> None:
+        """Lay the knots and ask for epsilon at each."""
+        self.adjacency = covered(adjacency)
+        self.accuracy = checked_accuracy(accuracy)
+        self.fine = _fine(fine)
+        most = domains.whole(most, "most", "the largest number of knots", least=1, most=files.MOST_KNOTS)
+        given = {"noise": noise, "rate": rate, "rounds": rounds, "delta": delta}
+        axes = tuple(axis_of(name, value) for name, value in given.items())
+        self._knots = laid(axes, self.adjacency, self.fine, self.accuracy, most)
+
+    @property
+    def knots(self) -> dict[str, Array]:
+        """The knots of each axis by its name, increasing."""
+        return {axis.name: axis.knots.copy() for axis in self._knots.axes}
+
+    @property
+    def lower(self) -> Array:
+        """The certified lower ends at the knots: an array with a dimension for noise, rate, rounds and delta."""
+        return self._knots.lower.copy()
+
+    @property
+    def upper(self) -> Array:
+        """The certified upper ends at the knots: an array with a dimension for noise, rate, rounds and delta."""
+        return self._knots.upper.copy()
+
+    @property
+    def widths(self) -> Array:
+        """The relative width of each cell between neighbouring knots, a dimension for each axis.
+
+        Along an axis with one knot a cell is that knot. Between two successive numbers of rounds nothing lies, and the
+        width there is that of the dangerous one with the next; it is nobody's bracket.
+        """
+        low, high = self._knots.corners()
+        with np.errstate(invalid="ignore"):
+            return np.where(high > low, 1 - low / high, 0.0)  # 1 of an infinite upper end
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the programs must do for the numbers to be about them, one sentence for each way of sampling."""
+        noise, rate, rounds, _ = self._knots.axes
+        plans = [plan_of(noise.knots[0], one, rounds.knots[0], self.adjacency) for one in rate.knots[[0, -1]].tolist()]
+        said = {f"{label}: {text}": None for plan in plans for label, text in plan.premises.items()}
+        return tuple(said)
+
+    def epsilons(
+        self,
+        noise: Any = None,
+        rate: Any = None,
+        rounds: Any = None,
+        delta: Any = None,
+        *,
+        gap: float | None = None,
+        outside: Literal["refuse", "ask"] = "refuse",
+    ) -> TableBand:
+        """The bracket of epsilon at each of many points.
+
+        Args:
+            noise: noise multiplier of each row, or of all; may be left out where the table has one.
+            rate: sample rate of each row, or of all; may be left out where the table has one.
+            rounds: number of rounds of each row, or of all; may be left out where the table has one.
+            delta: target delta of each row, or of all; may be left out where the table has one.
+            gap: widest relative width, (upper - lower) / upper: rows that are wider are asked of the engine, a quarter
+                of a millisecond for each different one; by default none is asked.
+            outside: ``"refuse"`` rows outside the table, or ``"ask"`` for them.
+
+        Returns:
+            Certified ends in the order of the rows; the estimates are the middles.
+
+        Raises:
+            InvalidInputError: a value that is missing, or outside the table or its domain; the message names the first
+                such row, counted from 0.
+
+        >>> table = Table(noise=2.0, rate=0.01, rounds=[100, 10_000], delta=1e-6)
+        >>> found = table.epsilons(rounds=[5000, 7777], gap=1e-5)
+        >>> found.upper.round(4).tolist(), found.asked
+        ([1.6829, 2.1347], 2)
+        """
+        if outside not in ("refuse", "ask"):
+            raise InvalidInputError(f"outside must be 'refuse' or 'ask'; received {domains.shown(outside)}", "outside")
+        if gap is not None:
+            gap = domains.rate(gap, "gap", "widest relative width wanted of the interval")
+        columns = self._columns({"noise": noise, "rate": rate, "rounds": rounds, "delta": delta})
+        many = len(columns[0])
+        lower, estimate, upper = np.empty(many), np.empty(many), np.empty(many)
+        open_: list[npt.NDArray[np.intp]] = []
+        for start in range(0, many, CHUNK):
+            part = slice(start, min(start + CHUNK, many))
+            left = self._look_up([column[part] for column in columns], start, lower[part], upper[part], outside)
+            if left is not None:
+                open_.append(start + left)
+            if gap is not None:  # an infinite upper end, outside, is not above its share of itself
+                open_.append(start + np.flatnonzero(upper[part] - lower[part] > gap * upper[part]))
+            np.add(lower[part], upper[part], out=estimate[part])
+            estimate[part] *= 0.5
+        questions = 0
+        rows = np.concatenate(open_) if open_ else np.zeros(0, dtype=np.intp)
+        if rows.size:
+            questions = self._narrow(columns, rows, lower, upper)
+            estimate[rows] = 0.5 * (lower[rows] + upper[rows])
+        return TableBand(lower, estimate, upper, "upper", asked=questions)
+
+    def _columns(self, given: dict[str, Any]) -> list[Array]:
+        """The coordinates of each row, each as long as all, or without a stride where it is the same in every row."""
+        values = []
+        for axis in self._knots.axes:
+            value = given[axis.name]
+            if value is None:
+                if len(axis) > 1:
+                    raise InvalidInputError(
+                        f"{axis.name} must be given, as the table has {len(axis)} knots of it; received None", axis.name
+                    )
+                value = axis.knots[0]
+            values.append(domains.array(value, axis.name))
+        try:
+            together = np.broadcast_arrays(*values)
+        except ValueError:
+            shapes = ", ".join(f"{name} {value.shape}" for name, value in zip(given, values, strict=True))
+            raise InvalidInputError(f"columns must be numbers or of one length; received the shapes {shapes}") from None
+        return [np.atleast_1d(column) if column.ndim < 2 else column.ravel() for column in together]
+
+    def _look_up(
+        self, columns: list[Array], start: int, lower: Array, upper: Array, outside: str
+    ) -> npt.NDArray[np.intp] | None:
+        """Write the bracket of each row of a chunk; the rows outside, where there are any and they are to be asked."""
+        axes = self._knots.axes
+        inside: npt.NDArray[np.bool_] | None = None
+        for axis, column in zip(axes, columns, strict=True):
+            if axis.name == "rounds" and (broken := np.flatnonzero(column != np.floor(column))).size:
+                _checked(axis, float(column[broken[0]]), start + int(broken[0]))
+            if not axis.holds(column):
+                without = axis.without(column)
+                self._refuse(axis, column, np.flatnonzero(without), start, outside)
+                inside = ~without if inside is None else inside & ~without
+        if inside is not None:
+            rows = np.flatnonzero(inside)
+            low, high = np.empty(len(rows)), np.empty(len(rows))
+            if len(rows):
+                self._look_up([column[rows] for column in columns], start, low, high, outside)
+            lower[:], upper[:] = 0.0, np.inf
+            lower[rows], upper[rows] = low, high
+            return np.flatnonzero(~inside)
+        safe: Any = 0
+        dangerous: Any = 0
+        for axis, column in zip(axes, columns, strict=True):
+            if len(axis) == 1:
+                continue
+            one, other = axis.corners(np.ascontiguousarray(column))
+            safe, dangerous = safe * len(axis) + one, dangerous * len(axis) + other
+        lower[:] = self._knots.lower.ravel().take(safe)
+        upper[:] = self._knots.upper.ravel().take(dangerous)
+        return None
+
+    def _refuse(self, axis: Axis, column: Array, rows: npt.NDArray[np.intp], start: int, outside: str) -> None:
+        """Refuse rows outside of an axis: all of them, or those that are outside of its domain too."""
+        for row in rows[: 1 if outside == "refuse" else None].tolist():
+            value = float(column[row])
+            _checked(axis, value, start + row)
+            if outside == "refuse":
+                raise InvalidInputError(
+                    f"row {start + row}: {axis.name} must be from {axis.knots[0]:g} to {axis.knots[-1]:g}, the range "
+                    f"of the table; received {value!r}; outside='ask' asks the engine for such rows",
+                    axis.name,
+                )
+
+    def _narrow(self, columns: list[Array], rows: npt.NDArray[np.intp], lower: Array, upper: Array) -> int:
+        """Ask for some rows, of equal ones once, and keep what is known from either side; how many were different."""
+        points, of = np.unique(np.stack([column[rows] for column in columns]), axis=1, return_inverse=True)
+        low, high = asked(list(points), self.adjacency)
+        of = of.reshape(-1)
+        lower[rows], upper[rows] = np.maximum(lower[rows], low[of]), np.minimum(upper[rows], high[of])
+        return int(points.shape[1])
+
+    @property
+    def sha256(self) -> str:
+        """The hash of all that the table holds, by which its file is recognised, in hexadecimal digits."""
+        return files.digest(self._head, files.body_of(self._knots))
+
+    def save(self, path: str | Path) -> None:
+        """Write the table into one file, whole or not at all.
+
+        Raises:
+            InvalidInputError: a place that cannot be written.
+        """
+        files.write(path, self._head, files.body_of(self._knots))
+
+    @property
+    def _head(self) -> dict[str, Any]:
+        return files.head_of(self.adjacency, self.accuracy, self.fine, self._knots)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Table:
+        """The table in a file that :meth:`save` wrote; its hash is checked, and that its ends are in order.
+
+        The hash tells a damaged file. It is no signature: whoever can write the file can write another hash, so a
+        table from elsewhere is worth what its source is.
+
+        Raises:
+            InvalidInputError: no such file, no table, one that is damaged, or of another version of the format.
+        """
+        head, knots = files.read(path)
+        table = cls.__new__(cls)
+        try:
+            table.adjacency, table.accuracy = covered(head["adjacency"]), checked_accuracy(head["accuracy"])
+            table.fine, table._knots = _fine(head["fine"]), knots
+        except HockeystickError as error:
+            error.args = (f"{domains.place(path)}: {error}", *error.args[1:])
+            raise
+        return table
+
+    def __repr__(self) -> str:
+        each = ", ".join(
+            f"{axis.name} {axis.knots[0]:g} to {axis.knots[-1]:g} ({len(axis)})" for axis in self._knots.axes
+        )
+        return f"<Table of {self._knots.upper.size} knots: {each}; {self.adjacency}>"
+
+    def _repr_html_(self) -> str:
+        """The axes as notebooks show them: a row for each, with its range and the number of knots."""
+        rows = [(axis.name, f"{axis.knots[0]:g} to {axis.knots[-1]:g}", str(len(axis))) for axis in self._knots.axes]
+        return html_table(f"certified table of epsilon, {self.adjacency}", rows, ("axis", "range", "knots"))
+
+
+def covered(adjacency: Adjacency | str) -> Adjacency:
+    """The neighbouring relation, if tables cover it.
+
+    Raises:
+        InvalidInputError: no neighbouring relation.
+        UnsupportedError: one of which epsilon is not shown to be monotone.
+    """
+    found = Adjacency(adjacency)
+    if found not in COVERED:
+        raise UnsupportedError(
+            f"adjacency must be {domains.listed([repr(str(one)) for one in COVERED])} for a table, as of no other "
+            f"epsilon is shown to be monotone; received {str(found)!r}; ask for such plans with hs.epsilons"
+        )
+    return found
+
+
+def checked_accuracy(accuracy: float) -> float:
+    """The accuracy as a float.
+
+    Raises:
+        InvalidInputError: it is not between 1e-4, below which a table has too many knots, and 1.
+    """
+    domain = domains.Domain(
+        "a number, at least 1e-4 and less than 1", {"minimum": 1e-4, "exclusiveMaximum": 1}, "relative width of a cell"
+    )
+    return float(domain.check(accuracy, "accuracy"))
+
+
+def _fine(fine: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(fine) if isinstance(fine, list | tuple) else (fine,)
+    for name in names:
+        if not isinstance(name, str) or name not in SIGNS:
+            raise InvalidInputError(
+                f"fine must name axes among {domains.listed(SIGNS)}; received {domains.shown(name)}", "fine"
+            )
+    return tuple(name for name in SIGNS if name in names)
+
+
+def _checked(axis: Axis, value: float, row: int) -> None:
+    """Refuse a value outside the domain of an axis, with its row."""
+    try:
+        DOMAINS[axis.name].check(value, axis.name)
+    except HockeystickError as error:
+        error.args = (f"row {row}: {error}", *error.args[1:])
+        raise
