@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pictures import front, primer, sweeps
+from pictures import front, primer, sweeps, tables
 from pictures.drawing import Charted, Picture
 from pictures.plans import privacy_curve as privacy_curve
 
-PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {**primer.PICTURES, **front.PICTURES, **sweeps.PICTURES}
-from pictures import front, primer, tables
-
-PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {**primer.PICTURES, **front.PICTURES, **tables.PICTURES}
+PICTURES: Mapping[str, Callable[[], Picture | Charted]] = {
+    **primer.PICTURES,
+    **front.PICTURES,
+    **sweeps.PICTURES,
+    **tables.PICTURES,
+}
 """All pictures of pages by name; the file of each is ``generated/picture-NAME.html``."""
