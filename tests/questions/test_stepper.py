@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import pickle
 
 import pytest
 
 import hockeystick as hs
-from hockeystick.directions.stepped import GROWTH
+from hockeystick.directions import stepped as module
+from hockeystick.engines.batch.rows import Rows
 
-SCHEDULE = [(0.8 + 0.03 * number, 0.02) for number in range(40)]
+SCHEDULE = [(0.8 + 0.06 * number, 0.05) for number in range(20)]
 
 
 def stepped(schedule: list[tuple[float, float]], adjacency: str = "add-or-remove", ask: bool = False) -> hs.Accountant:
@@ -63,8 +65,8 @@ def test_every_way_there_has_the_same_bits() -> None:
     assert ends(copy.copy(asked).epsilon(1e-6)) == expected
     assert ends(pickle.loads(pickle.dumps(asked)).epsilon(1e-6)) == expected
     resumed = hs.Accountant()
-    resumed.load_state_dict(json.loads(json.dumps(stepped(SCHEDULE[:25], ask=True).state_dict())))
-    for noise, rate in SCHEDULE[25:]:
+    resumed.load_state_dict(json.loads(json.dumps(stepped(SCHEDULE[:12], ask=True).state_dict())))
+    for noise, rate in SCHEDULE[12:]:
         resumed.step(noise_multiplier=noise, sample_rate=rate)
     assert ends(resumed.epsilon(1e-6)) == expected
 
@@ -83,8 +85,8 @@ def test_a_last_kind_that_goes_on_counts_as_often() -> None:
 def test_a_loaded_state_is_asked_anew() -> None:
     """Nothing of what was run before is kept."""
     accountant = stepped(SCHEDULE, ask=True)
-    accountant.load_state_dict(stepped(SCHEDULE[:20]).state_dict())
-    assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:20]).epsilon(1e-6))
+    accountant.load_state_dict(stepped(SCHEDULE[:10]).state_dict())
+    assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
 
 
 def test_a_copy_goes_on_by_itself() -> None:
@@ -114,21 +116,29 @@ def test_any_other_history_is_answered_as_its_plan(more: list[hs.Round]) -> None
     assert ends(accountant.epsilon(1e-6)) == ends(accountant.plan.epsilon(1e-6))
 
 
-def test_a_history_beyond_what_the_sums_hold_is_answered_as_its_plan() -> None:
+def test_what_the_sums_do_not_reach_is_left_to_the_plan() -> None:
     """A gap that no contour reaches, and a delta that it is not laid for."""
     accountant = stepped(SCHEDULE, "remove")
-    for delta, gap in ((1e-6, 1e-15), (0.5, None)):
-        assert ends(accountant.epsilon(delta, gap=gap)) == ends(accountant.plan.epsilon(delta, gap=gap))
+    assert accountant._sums.epsilon(accountant.history, 1e-6, 1e-15) is None
+    assert accountant._sums.epsilon(accountant.history, 0.5, None) is None
+    assert ends(accountant.epsilon(0.5)) == ends(accountant.plan.epsilon(0.5))
 
 
-def test_points_are_laid_a_few_times() -> None:
+def test_points_are_laid_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time that the variance has grown by a share, and not at each question."""
-    accountant, times = stepped([]), set()
+    accountant, laid = stepped([]), []
+
+    def counted(rows: Rows, asked: module.Question) -> module.Laid:
+        laid.append(len(rows))
+        return known(rows, asked)
+
+    known = module.laid
+    monkeypatch.setattr(module, "laid", counted)
     for noise, rate in SCHEDULE:
-        accountant.step(noise_multiplier=noise, sample_rate=rate)
-        accountant.epsilon(1e-6)
-        times.add(accountant._sums._stepped.history.time if accountant._sums._stepped else None)  # type: ignore[union-attr]
-    assert 3 <= len(times) <= 2 + len(SCHEDULE) ** 0.5 * GROWTH * 2
+        accountant.step(noise_multiplier=noise, sample_rate=rate, count=5)
+        for _ in range(3):
+            accountant.epsilon(1e-6)
+    assert 3 <= len(laid) <= 1 + math.log(len(SCHEDULE)) / math.log(module.GROWTH)
 
 
 @pytest.mark.parametrize(("name", "value"), [("delta", 1.5), ("epsilon", -1.0)])

@@ -1,8 +1,10 @@
 """An accountant that is stepped as training goes: what was run so far, and what it has cost.
 
-The history is run-length encoded in the order of the steps. Questions are answered by the plan that the history adds
-up to, so that the answer is bit for bit that of the plan, however the steps were taken and wherever the state was
-saved and loaded in between.
+The history is run-length encoded in the order of the steps, and an answer depends on it alone: it has the same bits
+however the steps were taken and asked after, and wherever the state was saved and loaded in between. It is that of the
+plan to which the history adds up; of four and more different Poisson-sampled Gaussian steps it is found from sums that
+are kept from question to question (``directions/stepped.py``), certified and as narrow, and may differ from the plan's
+in the last digits.
 """
 
 from __future__ import annotations
@@ -145,9 +147,14 @@ class Accountant:
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
         """What was spent so far: see :meth:`Plan.epsilon`.
 
-        Of twelve and more different sampled Gaussian steps it is found from sums that are kept from question to
-        question, and is no bit different however often it was asked; its interval is as narrow as the plan's, which
-        it overlaps, and may differ from it in the last digits.
+        Of four and more different sampled Gaussian steps it is found from sums that are kept from question to question,
+        and has the same bits however often it was asked; its interval is as narrow as the plan's, which it overlaps.
+
+        >>> accountant = Accountant()
+        >>> for number in range(50):
+        ...     accountant.step(noise_multiplier=1 + 0.01 * number, sample_rate=0.05)
+        >>> print(accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6), sep="; ")
+        2.33234 to 2.33235 (certified); 2.33234 to 2.33235 (certified)
         """
         found = None if proof else self._sums.epsilon(self._history, delta, gap)
         return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
