@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from engines.test_bundle import THREE, true_k
 from hockeystick.directions.stepped import Question, laid
 from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour.kept import Each, KeptPath, Running
@@ -19,8 +18,22 @@ from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
 
+THREE = [(1.0, 0.01, 40), (0.5, 0.1, 7), (2.0, 1e-3, 300)]
 MU, RATE, COUNT = (np.array(column, dtype=np.float64) for column in zip(*THREE, strict=True))
 HIGHER = 3.0  # a tilt at which moments of adding a record are asked
+
+
+def true_k(z: complex, add: bool) -> mpmath.mpc:
+    """``sum k log int phi g^(1+z)``, or ``g^-z``, in 40 digits, by the trapezoid rule in steps of 1/16."""
+    with mpmath.workdps(40):
+        power, step, total = mpmath.mpc(-z if add else 1 + z), mpmath.mpf(1) / 16, mpmath.mpf(0)
+        for mu, rate, count in THREE:
+            values = []
+            for j in range(-14 * 16, int((14 + (0 if add else (1 + z.real) * mu)) * 16) + 1):
+                g = 1 - mpmath.mpf(rate) + mpmath.mpf(rate) * mpmath.exp(mu * j * step - mpmath.mpf(mu) ** 2 / 2)
+                values.append(mpmath.npdf(j * step) * mpmath.exp(power * mpmath.log(g)))
+            total += count * mpmath.log(step * mpmath.fsum(values))
+        return total
 
 
 def points(add: bool) -> Path:

@@ -46,6 +46,7 @@ from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import one_call
 from hockeystick.pairs.renyi import log_delta_at
+from hockeystick.pairs.transform import Transform
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
@@ -202,8 +203,8 @@ class Stepped:
         if other is None:
             return None
         worst = self.directions[other.upper > found.upper]
-        ends = zip(_ends(found), _ends(other), strict=True)
-        return Bound(*map(max, ends), accountant="contour", direction=worst.value)
+        lower, estimate, upper = (max(pair) for pair in zip(_ends(found), _ends(other), strict=True))
+        return Bound(lower, estimate, upper, accountant="contour", direction=worst.value)
 
     def _sums(self, asked: Question, add: bool) -> _Sums:
         """The sums of the present time for a question in one direction, which are kept.
@@ -237,7 +238,8 @@ def laid(rows: Rows, asked: Question) -> Laid:
         NotApplicableError: there are none that are few enough.
     """
     few, rounds = Bundle(stand_ins(rows)), float(rows.count.sum())
-    steering, transforms = Bundled([], few, []).steering(), [(few, 1)]
+    steering = Bundled([], few, []).steering()
+    transforms: list[tuple[Transform, int]] = [(few, 1)]
     gap = SHARPER * asked.gap
     if asked.log_delta is None:
         guide, tilt, depth = Guide.reaching(steering, asked.epsilon)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.directions import curve as module
+from hockeystick.directions.curve import DirectionCurve
 from hockeystick.engines.curve import ContourCurve
+from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 
 NOISE = np.linspace(0.9, 2.1, 220).tolist()
@@ -52,7 +53,7 @@ def test_kinds_of_other_families_are_gathered() -> None:
     rounds = [hs.Round(hs.Gaussian(10.0 + 0.1 * number), hs.Poisson(0.02)) for number in range(210)]
     plan = hs.Plan(rounds, "replace-one")
     (direction,) = plan.adjacency.directions
-    curve = module.DirectionCurve(module.Composition(plan.pairs(direction)), None)
+    curve = DirectionCurve(Composition(plan.pairs(direction)), None)
     assert not curve._exact
     found = curve.log_delta(np.array([0.5]))
     assert 0 < found.upper[0] - found.lower[0] < 0.1
