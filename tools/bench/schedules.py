@@ -1,7 +1,8 @@
 """Schedules: many different sampled Gaussian rounds, and what a question takes as their kinds grow.
 
-``python -m bench.schedules`` prints a table: seconds and relative width with the kinds as one factor of a contour, and
-for as many as 1,000 kinds one by one, in turns in one process. One core: set ``OPENBLAS_NUM_THREADS=1``.
+``python -m bench.schedules`` prints two tables: seconds and relative width with the kinds as one factor of a contour,
+and for as many as 1,000 kinds one by one, in turns in one process; and an accountant that is stepped and asked in turn,
+with another noise each time or with one throughout. One core: set ``OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.cases import STEP
-from hockeystick import Gaussian, Plan, Poisson, Round
+from hockeystick import Accountant, Gaussian, Plan, Poisson, Round
 from hockeystick.pairs.sampled import bundles
 
 KINDS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 ONE_BY_ONE = 1_000  # kinds up to which they are asked one by one too
 LEAST_NOISE, RANGE, RATE, DELTA = 0.8, 1.2, 0.01, 1e-6
+STEPS = (30, 100, 300, 1_000, 3_000, 10_000)
 REPETITIONS = 5
 MANY = 10**9  # kinds that no plan has
 
@@ -47,8 +49,35 @@ def asked(kinds: int, i: int) -> tuple[float, float]:
     return time.process_time() - before, found.relative_gap
 
 
+def stepped(steps: int, different: bool) -> tuple[float, float]:
+    """Seconds of processor time of so many steps with a question after each, and the largest width of an answer."""
+    accountant, widest = Accountant(), 0.0
+    before = time.process_time()
+    for number in range(steps):
+        noise = LEAST_NOISE + (RANGE * number / steps if different else 0.0)
+        accountant.step(noise_multiplier=noise, sample_rate=RATE)
+        widest = max(widest, accountant.epsilon(DELTA).relative_gap)
+    return time.process_time() - before, widest
+
+
 def main() -> None:
-    """The table."""
+    """The tables."""
+    kinds_table()
+    steps_table()
+
+
+def steps_table() -> None:
+    """An accountant that is stepped and asked in turn."""
+    stepped(STEPS[0], True)
+    print("steps      different: s   width    all alike: s   width")
+    for steps in STEPS:
+        found = [stepped(steps, different) for different in (True, False)]
+        cells = [f"{seconds:13.3f}   {width:.1e}" for seconds, width in found]
+        print(f"{steps:<6,}" + "".join(cells), flush=True)
+
+
+def kinds_table() -> None:
+    """Whole plans."""
     asked(KINDS[1], 0)
     print("kinds      together: s   width    one by one: s   width")
     for kinds in KINDS:

@@ -358,7 +358,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (_log_left(delta, most, next_down), _log_left(delta, least, next_up))
+    targets = (log_left(delta, most, next_down), log_left(delta, least, next_up))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         return interval.at_most(supremum[1])
@@ -425,7 +425,7 @@ def _log(x: float) -> float:
     return math.log(x) if x > 0 else -math.inf
 
 
-def _log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
+def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) -> float:
     """``log(delta - taken)``, the difference and its logarithm each rounded to the side of ``beyond``."""
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hockeystick.directions.below import attained, instances
 from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP, SUM_ERROR, finite_log_delta
 from hockeystick.directions.directions import Directions, compositions
-from hockeystick.engines.curve import Curve
+from hockeystick.engines.curve import ContourCurve, Curve, put
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gathered import gathered
@@ -28,6 +28,7 @@ from hockeystick.values.side import Side
 
 Array = npt.NDArray[np.float64]
 
+CONTOURS = 0.6  # of the work that is left, which contours of many kinds may take before these are gathered
 CLEAR = 0.999  # of the largest loss: up to there its rounding is nothing
 SPARE = 1e-11  # relative size of delta that pays for the roundings of the free bound
 NEAR_END = 1 - 2.0**-50  # of the largest loss: beyond, no engine is asked
@@ -42,21 +43,44 @@ class DirectionCurve:
     """
 
     def __init__(self, composition: Composition, gap: float | None) -> None:
-        self.composition = composition
-        self._curve = Curve(composition, gap)
-        rounds = gathered(composition)
-        self._sides: tuple[DirectionCurve, DirectionCurve] | None = None
-        if rounds.reason is not None:
-            gap = max(gap or GATHERED_GAP, GATHERED_GAP)
-            self._sides = DirectionCurve(rounds.milder, gap), DirectionCurve(rounds.worse, gap)
+        self.composition, self._gap = composition, gap
+        self._gathered = gathered(composition)
+        # kinds that a contour takes as one factor are not gathered but where it is wide
+        self._exact = not self._gathered.many or self._gathered.bundled
+        self._curve = (ContourCurve if self._gathered.many else Curve)(composition, gap)
+
+    @cached_property
+    def _sides(self) -> tuple[DirectionCurve, DirectionCurve]:
+        """The curves of what is gathered from below and from above, of many kinds."""
+        gap = max(self._gap or GATHERED_GAP, GATHERED_GAP)
+        return DirectionCurve(self._gathered.milder, gap), DirectionCurve(self._gathered.worse, gap)
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends at each epsilon >= 0, one-dimensional; an upper end below ``enough`` is all that is wanted."""
-        if self._sides is not None:
-            with part(0.5):
-                milder = self._sides[0].log_delta(epsilon, enough)
-            worse = self._sides[1].log_delta(epsilon, enough)
-            return Ends.of(milder.lower, worse.estimate, worse.upper)
+        if not self._gathered.many:
+            return self._of_all(epsilon, enough)
+        if not self._exact:
+            return self._between(epsilon, enough)
+        with part(CONTOURS):
+            found = self._of_all(epsilon, enough)
+        wide = found.width > GATHERED_GAP
+        if enough is not None:
+            wide &= found.upper > enough
+        where = np.flatnonzero(wide)
+        if len(where):
+            between = self._between(epsilon[where], None if enough is None else enough[where])
+            found = put(found, where, found[where].shared(between))
+        return found
+
+    def _between(self, epsilon: Array, enough: Array | None) -> Ends:
+        """Ends of what is gathered: the lower one of the milder side, the upper one of the worse."""
+        with part(0.5):
+            milder = self._sides[0].log_delta(epsilon, enough)
+        worse = self._sides[1].log_delta(epsilon, enough)
+        return Ends.of(milder.lower, worse.estimate, worse.upper)
+
+    def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
+        """Ends of the composition as it is."""
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)

@@ -118,7 +118,7 @@ class _Sections:
 
     def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
         wide = np.flatnonzero(self._wide(best, enough))
-        return _put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
+        return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
 
 class _Chernoff:
@@ -201,7 +201,7 @@ class Curve:
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
             by_moments = self._chernoff.log_delta if spent() else partial(_roughly, self._composition)
-            best = _put(best, rough, best[rough].shared(by_moments(at[rough])))
+            best = put(best, rough, best[rough].shared(by_moments(at[rough])))
         return best[back]
 
     def _integrated(self, best: Ends, epsilon: Array, floor: Array) -> Ends:
@@ -214,7 +214,7 @@ class Curve:
             found = _EachAlone(direct).log_delta(epsilon[wide])
         except NotApplicableError:  # densities out of its reach
             return best
-        return _put(best, wide, best[wide].shared(found))
+        return put(best, wide, best[wide].shared(found))
 
     @cached_property
     def _direct(self) -> DirectEngine | None:
@@ -226,7 +226,7 @@ class Curve:
 
     def _contour(self, epsilon: float) -> Section:
         check_left()
-        gap = max(SHARPER * self._gap, SHARPEST)
+        gap = _sharp(self._gap)
         try:
             return ContourEngine(self._composition).at(epsilon, gap)[1]
         except NotApplicableError:
@@ -247,7 +247,40 @@ class Curve:
             self._grids -= given - work.left
 
 
-def _put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
+class ContourCurve:
+    """log delta of the finite losses of one direction by contours alone, of many kinds of which no grid is made.
+
+    Args:
+        composition: pairs and counts, many of which a contour takes as one factor (``engines/contour/bundle.py``).
+        gap: widest relative width of delta that is wanted; the default of a contour if ``None``.
+    """
+
+    def __init__(self, composition: Composition, gap: float | None = None) -> None:
+        self._composition, self._gap = composition, gap or NARROW
+        self._sections = _Sections(self._contour, self._gap)
+
+    def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
+        """Certified ends as :meth:`Curve.log_delta` has them; minus infinity and 0 where there is no contour."""
+        at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
+        best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
+        floor = np.full(len(at), -math.inf) if enough is None else enough[first]
+        return self._sections.improved(best, at, floor)[back] if len(at) else best
+
+    @cached_property
+    def _engine(self) -> ContourEngine:
+        return ContourEngine(self._composition)
+
+    def _contour(self, epsilon: float) -> Section:
+        check_left()
+        return self._engine.at(epsilon, _sharp(self._gap))[1]
+
+
+def _sharp(gap: float) -> float:
+    """What a contour is asked for at its own epsilon, that the epsilons around it may be as narrow as the gap."""
+    return max(SHARPER * gap, SHARPEST)
+
+
+def put(old: Ends, where: npt.NDArray[np.intp], new: Ends) -> Ends:
     """The old ones with new ones in some places."""
     ends = old.lower.copy(), old.estimate.copy(), old.upper.copy()
     for kept, put in zip(ends, (new.lower, new.estimate, new.upper), strict=True):

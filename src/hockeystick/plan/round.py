@@ -169,9 +169,9 @@ class Round:
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
-        self._check(direction)
+        claim = self._check(direction)
         found = self.sampling.known(self.mechanism, asked(self.sampling, direction))
-        if isinstance(found, Tight) and self.claim(direction).status is Status.UPPER:
+        if isinstance(found, Tight) and claim.status is Status.UPPER:
             return Above(found.pair)  # this instance claims less than its class
         return found
 
@@ -228,7 +228,8 @@ class Round:
             )
         return found
 
-    def _check(self, direction: Direction) -> None:
+    def _check(self, direction: Direction) -> Claim:
+        """The claim of the round in a direction, which is no refusal."""
         claim = self.claim(direction)
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
@@ -238,6 +239,7 @@ class Round:
             )
         if self.mechanism.replacement_only is not None and direction is not Direction.REPLACE_ONE:
             raise UnsupportedError(self.mechanism.replacement_only)
+        return claim
 
     def sort_key(self) -> tuple[Any, ...]:
         """What rounds of a plan are sorted by: names, then parameters, then whether epochs are said, then labels."""

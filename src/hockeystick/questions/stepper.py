@@ -1,8 +1,10 @@
 """An accountant that is stepped as training goes: what was run so far, and what it has cost.
 
-The history is run-length encoded in the order of the steps. Questions are answered by the plan that the history adds
-up to, so that the answer is bit for bit that of the plan, however the steps were taken and wherever the state was
-saved and loaded in between.
+The history is run-length encoded in the order of the steps, and an answer depends on it alone: it has the same bits
+however the steps were taken and asked after, and wherever the state was saved and loaded in between. It is that of the
+plan to which the history adds up; of four and more different Poisson-sampled Gaussian steps it is found from sums that
+are kept from question to question (``directions/stepped.py``), certified and as narrow, and may differ from the plan's
+in the last digits.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Poisson
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.parameters import Parameter
+from hockeystick.questions.stepped import KeptHistory
 from hockeystick.questions.targets import Epsilon
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.bounds import Bound, DeltaBound
@@ -55,6 +58,7 @@ class Accountant:
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self._adjacency = Adjacency.parse(adjacency)
         self._history: list[Round] = []
+        self._kept: KeptHistory | None = None
 
     def __repr__(self) -> str:
         steps = sum(item.steps for item in self._history)
@@ -68,8 +72,12 @@ class Accountant:
         """A copy that goes on by itself: a step of either is no step of the other."""
         other = self.__class__.__new__(self.__class__)
         other.__dict__.update(self.__dict__)
-        other._history = list(self._history)
+        other._history, other._kept = list(self._history), None
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what is kept between questions, which a history brings back by itself."""
+        return {**self.__dict__, "_kept": None}
 
     def step(
         self,
@@ -137,12 +145,31 @@ class Accountant:
         return sum(item.steps for item in self._history)
 
     def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
-        """What was spent so far: see :meth:`Plan.epsilon`."""
-        return self.plan.epsilon(delta, gap=gap, proof=proof)
+        """What was spent so far: see :meth:`Plan.epsilon`.
+
+        Of four and more different sampled Gaussian steps it is found from sums that are kept from question to question,
+        and has the same bits however often it was asked; its interval is as narrow as the plan's, which it overlaps.
+
+        >>> accountant = Accountant()
+        >>> for number in range(50):
+        ...     accountant.step(noise_multiplier=1 + 0.01 * number, sample_rate=0.05)
+        >>> print(accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6), sep="; ")
+        2.33234 to 2.33235 (certified); 2.33234 to 2.33235 (certified)
+        """
+        found = None if proof else self._sums.epsilon(self._history, delta, gap)
+        return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
 
     def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
-        """What was spent so far: see :meth:`Plan.delta`."""
-        return self.plan.delta(epsilon, gap=gap, proof=proof)
+        """What was spent so far: see :meth:`Plan.delta`; of many different steps as :meth:`epsilon`."""
+        found = None if proof else self._sums.delta(self._history, epsilon, gap)
+        return self.plan.delta(epsilon, gap=gap, proof=proof) if found is None else found
+
+    @property
+    def _sums(self) -> KeptHistory:
+        """What is kept from question to question."""
+        if self._kept is None:
+            self._kept = KeptHistory(self._adjacency)
+        return self._kept
 
     @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:
@@ -211,4 +238,4 @@ class Accountant:
         if not isinstance(state["history"], list | tuple):
             raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
-        self._adjacency, self._history = adjacency, history
+        self._adjacency, self._history, self._kept = adjacency, history, None

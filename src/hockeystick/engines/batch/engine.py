@@ -25,8 +25,8 @@ from hockeystick.engines.batch import guess
 from hockeystick.engines.batch import nodes as fine
 from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Asked, Look, Place, log_peak
-from hockeystick.engines.batch.nodes import LARGEST, SPARE, Layout, Nodes, log_tail
-from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows, up
+from hockeystick.engines.batch.nodes import SPARE, Layout, Nodes
+from hockeystick.engines.batch.rows import Array, Columns, Mask, Places, Rows
 from hockeystick.engines.batch.sums import Known, Sums
 from hockeystick.engines.contour.engine import DEFAULT_GAP
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
@@ -270,34 +270,13 @@ def _answers(
 def _milder(nodes: Nodes, both: Mask, epsilon: Array, log_delta: Array) -> Mask:
     """Whether adding a record is shown to have at most that log delta; true where it is not asked."""
     shown = ~both
-    strip = np.minimum(0.5 * math.pi / nodes.rows.mu, 2 * math.pi / nodes.dx)
-    arc = 2 * math.pi * strip / nodes.dx
     for factor in TILTS_ABOVE:
         left = np.flatnonzero(~shown)
         if not len(left):
             break
-        rows, y, low, high = (
-            nodes.rows.at(left),
-            factor * nodes.place.slope[left],
-            nodes.layout.low[left],
-            nodes.layout.high[left],
-        )
-        weight = up(-y) * nodes.u[left]
-        weight += nodes.log_density[left]
-        top = weight.max(axis=1)
-        weight -= up(top)
-        np.exp(weight, out=weight)
-        total = weight.sum(axis=1)
-        care = (nodes.care_of(left, y) * weight).sum(axis=1) / total
-        care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + nodes.count + 16)
-        seen = top + np.log(total)
-        ratio = -y * np.log1p(-rows.rate)
-        dip = np.minimum(-y * np.log(np.cos(0.5 * rows.mu * strip[left])), ratio)
-        missed = 2 * np.exp(np.minimum(0.5 * np.square(strip[left]) + dip - arc[left], LARGEST)) / -np.expm1(-arc[left])
-        beyond = np.logaddexp(ratio + log_tail(low), log_tail(-high)) - seen
-        bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
-        total_k = rows.count * bound
+        y = factor * nodes.place.slope[left]
+        total_k = nodes.rows.count[left] * nodes.upper_adding(left, y)
         log_bound = total_k - y * epsilon[left] + log_peak(y)
         log_bound += (SLACK + 8 * ULPS * UNIT_ROUNDOFF) * (np.abs(total_k) + y * epsilon[left] + 2)
-        shown[left] = (missed < 0.5) & (log_bound <= log_delta[left])
+        shown[left] = log_bound <= log_delta[left]
     return shown

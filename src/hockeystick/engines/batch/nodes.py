@@ -138,8 +138,14 @@ def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array, shif
     return np.logaddexp(log_tail(low), above)
 
 
-def laid(rows: Rows, place: Place) -> Layout:
-    """Nodes for a line, an envelope and a bound on the right alias."""
+def laid(rows: Rows, place: Place, little: float = LITTLE) -> Layout:
+    """Nodes for a line, an envelope and a bound on the right alias.
+
+    Args:
+        rows: the rounds.
+        place: where they are asked.
+        little: log of how little of the bound on the right alias may lie beyond the nodes.
+    """
     mu, t = rows.mu, place.t
     weighs = np.clip(place.depth - place.top + np.log1p(t), -600.0, 0.0)
     inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / rows.count
@@ -165,10 +171,10 @@ def laid(rows: Rows, place: Place) -> Layout:
     outside = np.maximum(depth + 1.0 + 0.5 * np.square(shift), rest + 3.0 + 0.5 * np.square(tallest))
     if rows.adding:
         low, high = -_far(outside - t * np.log1p(-rows.rate)), _far(outside)
-        low = np.minimum(low, -_far(LITTLE - place.right * np.log1p(-rows.rate)))
+        low = np.minimum(low, -_far(little - place.right * np.log1p(-rows.rate)))
     else:
         low = -_far(outside)
-        high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), LITTLE)))
+        high = np.maximum(_highest(rows, t, outside), _highest(rows, place.right, np.full(len(t), little)))
     within = mu * high < LARGEST  # else g leaves the range of a double
     needed = np.where(within, (high - low) / dx + 1, np.inf)
     few = np.where(within, (high - low) / line + 1, np.inf)
@@ -263,6 +269,32 @@ class Nodes:
             log_total + np.log1p(doubt + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(step, 0.5))
         )
         return np.where((step < 0.5) & (beyond < LARGEST), bound, np.inf)
+
+    def upper_adding(self, which: Places, y: Array) -> Array:
+        """Upper bounds on ``K(y) = log int phi g^-y``, with a record added where these rows remove one; or infinite.
+
+        Args:
+            which: some of the rows, which remove a record.
+            y: a tilt for each.
+        """
+        rows, dx, low, high = self.rows.at(which), self.dx[which], self.layout.low[which], self.layout.high[which]
+        strip = np.minimum(0.5 * math.pi / rows.mu, 2 * math.pi / dx)
+        arc = 2 * math.pi * strip / dx
+        weight = up(-y) * self.u[which]
+        weight += self.log_density[which]
+        top = weight.max(axis=1)
+        weight -= up(top)
+        np.exp(weight, out=weight)
+        total = weight.sum(axis=1)
+        care = (self.care_of(which, y) * weight).sum(axis=1) / total
+        care += UNIT_ROUNDOFF * (16 * (np.abs(top) + np.abs(np.log(total))) + self.count + 16)
+        seen = top + np.log(total)
+        ratio = -y * np.log1p(-rows.rate)
+        dip = np.minimum(-y * np.log(np.cos(0.5 * rows.mu * strip)), ratio)
+        missed = 2 * np.exp(np.minimum(0.5 * np.square(strip) + dip - arc, LARGEST)) / -np.expm1(-arc)
+        beyond = np.logaddexp(ratio + log_tail(low), log_tail(-high)) - seen
+        bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
+        return np.where(missed < 0.5, bound, np.inf)
 
     def shares(self, which: Places | slice = ALL) -> Array:
         """The slope ``r = q e^l / g`` of u by ``mu x - mu^2/2``, in (0, 1)."""

@@ -40,7 +40,7 @@ from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Place
 from hockeystick.engines.batch.line import line_of
 from hockeystick.engines.batch.nodes import Layout, Nodes
-from hockeystick.engines.batch.rows import Array, Rows
+from hockeystick.engines.batch.rows import Array, Places, Rows
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
@@ -62,9 +62,11 @@ class Bundle:
 
     Args:
         rows: the kinds and their counts.
+        among: the number of rounds to which a remainder is shared out; those of the bundle if ``None``.
     """
 
     rows: Rows
+    among: float | None = None
 
     @property
     def highest_tilt(self) -> float:
@@ -78,8 +80,8 @@ class Bundle:
 
     @property
     def total(self) -> float:
-        """The number of rounds."""
-        return float(self.rows.count.sum())
+        """The number of rounds to which a remainder is shared out."""
+        return float(self.rows.count.sum()) if self.among is None else self.among
 
     def line(self, t: float, reach: float, tolerance: float) -> BundleLine:
         """The line through t, whose remainders are below ``tolerance`` for all rounds together."""
@@ -94,7 +96,7 @@ class Bundle:
         parts = []
         for nodes in self.nodes(t, min(slack, LOOSEST), lines=True):
             spend(NODE_OF_BOUND * nodes.x.size)
-            parts.append(nodes.rows.count * nodes.upper(nodes.place.t, _depth(nodes.layout)))
+            parts.append(nodes.rows.count * nodes.upper(nodes.place.t, depth_of(nodes.layout)))
         found = np.concatenate(parts) if parts else np.array([math.inf])
         if len(found) < len(self.rows) or not np.isfinite(found).all():
             return math.inf
@@ -110,9 +112,21 @@ class Bundle:
             points: of the line.
             lines: whether the nodes need not do for an envelope.
         """
+        for _, nodes in self.chunks(t, tolerance, points, lines):
+            yield nodes
+
+    def chunks(
+        self, t: float, tolerance: float, points: int = 1, lines: bool = False, right: float | None = None
+    ) -> Iterator[tuple[Places, Nodes]]:
+        """As :meth:`nodes`, each chunk with the places of its kinds among all.
+
+        Args:
+            t, tolerance, points, lines: as there.
+            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them.
+        """
         with np.errstate(all="ignore"):
-            place = _at(t, tolerance, len(self.rows))
-            layout = fine.laid(self._alike, place)
+            place, little = _at(t, tolerance, len(self.rows), right), fine.LITTLE if right is None else self.little
+            layout = fine.laid(self._alike, place, little)
             needed = layout.few if lines else layout.needed
             number = np.searchsorted(fine.CLASSES, needed)
             number[~(needed <= fine.CLASSES[-1])] = len(fine.CLASSES)
@@ -123,7 +137,12 @@ class Bundle:
             for start in range(ends[at], ends[at + 1], size):
                 some = order[start : min(start + size, ends[at + 1])]
                 with np.errstate(all="ignore"):
-                    yield Nodes(self.rows.at(some), place.at(some), layout.at(some), int(count))
+                    yield some, Nodes(self.rows.at(some), place.at(some), layout.at(some), int(count))
+
+    @property
+    def little(self) -> float:
+        """Log of how little of m may lie beyond nodes that are laid for a bound at another tilt."""
+        return math.log(self.total / LOOSEST)
 
     @property
     def _alike(self) -> Rows:
@@ -142,13 +161,16 @@ class Bundle:
         return float(fine.CLASSES[number].sum())
 
 
-def _at(t: float, tolerance: float, rows: int) -> Place:
+def _at(t: float, tolerance: float, rows: int, right: float | None = None) -> Place:
     """A place whose nodes have remainders of that size: ``inner`` of their layout is the tolerance over the count."""
-    alike = [np.full(rows, number) for number in (t, t, math.nan, 0.0, 0.0, t, 0.0, math.nan, 20.0 * tolerance)]
+    alike = [
+        np.full(rows, number)
+        for number in (t, t if right is None else right, math.nan, 0.0, 0.0, t, 0.0, math.nan, 20.0 * tolerance)
+    ]
     return Place(*alike)
 
 
-def _depth(layout: Layout) -> Array:
+def depth_of(layout: Layout) -> Array:
     """For what the ends of the nodes of a line were laid (``engines/batch/line.py``)."""
     out: Array = 3.0 - np.log(layout.inner) + 0.5 * np.square(layout.shift)
     return out

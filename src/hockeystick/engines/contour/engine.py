@@ -238,12 +238,12 @@ class ContourEngine:
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
-                    aim = _aim(self._steering, self._transforms, target)
+                    aim = aim_of(self._steering, self._transforms, target)
                     guess, slope = (aim.epsilon, aim.saddle) if astray else (guess, slope)
                 tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 try:
-                    path = Path(self._transforms, aim, _tolerance(sharpness * gap, guess, slope))
+                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, guess, slope))
                 except (LongLineError, WorkLimitError) as error:
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
@@ -273,7 +273,7 @@ class ContourEngine:
 
     def _first(self, target: float, gap: float) -> FirstPath:
         if self._bundled is not None:
-            return _first_path_of(self._steering, self._transforms, target, gap)
+            return first_path_of(self._steering, self._transforms, target, gap)
         digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
         rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
         return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap)
@@ -290,10 +290,10 @@ class FirstPath(NamedTuple):
 
 def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
     """The first path for rounds as often as their counts rounded down to a few digits."""
-    return _first_path_of(Composition(rounds), transforms_of(rounds), target, gap)
+    return first_path_of(Composition(rounds), transforms_of(rounds), target, gap)
 
 
-def _first_path_of(
+def first_path_of(
     composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float
 ) -> FirstPath:
     """The first path for transforms, which a composition steers."""
@@ -303,7 +303,7 @@ def _first_path_of(
     try:
         return _first_path_at(aim, transforms, gap)
     except BlindError:
-        return _first_path_at(_aim(composition, transforms, target), transforms, gap)
+        return _first_path_at(aim_of(composition, transforms, target), transforms, gap)
 
 
 _kept_first_path = remembered(KEPT_PATHS)(_first_path)
@@ -312,7 +312,7 @@ difference to the answer."""
 
 
 def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float) -> FirstPath:
-    tolerance = _tolerance(SHARPNESS * gap, aim.epsilon, aim.saddle)
+    tolerance = tolerance_of(SHARPNESS * gap, aim.epsilon, aim.saddle)
     try:
         return FirstPath(Path(transforms, aim, tolerance, SHORT), aim.saddle, aim.epsilon, False)
     except BlindError:
@@ -321,7 +321,7 @@ def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float
         return FirstPath(Path(transforms, aim, max(tolerance, 1e-2)), aim.saddle, aim.epsilon, True)
 
 
-def _aim(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
+def aim_of(composition: Composition, transforms: list[tuple[Transform, int]], target: float) -> Aim:
     """The aim at the epsilon >= 0 where log delta is about the target."""
     floor = target - 50.0
     guide, tilt, limit = seeing_guide(composition, Guide(composition, floor), floor, transforms, _placed_at(target))
@@ -334,7 +334,7 @@ def aim_at(guide: Guide, tilt: float, limit: float | None, epsilon: float) -> Ai
     return Aim(guide, tilt, limit, epsilon, max(min(chernoff, guide.log_delta(epsilon)), chernoff - 20.0))
 
 
-def _tolerance(gap: float, epsilon: float, slope: float) -> float:
+def tolerance_of(gap: float, epsilon: float, slope: float) -> float:
     """Width of log delta that a relative gap of epsilon allows, by the slope of log delta; a guess at epsilon 0."""
     return min(gap * epsilon * slope, 1e-2) if epsilon > 0 else 1e-4
 

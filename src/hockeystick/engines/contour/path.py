@@ -9,6 +9,8 @@ generating function explodes at some t (rare samples far out), the tilt stays be
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,6 +86,23 @@ class Aim(NamedTuple):
     apart: bool = False
 
 
+class OnPath(NamedTuple):
+    """What a kind of rounds, or a product of kinds, has on the points of a path; the attributes are those of the path.
+
+    Attributes:
+        values, errors: shape (n,), K and bounds on its errors.
+        common: bound on a further error of K that is real and the same at all points.
+        right: upper bound on ``K(t + theta)``.
+        fall: bound on ``log |m(t + is)| / m(t)`` from the height on where the sum is cut.
+    """
+
+    values: ComplexArray
+    errors: Array
+    common: float
+    right: float
+    fall: float
+
+
 class Path:
     """Points ``t + i s_j`` of a vertical line, and what one round of each kind has there.
 
@@ -101,6 +120,7 @@ class Path:
         values: shape (kinds, n), K of one round of each kind.
         errors: shape (kinds, n), bounds on the errors of K.
         common: shape (kinds,), bounds on further errors of K that are real and the same at all points.
+        inner: what the remainders of one round may be, relative to m(t); of a bundle those of all its rounds.
         right: shape (kinds,), upper bounds on ``K(t + theta)``.
         beyond: bounds on what the points leave out.
         jumps: those of the one kind of round, where the core of its law is left out.
@@ -142,6 +162,7 @@ class Path:
         count = math.ceil(self.beyond.reach / step) + 1
         self.s = step * np.arange(count, dtype=np.float64)
         inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
+        self.inner = inner
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
         bundle = any(isinstance(transform, Bundle) for transform, _ in transforms)
@@ -186,6 +207,16 @@ class Path:
             assert reason is not None
             raise reason
         return plain, None
+
+    def with_kinds(self, kinds: Sequence[OnPath]) -> Path:
+        """The points of this path with other kinds of rounds than those for which it was laid."""
+        other = copy(self)
+        other.values = np.array([kind.values for kind in kinds])
+        other.errors = np.array([kind.errors for kind in kinds])
+        other.common = np.array([kind.common for kind in kinds])
+        other.right = np.array([kind.right for kind in kinds])
+        other.beyond = Cut(self.beyond.edges[:1], np.array([[kind.fall] for kind in kinds]))
+        return other
 
     def terms(self, counts: list[int]) -> Terms:
         """The sum on the path for a composition; its counts need not be those for which the path was laid.

@@ -1,0 +1,152 @@
+"""An accountant that is stepped and asked in turn: the plan's truth, the same bits by every way there."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+
+import pytest
+
+import hockeystick as hs
+from hockeystick.directions import stepped as module
+from hockeystick.engines.batch.rows import Rows
+
+SCHEDULE = [(0.8 + 0.06 * number, 0.05) for number in range(20)]
+
+
+def stepped(schedule: list[tuple[float, float]], adjacency: str = "add-or-remove", ask: bool = False) -> hs.Accountant:
+    accountant = hs.Accountant(adjacency)
+    for noise, rate in schedule:
+        accountant.step(noise_multiplier=noise, sample_rate=rate)
+        if ask:
+            accountant.epsilon(1e-6)
+    return accountant
+
+
+def ends(found: hs.Bound) -> tuple[float, float, float]:
+    return found.lower, found.estimate, found.upper
+
+
+def overlap(one: hs.Bound, other: hs.Bound) -> bool:
+    return one.lower <= other.upper and other.lower <= one.upper
+
+
+@pytest.mark.parametrize(
+    ("schedule", "adjacency"),
+    [
+        (SCHEDULE, "add-or-remove"),
+        ([(5.0 + 0.2 * number, 0.01) for number in range(30)], "add-or-remove"),  # either direction may be the worse
+        ([(1.0, 0.01 + 0.001 * (number % 9)) for number in range(60)], "zero-out"),
+        (SCHEDULE, "remove"),
+    ],
+)
+def test_it_answers_as_the_plan_does(schedule: list[tuple[float, float]], adjacency: str) -> None:
+    """Overlapping intervals of the same width class, with the same assumptions; delta likewise."""
+    accountant = stepped(schedule, adjacency)
+    found, plan = accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6)
+    assert accountant._sums.epsilon(accountant.history, 1e-6, None) == found
+    assert overlap(found, plan)
+    assert found.relative_gap <= 1e-6
+    assert (found.direction, found.assumptions, found.warnings) == (plan.direction, plan.assumptions, plan.warnings)
+    at, same = accountant.delta(plan.upper), accountant.plan.delta(plan.upper)
+    assert accountant._sums.delta(accountant.history, plan.upper, None) == at
+    assert overlap(at, same)
+    assert overlap(at.log_delta, same.log_delta)
+    assert at.log_delta.gap <= 1e-6
+
+
+def test_every_way_there_has_the_same_bits() -> None:
+    """Asked after each step, once at the end, as a copy, or from a saved state in the middle."""
+    asked = stepped(SCHEDULE, ask=True)
+    expected = ends(asked.epsilon(1e-6))
+    assert ends(stepped(SCHEDULE).epsilon(1e-6)) == expected
+    assert ends(copy.copy(asked).epsilon(1e-6)) == expected
+    assert ends(pickle.loads(pickle.dumps(asked)).epsilon(1e-6)) == expected
+    resumed = hs.Accountant()
+    resumed.load_state_dict(json.loads(json.dumps(stepped(SCHEDULE[:12], ask=True).state_dict())))
+    for noise, rate in SCHEDULE[12:]:
+        resumed.step(noise_multiplier=noise, sample_rate=rate)
+    assert ends(resumed.epsilon(1e-6)) == expected
+
+
+def test_a_last_kind_that_goes_on_counts_as_often() -> None:
+    """Its rounds are one entry: asked in between, or recorded at once."""
+    slowly, atonce = stepped(SCHEDULE), stepped(SCHEDULE)
+    for _ in range(30):
+        slowly.step(noise_multiplier=3.0, sample_rate=0.02)
+        slowly.epsilon(1e-6)
+    atonce.step(noise_multiplier=3.0, sample_rate=0.02, count=30)
+    assert ends(slowly.epsilon(1e-6)) == ends(atonce.epsilon(1e-6))
+    assert overlap(slowly.epsilon(1e-6), slowly.plan.epsilon(1e-6))
+
+
+def test_a_loaded_state_is_asked_anew() -> None:
+    """Nothing of what was run before is kept."""
+    accountant = stepped(SCHEDULE, ask=True)
+    accountant.load_state_dict(stepped(SCHEDULE[:10]).state_dict())
+    assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
+
+
+def test_a_copy_goes_on_by_itself() -> None:
+    """A step of either is no step of the other, in what is kept between questions either."""
+    accountant = stepped(SCHEDULE, ask=True)
+    other = copy.copy(accountant)
+    other.step(noise_multiplier=0.7, sample_rate=0.02)
+    before = ends(accountant.epsilon(1e-6))
+    assert other.epsilon(1e-6).lower > before[2]
+    assert ends(accountant.epsilon(1e-6)) == before
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        [hs.Round(hs.Laplace(scale=10.0))],
+        [hs.Round(hs.Gaussian(noise_multiplier=3.0))],
+        [hs.Round(hs.Gaussian(noise_multiplier=3.0), hs.Poisson(sample_rate=1e-12))],
+    ],
+)
+def test_any_other_history_is_answered_as_its_plan(more: list[hs.Round]) -> None:
+    """Few kinds, other mechanisms, no sampling, rates next to 0: to the last bit."""
+    accountant = stepped(SCHEDULE if more else SCHEDULE[:3], "remove")
+    for item in more:
+        accountant.step(item)
+    assert ends(accountant.epsilon(1e-6)) == ends(accountant.plan.epsilon(1e-6))
+
+
+def test_what_the_sums_do_not_reach_is_left_to_the_plan() -> None:
+    """A gap that no contour reaches, and a delta that it is not laid for."""
+    accountant = stepped(SCHEDULE, "remove")
+    assert accountant._sums.epsilon(accountant.history, 1e-6, 1e-15) is None
+    assert accountant._sums.epsilon(accountant.history, 0.5, None) is None
+    assert ends(accountant.epsilon(0.5)) == ends(accountant.plan.epsilon(0.5))
+
+
+def test_points_are_laid_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that the variance has grown by a share, and not at each question."""
+    accountant, laid = stepped([]), []
+
+    def counted(rows: Rows, asked: module.Question) -> module.Laid:
+        laid.append(len(rows))
+        return known(rows, asked)
+
+    known = module.laid
+    monkeypatch.setattr(module, "laid", counted)
+    for noise, rate in SCHEDULE:
+        accountant.step(noise_multiplier=noise, sample_rate=rate, count=5)
+        for _ in range(3):
+            accountant.epsilon(1e-6)
+    assert 3 <= len(laid) <= 1 + math.log(len(SCHEDULE)) / math.log(module.GROWTH)
+
+
+@pytest.mark.parametrize(("name", "value"), [("delta", 1.5), ("epsilon", -1.0)])
+def test_values_outside_their_domains_are_refused(name: str, value: float) -> None:
+    """As the plan refuses them, and so is a gap."""
+    accountant = stepped(SCHEDULE)
+    ask = accountant.epsilon if name == "delta" else accountant.delta
+    with pytest.raises(hs.InvalidInputError, match=name):
+        ask(value)
+    with pytest.raises(hs.InvalidInputError, match="gap"):
+        ask(0.1, gap=2.0)
