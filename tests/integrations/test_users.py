@@ -102,7 +102,7 @@ def test_a_wrong_row_leaves_its_user_without_a_number_or_stops_all(key: str, val
 
 def test_rows_are_counted_through_all_pieces() -> None:
     bad = {**ROWS, "steps": np.array([1, 1, 1, 1, -1])}
-    with pytest.raises(hs.InvalidInputError, match="^row 9, user 3: steps"):
+    with pytest.raises(hs.InvalidInputError, match=r"^row 9, user 3: steps"):
         users([ROWS, bad], 1e-6)
     assert users([bad, ROWS], 1e-6, errors="row")["epsilon_reason"].tolist()[1].startswith("row 4: steps")
 
@@ -110,7 +110,7 @@ def test_rows_are_counted_through_all_pieces() -> None:
 def test_a_history_that_no_round_takes_has_no_number() -> None:
     long = {**ROWS, "steps": np.array([10**12, 300, 300, 7, 1000])}
     pieces = [long, long]
-    with pytest.raises(hs.InvalidInputError, match="count must be a whole number from 0 to 1e12 .*; received 2000"):
+    with pytest.raises(hs.InvalidInputError, match=r"count must be a whole number from 0 to 1e12 .*; received 2000"):
         users(pieces, 1e-6)
     found = users(pieces, 1e-6, errors="row")
     assert np.isnan(found["epsilon_upper"]).tolist() == [True, False, False]
@@ -123,7 +123,7 @@ def test_a_row_without_a_user_stops_all(missing: object, errors: Any) -> None:
     """Its steps are those of some user, so that no user's number would be sure."""
     nobody = np.empty(5, dtype=object)
     nobody[:] = ["a", "b", missing, "a", "b"]
-    with pytest.raises(hs.InvalidInputError, match="^row 7: user is missing"):
+    with pytest.raises(hs.InvalidInputError, match=r"^row 7: user is missing"):
         users([{**ROWS, "user": np.array(list("ababa"), dtype=object)}, {**ROWS, "user": nobody}], 1e-6, errors=errors)
 
 

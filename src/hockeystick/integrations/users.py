@@ -235,5 +235,5 @@ def _without_numbers(made: dict[str, npt.NDArray[Any]], numbers: npt.NDArray[np.
     places = np.flatnonzero(of[order][rank] == numbers)
     texts = np.empty(len(of), dtype=object)
     texts[:] = list(wrong.values())
-    for name, column in made.items():
+    for column in made.values():
         column[places] = texts[order[rank[places]]] if column.dtype == object else np.nan
