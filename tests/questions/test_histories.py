@@ -42,7 +42,8 @@ def test_values_have_one_number_each(slots: int, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(naming, "SLOTS", slots)
     monkeypatch.setattr(naming, "BLOCK", 64)
     rng = np.random.default_rng(5)
-    names, seen = Names(np.float64), {}
+    names = Names(np.float64)
+    seen: dict[float, int] = {}
     for size in (0, 10, 1000, 3, 1000):
         values = rng.choice([0.0, 0.1, 0.1 + 2**-56, 1e300, *rng.random(300)], size)
         for value, number in zip(values.tolist(), names.of(values).tolist(), strict=True):

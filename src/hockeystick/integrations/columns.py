@@ -71,7 +71,7 @@ def as_array(column: Any) -> npt.NDArray[Any]:
 
 
 def as_doubles(column: Any) -> npt.NDArray[np.float64]:
-    """A column as doubles, shape (rows,), not a number (NaN) where there is none: text, truth values, what is missing."""
+    """A column as doubles, shape (rows,), not a number (NaN) for text, truth values and what is missing."""
     kind = getattr(column.dtype, "kind", "") if hasattr(column, "dtype") else ""
     if hasattr(column, "notna") and kind in ("i", "u", "f"):  # pandas, also where some are missing
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))

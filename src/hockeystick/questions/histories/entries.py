@@ -60,7 +60,7 @@ def refusal(noise: object, rate: object, steps: object) -> str | None:
 def sound(noise: Array, rate: Array, steps: Array) -> Mask:
     """Which rows have all their numbers inside their domains: what :func:`refusal` says, in whole arrays."""
     low, high = NOISE.keywords["minimum"], NOISE.keywords["maximum"]
-    within = (noise >= low) & (noise <= high)
+    within: Mask = (noise >= low) & (noise <= high)
     within &= rate > RATE.keywords["exclusiveMinimum"]
     within &= rate <= RATE.keywords["maximum"]
     within &= (steps >= STEPS.keywords["minimum"]) & (steps <= STEPS.keywords["maximum"])

@@ -23,8 +23,8 @@ BLOCK = 1 << 20
 """Values that are looked up at once: arrays of 8 MB, of which a few fit where memory is near."""
 
 SLOTS = 17
-"""Binary digits of the number of a slot: 2^17 slots, in which some ten thousand values are nearly all alone, stay in the
-second cache of a core."""
+"""Binary digits of the number of a slot: 2^17 slots stay in the second cache of a core, and ten thousand values are
+nearly all alone in theirs."""
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number near 2^64 divided by the golden ratio: the first digits of its multiples spread neighbours apart."""
