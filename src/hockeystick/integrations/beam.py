@@ -57,14 +57,15 @@ class Epsilons(beam.PTransform):
     """Dicts with the arguments of :func:`hockeystick.dp_sgd` in, the same dicts with the ends of their epsilon out.
 
     The new keys are ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` and ``epsilon_reason``, why an end is
-    infinite or the interval wide, else ``None``. With ``errors="row"`` the transform gives two collections, as Beam's own
-    ``with_exception_handling`` does: the answers, and pairs of a wrong element and what is wrong with it.
+    infinite or the interval wide, else ``None``. With ``errors="row"`` the transform gives two collections, as Beam's
+    own ``with_exception_handling`` does: the answers, and pairs of a wrong element and what is wrong with it.
 
     Args:
         columns: for arguments that are called otherwise, the name of their key.
         prefix: of the new keys.
         gap: widest relative width wanted of the intervals.
-        errors: what a wrong element does: ``"stop"`` fails the pipeline; with ``"row"`` it goes to the second collection.
+        errors: what a wrong element does: ``"stop"`` fails the pipeline; with ``"row"`` it goes to the second
+            collection.
         key: the key by which a wrong element is named where it fails the pipeline.
         constants: arguments with the same value in every element.
 
@@ -98,9 +99,9 @@ class UserEpsilons(beam.PTransform):
     """Tuples (user, noise multiplier, sample rate, steps) in, pairs (user, :class:`Epsilon`) out, one for each user.
 
     What :func:`hockeystick.integrations.users.users` says of a frame with these columns, with the same numbers to the
-    last bit: a user's elements are added up, each distinct history is asked once, and the answers are given to the users
-    as a side input, which has to fit into the memory of a worker (some hundred bytes for each distinct history). With
-    ``errors="row"`` the transform gives two collections: the answers, and pairs of a user with a wrong element and what
+    last bit: a user's elements are added up, each distinct history is asked once, and the answers are given to the
+    users as a side input, which has to fit into the memory of a worker (some hundred bytes for each distinct history).
+    With ``errors="row"`` the transform gives two collections: the answers, and pairs of a user with a wrong element and what
     is wrong with it; such a user is in the second alone.
 
     Args:

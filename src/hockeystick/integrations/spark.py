@@ -27,8 +27,8 @@ except ModuleNotFoundError as error:
 __all__ = ["epsilon", "users"]
 
 TASKS = 64
-"""Tasks among which distinct histories are shared, a few for each core of some machines. A task costs some hundredths of
-a second, so that too many do no harm; Spark by itself would put so small a table into one."""
+"""Tasks among which distinct histories are shared, a few for each core of some machines. A task costs some hundredths
+of a second, so that too many do no harm; Spark by itself would put so small a table into one."""
 
 WRONG = "!"
 """What the text of a wrong row begins with; it comes before all digits."""
