@@ -1,8 +1,13 @@
 """Epsilon of every user of a table, on Spark."""
 
+import os
+import sys
+
 from pyspark.sql import SparkSession
 
 from hockeystick.integrations import spark as accounting
+
+os.environ["PYSPARK_PYTHON"] = sys.executable  # workers run in this environment
 
 session = SparkSession.builder.master("local[2]").getOrCreate()
 rows = session.createDataFrame(

@@ -101,8 +101,8 @@ class UserEpsilons(beam.PTransform):
     What :func:`hockeystick.integrations.users.users` says of a frame with these columns, with the same numbers to the
     last bit: a user's elements are added up, each distinct history is asked once, and the answers are given to the
     users as a side input, which has to fit into the memory of a worker (some hundred bytes for each distinct history).
-    With ``errors="row"`` the transform gives two collections: the answers, and pairs of a user with a wrong element and what
-    is wrong with it; such a user is in the second alone.
+    With ``errors="row"`` the transform gives two collections: the answers, and pairs of a user with a wrong element
+    and what is wrong with it; such a user is in the second alone.
 
     Args:
         delta: for all users.

@@ -46,7 +46,7 @@ class Row:
     >>> round(ends[2], 4), reason
     (1.8282, None)
     >>> row.refused({"noise_multiplier": 1.0, "steps": -5})
-    'steps must be a whole number from 0 to 1e12 (number of steps); received -5'
+    'steps must be a whole number from 0 to 1e12 (number of optimiser steps); received -5'
     """
 
     def __init__(self, constants: Mapping[str, Any], gap: float | None = None) -> None:

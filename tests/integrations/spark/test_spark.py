@@ -64,11 +64,9 @@ def test_users_have_the_bits_of_one_process(session: Any) -> None:
 
 def test_the_cut_and_a_constant(session: Any) -> None:
     listed = rows(100)
-    arguments: dict[str, Any] = {"when": "when", "until": "2026-02-01", "sample_rate": 0.5, "adjacency": "replace-one"}
-    plain = [row[:3] + (row[3],) + row[4:] for row in listed]
-    here = users(columns(plain), 1e-6, **{**arguments, "adjacency": "add-or-remove"})
-    arguments["adjacency"] = "add-or-remove"
-    there = collected(spark.users(session.createDataFrame(plain, SCHEMA), 1e-6, tasks=1, **arguments))
+    arguments: dict[str, Any] = {"when": "when", "until": "2026-02-01", "sample_rate": 0.5}
+    here = users(columns(listed), 1e-6, **arguments)
+    there = collected(spark.users(session.createDataFrame(listed, SCHEMA), 1e-6, tasks=1, **arguments))
     assert there == {user: as_said(here, place) for place, user in enumerate(here["user"].tolist())}
     assert 0 in {steps for steps, *_ in there.values()}
 
@@ -101,7 +99,7 @@ def test_wrong_rows_leave_their_users_without_numbers(session: Any) -> None:
 
 
 def test_wrong_rows_stop_all(session: Any) -> None:
-    with pytest.raises(Exception, match="InvalidInputError: user 9: sample_rate must be .*; received 1.5"):
+    with pytest.raises(Exception, match=r"InvalidInputError: user 9: sample_rate must be .*; received 1.5"):
         spark.users(session.createDataFrame(WRONG[3:4], SCHEMA), 1e-6, tasks=1).collect()
     with pytest.raises(Exception, match="a row has no user: its steps are those of some user"):
         spark.users(session.createDataFrame([(None, *WRONG[1][1:])], SCHEMA), 1e-6, errors="row", tasks=1).collect()
