@@ -174,7 +174,7 @@ class _Each(beam.DoFn):
         self._row = Row(self._constants, self._gap)
 
     def process(self, element: Mapping[str, Any]) -> Iterator[Any]:
-        """One element."""
+        """What one element comes to."""
         said = {key: element[name] for key, name in self._names.items() if name in element}
         twice = next((key for key in said if key in self._constants), None)
         wrong = self._row.refused(said) if twice is None else f"{twice} is both a key and an argument"
@@ -221,18 +221,18 @@ class _Together(beam.CombineFn):
     """The parts of a user's history, added up: whole numbers, exactly."""
 
     def create_accumulator(self) -> Found:
-        """Nothing yet."""
+        """A history without rows."""
         return {}, None
 
     def add_input(self, found: Found, part: Found) -> Found:
-        """One part more."""
+        """The history with one part more."""
         kinds, wrong = found
         for kind, steps in part[0].items():
             kinds[kind] = kinds.get(kind, 0) + steps
         return kinds, min((text for text in (wrong, part[1]) if text is not None), default=None)
 
     def merge_accumulators(self, parts: Iterable[Found]) -> Found:
-        """Several of them."""
+        """The history of several parts."""
         found = self.create_accumulator()
         for part in parts:
             found = self.add_input(found, part)
@@ -253,7 +253,7 @@ class _Apart(beam.DoFn):
         self._stop = stop
 
     def process(self, element: tuple[Any, tuple[bytes, str | None]]) -> Iterator[Any]:
-        """One user."""
+        """Where one user belongs."""
         user, (history, wrong) = element
         yield _right_or_wrong(user, history, wrong, self._stop)
 
@@ -266,7 +266,7 @@ class _Joined(beam.DoFn):
         self._stop = stop
 
     def process(self, element: tuple[Any, bytes], known: Mapping[bytes, Epsilon | str]) -> Iterator[Any]:
-        """One user."""
+        """What one user is told."""
         user, history = element
         found = known[history]
         wrong = found if isinstance(found, str) else None

@@ -17,6 +17,7 @@ BLOCK = 1 << 20
 """Values that are treated at once in Python."""
 
 ACCEPTED = "a pandas or Polars DataFrame, or a dict of arrays"
+"""What is taken for a frame, in words."""
 
 
 def is_frame(value: object) -> bool:
@@ -161,7 +162,7 @@ class Users:
         return named[numbers]
 
     def value(self, number: int) -> Any:
-        """One user."""
+        """The user of one number."""
         return self.values(np.array([number])).tolist()[0]
 
     @staticmethod

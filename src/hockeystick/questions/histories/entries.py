@@ -221,7 +221,7 @@ class _Entries:
 
     @classmethod
     def none(cls) -> _Entries:
-        """No entries."""
+        """No entries of any user."""
         empty = np.empty(0, dtype=np.int64)
         return cls(empty, empty, np.empty(0), empty)
 
