@@ -36,8 +36,10 @@ def here(listed: Rows) -> list[tuple[Any, Epsilon]]:
     names = ("user", "noise_multiplier", "sample_rate", "steps")
     found = users(dict(zip(names, map(np.array, zip(*listed, strict=True)), strict=True)), 1e-6)
     return [
-        (user, Epsilon(int(steps), *ends, None))
-        for user, steps, *ends in zip(*(found[name].tolist() for name in ("user", "steps", *NUMBERS)), strict=True)
+        (user, Epsilon(int(steps), lower, estimate, upper, None))
+        for user, steps, lower, estimate, upper in zip(
+            *(found[name].tolist() for name in ("user", "steps", *NUMBERS)), strict=True
+        )
     ]
 
 
@@ -54,7 +56,7 @@ def test_wrong_rows_have_a_collection_of_their_own() -> None:
     fine = [(10, 1.0, 0.5, 5), (13, 1.0, 0.5, 5)]
 
     def same(pairs: Rows) -> None:
-        said = dict(pairs)
+        said: dict[Any, Any] = dict(pairs)
         assert sorted(said) == [7, 8, 9, 11, 12]
         assert len(pairs) == 5
         for user, text in {
