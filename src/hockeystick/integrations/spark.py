@@ -19,6 +19,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 try:
+    import pyspark  # noqa: F401  # itself first, so that it is what is named where it is missing
     from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
     from pyspark.sql import types as T  # noqa: N812
 except ModuleNotFoundError as error:
