@@ -149,6 +149,13 @@ def test_users_of_any_type(names: Any) -> None:
     assert found["user"].tolist() == [given.tolist()[at] for at in (0, 1, 3)]
 
 
+@pytest.mark.parametrize("errors", ["stop", "row"])
+def test_a_time_that_is_missing_is_no_user(errors: Any) -> None:
+    days = np.array(["2026-01-01", "2025-01-01", "NaT", "2024-01-01", "2025-01-01"], dtype="datetime64[ns]")
+    with pytest.raises(hs.InvalidInputError, match="row 2: user is missing"):
+        users({**ROWS, "user": days}, 1e-6, errors=errors)
+
+
 def test_no_rows() -> None:
     found = users({name: column[:0] for name, column in ROWS.items()}, 1e-6)
     assert {name: len(column) for name, column in found.items()} == dict.fromkeys(found, 0)

@@ -16,6 +16,9 @@ from hockeystick.values.errors import InvalidInputError
 BLOCK = 1 << 20
 """Values that are treated at once in Python."""
 
+TIMES = "mM"
+"""The kinds of NumPy's times and spans of time, which are whole numbers of a unit."""
+
 ACCEPTED = "a pandas or Polars DataFrame, or a dict of arrays"
 """What is taken for a frame, in words."""
 
@@ -121,13 +124,16 @@ class Users:
             found = found.astype(object)
         if self._type is None:
             self._type = found.dtype
-        family, known = (_family(kind.kind) for kind in (found.dtype, self._type))
+        family, known = _family(found.dtype), _family(self._type)
         if family != known:
             raise InvalidInputError(
                 f"{key} must be of one type in all frames; received {found.dtype} after {self._type}", key
             )
         if family == "whole":
             return found.astype(np.int64, copy=False)
+        if found.dtype.kind in TIMES:
+            self._refuse_missing(np.isnat(found), key, first_row)
+            return found.view(np.int64)
         if family == "float":
             found = found.astype(np.float64, copy=False) + 0.0  # of -0.0, 0.0
             self._refuse_missing(np.isnan(found), key, first_row)
@@ -153,9 +159,13 @@ class Users:
 
     def values(self, numbers: Numbers) -> npt.NDArray[Any]:
         """The users of these numbers, in the type of the first frame, shape as given."""
-        if self._type is None or _family(self._type.kind) == "whole":
-            return numbers if self._type is None else numbers.astype(self._type, copy=False)
-        if _family(self._type.kind) == "float":
+        if self._type is None:
+            return numbers
+        if self._type.kind in TIMES:
+            return numbers.view(self._type)
+        if _family(self._type) == "whole":
+            return numbers.astype(self._type, copy=False)
+        if _family(self._type) == "float":
             return self._floats.values[numbers].astype(self._type, copy=False)
         named = np.empty(len(self._named), dtype=object)
         named[:] = list(self._named)
@@ -175,9 +185,11 @@ class Users:
             )
 
 
-def _family(kind: str) -> str:
-    """Types whose users can be compared: whole numbers, floats, and everything else by equality."""
-    return "whole" if kind in "iu" else "float" if kind == "f" else "object"
+def _family(kind: np.dtype[Any]) -> str:
+    """Types whose users can be compared: whole numbers, floats, times of one unit, and everything else by equality."""
+    if kind.kind in TIMES:
+        return str(kind)
+    return "whole" if kind.kind in "iu" else "float" if kind.kind == "f" else "object"
 
 
 def is_missing(value: Any) -> bool:
