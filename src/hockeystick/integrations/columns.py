@@ -1,0 +1,245 @@
+"""The columns of a pandas or Polars frame, or of a dict of arrays, as arrays; neither package is imported here."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.questions.histories.naming import Names, Numbers
+from hockeystick.values.domains import listed, shown
+from hockeystick.values.errors import InvalidInputError
+
+BLOCK = 1 << 20
+"""Values that are treated at once in Python."""
+
+TIMES = "mM"
+"""The kinds of NumPy's times and spans of time, which are whole numbers of a unit."""
+
+ACCEPTED = "a pandas or Polars DataFrame, or a dict of arrays"
+"""What is taken for a frame, in words."""
+
+
+def is_frame(value: object) -> bool:
+    """Whether it is a pandas or Polars frame, or a dict."""
+    return isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__"))
+
+
+def names_of(frame: Any) -> list[str]:
+    """The names of the columns."""
+    return list(frame) if isinstance(frame, Mapping) else list(frame.columns)
+
+
+def rows_of(frame: Any) -> int:
+    """How many rows there are.
+
+    Raises:
+        InvalidInputError: columns of a dict that are not equally long.
+    """
+    if not isinstance(frame, Mapping):
+        return len(frame)
+    lengths = {str(name): len(column) for name, column in frame.items()}
+    if len(set(lengths.values())) > 1:
+        said = listed(f"{name} {length}" for name, length in lengths.items())
+        raise InvalidInputError(f"the columns of a frame must be equally long; received {said}", "frame")
+    return next(iter(lengths.values()), 0)
+
+
+def column_of(frame: Any, name: str, key: str) -> Any:
+    """The column of that name.
+
+    Raises:
+        InvalidInputError: there is none; the message names the key that asked for it.
+    """
+    known = names_of(frame)
+    if name not in known:
+        raise InvalidInputError(
+            f"{key} must be a column; received {name!r}, and the frame has the columns {listed(map(str, known))}", key
+        )
+    return frame[name]
+
+
+def as_array(column: Any) -> npt.NDArray[Any]:
+    """A column as an array, shape (rows,), in a type of NumPy's; objects where it has none that fits.
+
+    Raises:
+        InvalidInputError: it has more dimensions than one.
+    """
+    found = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
+    if found.ndim != 1:
+        raise InvalidInputError(f"a column must have one dimension; received shape {found.shape}", "frame")
+    return found
+
+
+def as_doubles(column: Any) -> npt.NDArray[np.float64]:
+    """A column as doubles, shape (rows,), not a number (NaN) for text, truth values and what is missing."""
+    kind = getattr(column.dtype, "kind", "") if hasattr(column, "dtype") else ""
+    if hasattr(column, "notna") and kind in ("i", "u", "f"):  # pandas, also where some are missing
+        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    found = as_array(column)
+    if found.dtype.kind in "iuf":
+        return found.astype(np.float64, copy=False)
+    known: dict[Any, float] = {}
+    values = found.astype(object)
+    return np.array([_double(value, known) for value in values], dtype=np.float64)
+
+
+def _double(value: Any, known: dict[Any, float]) -> float:
+    """One value of an object column, each distinct one looked at once."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return np.nan
+    if value not in known:
+        try:
+            known[value] = float(value)
+        except OverflowError:
+            known[value] = np.inf
+    return known[value]
+
+
+class Users:
+    """Numbers for the users of frames that come one after the other; whole numbers are their own."""
+
+    def __init__(self) -> None:
+        self._type: np.dtype[Any] | None = None
+        self._floats = Names(np.float64)
+        self._named: dict[Any, int] = {}
+
+    def numbers(self, column: Any, key: str, first_row: int) -> Numbers:
+        """The number of each row's user, shape (rows,).
+
+        Args:
+            column: of a frame.
+            key: what the column is called, for messages.
+            first_row: the number of its first row.
+
+        Raises:
+            InvalidInputError: a row without a user, or users that cannot be compared: of other types than in an earlier
+                frame, or lists.
+        """
+        found = as_array(column)
+        if found.dtype.kind == "u" and len(found) and found.max() >= 1 << 63:
+            found = found.astype(object)
+        if self._type is None:
+            self._type = found.dtype
+        family, known = _family(found.dtype), _family(self._type)
+        if family != known:
+            raise InvalidInputError(
+                f"{key} must be of one type in all frames; received {found.dtype} after {self._type}", key
+            )
+        if family == "whole":
+            return found.astype(np.int64, copy=False)
+        if found.dtype.kind in TIMES:
+            self._refuse_missing(np.isnat(found), key, first_row)
+            return found.view(np.int64)
+        if family == "float":
+            found = found.astype(np.float64, copy=False) + 0.0  # of -0.0, 0.0
+            self._refuse_missing(np.isnan(found), key, first_row)
+            return self._floats.of(found)
+        values = found.astype(object)
+        out = np.empty(len(values), dtype=np.int64)
+        named = self._named
+        for start in range(0, len(values), BLOCK):
+            before = len(named)
+            block = values[start : start + BLOCK].tolist()
+            try:
+                out[start : start + BLOCK] = [named.setdefault(value, len(named)) for value in block]
+            except TypeError:
+                raise InvalidInputError(
+                    f"{key} must hold numbers, text or dates; received {shown(_unhashable(block))}", key
+                ) from None
+            new = list(named)[before:] if len(named) > before else []
+            missing = {named[value] for value in new if is_missing(value)}
+            if missing:
+                gone = np.isin(out[start : start + BLOCK], list(missing))
+                self._refuse_missing(gone, key, first_row + start)
+        return out
+
+    def values(self, numbers: Numbers) -> npt.NDArray[Any]:
+        """The users of these numbers, in the type of the first frame, shape as given."""
+        if self._type is None:
+            return numbers
+        if self._type.kind in TIMES:
+            return numbers.view(self._type)
+        if _family(self._type) == "whole":
+            return numbers.astype(self._type, copy=False)
+        if _family(self._type) == "float":
+            return self._floats.values[numbers].astype(self._type, copy=False)
+        named = np.empty(len(self._named), dtype=object)
+        named[:] = list(self._named)
+        return named[numbers]
+
+    def value(self, number: int) -> Any:
+        """The user of one number."""
+        return self.values(np.array([number])).tolist()[0]
+
+    @staticmethod
+    def _refuse_missing(gone: npt.NDArray[np.bool_], key: str, first_row: int) -> None:
+        if gone.any():
+            raise InvalidInputError(
+                f"row {first_row + int(np.argmax(gone))}: {key} is missing: its steps are those of some user, whose "
+                "epsilon would be too small without them; say whose they are, or take the row out",
+                key,
+            )
+
+
+def _family(kind: np.dtype[Any]) -> str:
+    """Types whose users can be compared: whole numbers, floats, times of one unit, and everything else by equality."""
+    if kind.kind in TIMES:
+        return str(kind)
+    return "whole" if kind.kind in "iu" else "float" if kind.kind == "f" else "object"
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: None, NaN, NaT, NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _unhashable(values: Iterable[Any]) -> Any:
+    """The first value that is no key of a dict."""
+    for value in values:
+        try:
+            hash(value)
+        except TypeError:
+            return value
+    raise AssertionError("every value is hashable")
+
+
+def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
+    """A new frame of the kind of another one, with these columns; doubles are missing where they are not a number.
+
+    Args:
+        frame: a pandas or Polars frame, or a dict, of which a dict is made.
+        columns: arrays of equal lengths.
+    """
+    if isinstance(frame, Mapping):
+        return dict(columns)
+    if hasattr(frame, "assign"):
+        import pandas
+
+        return pandas.DataFrame(dict(columns))
+    import polars
+
+    made = {
+        name: polars.Series(name, values.tolist(), dtype=polars.String)
+        if name.endswith("_reason")
+        else polars.Series(name, values.tolist() if values.dtype == object else values)
+        for name, values in columns.items()
+    }
+    return polars.DataFrame(made).with_columns(polars.selectors.float().fill_nan(None))
+
+
+__all__ = [
+    "ACCEPTED",
+    "Users",
+    "as_array",
+    "as_doubles",
+    "column_of",
+    "is_frame",
+    "is_missing",
+    "like",
+    "names_of",
+    "rows_of",
+]

@@ -1,0 +1,239 @@
+"""One certified epsilon for each user, from rows of what each took part in: pandas, Polars or a dict of arrays.
+
+>>> import numpy as np
+>>> rows = {
+...     "user": np.array([1, 2, 1, 3]),
+...     "noise_multiplier": np.array([1.0, 1.0, 2.0, 1.0]),
+...     "sample_rate": np.array([0.01, 0.01, 0.02, 0.01]),
+...     "steps": np.array([500, 1000, 300, 1000]),
+... }
+>>> found = users(rows, delta=1e-6)
+>>> found["user"].tolist(), found["steps"].tolist(), found["epsilon_upper"].round(4).tolist()
+([1, 2, 3], [800.0, 1000.0, 1000.0], [1.7607, 2.1245, 2.1245])
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.integrations import columns as cols
+from hockeystick.questions.histories.answers import answers
+from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError
+
+__all__ = ["users"]
+
+Column = str | float
+"""Where the numbers of the rows come from: the name of a column, or one number for all rows."""
+
+ERRORS = ("stop", "row")
+"""What a wrong row does: it stops all, or it leaves its own user without a number."""
+
+
+def users(
+    frame: Any,
+    delta: float,
+    *,
+    user: str = "user",
+    noise_multiplier: Column = "noise_multiplier",
+    sample_rate: Column = "sample_rate",
+    steps: Column = "steps",
+    when: str | None = None,
+    until: Any = None,
+    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    gap: float | None = None,
+    prefix: str = "epsilon",
+    errors: Literal["stop", "row"] = "stop",
+) -> Any:
+    """The epsilon of each user of a frame whose rows say who took part in what.
+
+    A row says that a user was among those from whom some steps of DP-SGD drew their batches: with which noise, at which
+    rate, in how many steps. A user has any number of rows, in any order, which are added up; the order makes no
+    difference, as parameters that are fixed beforehand compose in any. Each distinct history is asked once, and what is
+    said of it does not depend on the others, to the last bit. Rows are to be listed whether or not the coin of the
+    sampling took the user: a list of the batches in which a user really was, with a rate below 1, gives numbers that
+    are too small.
+
+    Args:
+        frame: a pandas or Polars frame, or a dict of arrays; or an iterable of such pieces, for what does not fit into
+            memory. Rows are counted from 0, through all pieces.
+        delta: for all users.
+        user: the name of the column that says whose row it is: numbers, text or dates.
+        noise_multiplier, sample_rate, steps: names of columns, or one number for all rows: the standard deviation of
+            the noise in units of the norm to which a user's contribution to one step is clipped; the probability that
+            the user enters a batch (1: every step sees all users); the number of steps.
+        when: the name of the column that says when, in any type that is ordered; needed only for ``until``.
+        until: rows later than this are not counted, and not looked at; their users are among the answers. Dates may be
+            given as text.
+        adjacency: neighbouring relation, between data with and without a user (or with another one).
+        gap: widest relative width wanted of the intervals, as for :func:`hockeystick.epsilons`.
+        prefix: of the new columns.
+        errors: what a wrong row does: ``"stop"`` stops all; with ``"row"`` the user has no number, and the reason names
+            the row: never the number of the user's other rows.
+
+    Returns:
+        A frame of the same kind (of the first piece's) with one row for each user, in the order in which they first
+        come: the user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper``, all missing (NaN in a
+        dict) where a row is wrong, and ``epsilon_reason``: why they are missing, an end is infinite or the interval
+        wide; else missing.
+
+    Raises:
+        InvalidInputError: no frame, no such column, a row without a user, whatever ``errors`` says; an argument outside
+            its domain; a wrong row, with its number and its user, where that stops all.
+        UnsupportedError: a history that ``plan.epsilon`` does not answer, where that stops all.
+    """
+    if errors not in ERRORS:
+        raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
+    if (when is None) != (until is None):
+        given, other = ("when", "until") if until is None else ("until", "when")
+        raise InvalidInputError(
+            f"{given} needs {other}: rows are left out where the column when is later than until; received "
+            f"{given} alone",
+            given,
+        )
+    if user in (new := ["steps", *(f"{prefix}_{end}" for end in ("lower", "estimate", "upper", "reason"))]):
+        raise InvalidInputError(
+            f"user must not be called as one of the new columns, {domains.listed(new)}; received {user!r}", "user"
+        )
+    answers([], delta, adjacency, gap)  # what is wrong with the question is said before the rows are read
+    sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
+    first, pieces = _pieces(frame)
+    known, entries = cols.Users(), Entries()
+    rows = 0
+    for piece in pieces:
+        rows += _take(piece, rows, user, sources, when, until, errors == "stop", known, entries)
+    grouped = entries.grouped()
+    found = answers(grouped.histories, delta, adjacency, gap, stop=errors == "stop")
+    reasons = np.empty(len(grouped.histories), dtype=object)
+    reasons[:] = found.reasons
+    totals = np.array([sum(steps for _, _, steps in history) for history in grouped.histories], dtype=np.float64)
+    totals[np.isnan(found.upper)] = np.nan
+    made = {
+        "steps": totals[grouped.history],
+        f"{prefix}_lower": found.lower[grouped.history],
+        f"{prefix}_estimate": found.estimate[grouped.history],
+        f"{prefix}_upper": found.upper[grouped.history],
+        f"{prefix}_reason": reasons[grouped.history],
+    }
+    if grouped.wrong:
+        _without_numbers(made, grouped.users, grouped.wrong)
+    return cols.like(first, {user: known.values(grouped.users), **made})
+
+
+def _pieces(frame: Any) -> tuple[Any, Iterator[Any]]:
+    """The first piece, and all of them; a frame is its own only one.
+
+    Raises:
+        InvalidInputError: it is no frame and no iterable of frames.
+    """
+    if hasattr(frame, "collect"):
+        raise InvalidInputError(f"frame must be {cols.ACCEPTED}; received a lazy one, collect() it first", "frame")
+    if cols.is_frame(frame):
+        return frame, iter((frame,))
+    if isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
+        pieces = iter(frame)
+        first = next(pieces, None)
+        if first is None:
+            raise InvalidInputError(f"frame must be {cols.ACCEPTED}, or some of them; received none", "frame")
+        return first, itertools.chain((first,), pieces)
+    raise InvalidInputError(
+        f"frame must be {cols.ACCEPTED}, or an iterable of such; received {domains.shown(frame)}", "frame"
+    )
+
+
+def _take(
+    piece: Any,
+    first_row: int,
+    user: str,
+    sources: dict[str, Column],
+    when: str | None,
+    until: Any,
+    stop: bool,
+    known: cols.Users,
+    entries: Entries,
+) -> int:
+    """Add the rows of a piece; returns how many there are."""
+    if not cols.is_frame(piece):
+        raise InvalidInputError(f"a piece must be {cols.ACCEPTED}; received {domains.shown(piece)}", "frame")
+    rows = cols.rows_of(piece)
+    numbers = known.numbers(cols.column_of(piece, user, "user"), "user", first_row)
+    raw = {
+        key: cols.column_of(piece, source, key) if isinstance(source, str) else _constant(source, key)
+        for key, source in sources.items()
+    }
+    doubles = [
+        np.broadcast_to(column, rows) if isinstance(column, float) else cols.as_doubles(column)
+        for column in raw.values()
+    ]
+    counted, undated = (None, None) if when is None else _dated(piece, when, until)
+
+    def said(row: int) -> str:
+        values = [column if isinstance(column, float) else _value(column, row) for column in raw.values()]
+        text = refusal(*values)
+        if text is None:
+            assert when is not None  # else the row were sound
+            text = f"when must be comparable with until; received {domains.shown(_value(piece[when], row))}"
+        place = f"row {first_row + row}"
+        if stop:
+            raise InvalidInputError(f"{place}, user {domains.shown(known.value(int(numbers[row])))}: {text}", "frame")
+        return f"{place}: {text}"
+
+    entries.add(numbers, *doubles, counted=counted, wrong=undated, said=said)
+    return rows
+
+
+def _constant(source: Any, key: str) -> float:
+    """One number for all rows.
+
+    Raises:
+        InvalidInputError: it is outside its domain.
+    """
+    return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
+
+
+def _value(column: Any, row: int) -> Any:
+    """What a column says in a row, as Python has it."""
+    found = column.iloc[row] if hasattr(column, "iloc") else column[row]
+    return found.item() if isinstance(found, np.generic) else found
+
+
+def _dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which rows are not later than the cut or have no time at all, and the latter: they are wrong.
+
+    Raises:
+        InvalidInputError: times that cannot be compared with the cut.
+    """
+    found = cols.as_array(cols.column_of(piece, when, "when"))
+    undated = np.array([cols.is_missing(value) for value in found]) if found.dtype == object else found != found
+    try:
+        limit = np.datetime64(until) if found.dtype.kind == "M" else until
+        if limit != limit:
+            raise TypeError
+        earlier = np.zeros(len(found), dtype=bool)
+        earlier[~undated] = found[~undated] <= limit
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"until must be comparable with the column {when!r}, of type {found.dtype}; received "
+            f"{domains.shown(until)}",
+            "until",
+        ) from None
+    return earlier | undated, undated
+
+
+def _without_numbers(made: dict[str, npt.NDArray[Any]], numbers: npt.NDArray[np.int64], wrong: dict[int, str]) -> None:
+    """Leave the users with a wrong row without numbers, and say why."""
+    of = np.fromiter(wrong, dtype=np.int64, count=len(wrong))
+    order = np.argsort(of)
+    rank = np.minimum(np.searchsorted(of[order], numbers), len(of) - 1)
+    places = np.flatnonzero(of[order][rank] == numbers)
+    texts = np.empty(len(of), dtype=object)
+    texts[:] = list(wrong.values())
+    for column in made.values():
+        column[places] = texts[order[rank[places]]] if column.dtype == object else np.nan
