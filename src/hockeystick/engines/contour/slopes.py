@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.engine import aim_at, seeing_guide, transforms_of
-from hockeystick.engines.contour.path import CALLS, EVALUATION, Aim, BlindError, Path
+from hockeystick.engines.contour.path import CALLS, EVALUATION, MAX_POINTS, Aim, BlindError, Path
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.work import charge
 from hockeystick.pairs import Composition, DominatingPair
@@ -73,12 +73,20 @@ class SlopeContour:
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
         epsilon: about where.
+        tolerance: relative, what each remainder of the sum may be.
+        longest: most points.
 
     Raises:
-        NotApplicableError: there is no contour.
+        NotApplicableError: there is no contour, or none of so few points.
     """
 
-    def __init__(self, composition: Composition, epsilon: float) -> None:
+    def __init__(
+        self,
+        composition: Composition,
+        epsilon: float,
+        tolerance: float = TOLERANCE,
+        longest: int = MAX_POINTS,
+    ) -> None:
         transforms = transforms_of(composition.rounds)
         guide, tilt, depth = Guide.reaching(composition, epsilon)
 
@@ -88,12 +96,13 @@ class SlopeContour:
             )
 
         try:
-            self._path = Path(transforms, aim_at(guide, tilt, None, epsilon)._replace(whole=True), TOLERANCE)
+            self._path = Path(transforms, aim_at(guide, tilt, None, epsilon)._replace(whole=True), tolerance, longest)
         except BlindError:
-            self._path = Path(transforms, seen()._replace(whole=True), TOLERANCE)
+            self._path = Path(transforms, seen()._replace(whole=True), tolerance, longest)
         self._counts = [count for _, count in transforms]
         self._contour = Contour(self._path, self._counts)
         self._guess = epsilon
+        self._lines = {pair: self._path.values[kind] for kind, (pair, _) in enumerate(composition.rounds)}
 
     @property
     def cumulant(self) -> ComplexArray:
@@ -123,6 +132,26 @@ class SlopeContour:
         log_delta = math.log(value / terms.period) + terms.k_top - terms.t * epsilon
         return Slopes(epsilon, log_delta, fall / value, rise / value)
 
+    def log_delta(self, rounds: Rounds) -> float:
+        """log of the sum for other rounds near those of the contour, at the epsilon for which it was laid.
+
+        Raises:
+            NotApplicableError: a round has no line there, or nothing but rounding is left.
+        """
+        s, t = self._path.s, self._path.t
+        k = np.zeros(len(s), dtype=np.complex128)
+        for pair, count in rounds:
+            if count:
+                k += count * self._line(pair)
+        top = float(k[0].real)
+        z = t + 1j * s
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = (np.exp(k - top - 1j * self._guess * s) / (z * (1 + z))).real
+        value = float(2 * terms.sum() - terms[0]) / self._path.period
+        if not 0 < value < math.inf:
+            raise NotApplicableError("rounding leaves nothing of the contour")
+        return math.log(value) + top - t * self._guess
+
     def change(self, rounds_at: Callable[[float], Rounds]) -> tuple[ComplexArray, float]:
         """``dK / d log x`` on the line, and the h of the differences.
 
@@ -135,16 +164,13 @@ class SlopeContour:
         here = rounds_at(0.0)
         step = BEND / max(STEEP, self._bend(here, rounds_at(NUDGE)))
         total = np.zeros(len(self._path.s), dtype=np.complex128)
-        kept: dict[DominatingPair, ComplexArray] = {}
         for times, weight in STENCIL:
             for (pair, count), (moved, moved_count) in zip(here, _like(here, rounds_at(times * step)), strict=True):
                 if moved_count != count:
                     raise NotApplicableError("the number of rounds changes with it")
                 if moved == pair or not count:
                     continue
-                if pair not in kept:
-                    kept[pair] = self._line(pair)
-                moving = self._line(moved) - kept[pair]
+                moving = self._line(moved) - self._line(pair)
                 # the branch of the logarithm that is next to it
                 turns = np.round(moving.imag / (2 * math.pi))
                 total += (weight * count) * (moving - 2j * math.pi * turns)
@@ -152,6 +178,8 @@ class SlopeContour:
 
     def _line(self, pair: DominatingPair) -> ComplexArray:
         """K of one round of a pair on the line."""
+        if pair in self._lines:
+            return self._lines[pair]
         transform, path = pair.transform, self._path
         if transform is None:
             raise NotApplicableError(f"no characteristic function is implemented for {type(pair).__name__}")
@@ -161,6 +189,7 @@ class SlopeContour:
             found = line.cumulants(2 * math.pi / path.period, len(path.s))[0]
         if not np.isfinite(found).all():
             raise NotApplicableError("a characteristic function is out of reach")
+        self._lines[pair] = found
         return found
 
     def _bend(self, here: Rounds, nudged: Rounds) -> float:
