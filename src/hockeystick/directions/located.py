@@ -3,8 +3,8 @@
 Over a fixed line ``t + is`` let ``S(y) = (1 / P) sum_j e^(K(z_j; y) - eps z_j) / (z_j (1 + z_j))`` for rounds with a
 parameter y, the larger the safer. S is delta(eps) as long as y stays near the place for which the line was laid, and
 costs one K a kind of rounds. The root of ``f(y) = log S(y) - log delta`` is found by Newton steps whose derivative is
-that of the first guess, and then of the last two values (secants); where the root is far the line is laid anew. A search
-that begins here has nothing left to do but to certify a value on either side.
+that of the first guess, and then of the last two values (secants); where the root is far the line is laid anew. A
+search that begins here has nothing left to do but to certify a value on either side.
 
 The aliases and the end of the line weigh more where y moves, by some ten times as much in logarithms as delta does:
 they are laid to :data:`TOLERANCE`, and y moves on one line while f is below :data:`FAR`.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hockeystick.directions.directions import Directions, mixed_compositions
+from hockeystick.directions.directions import Directions, first_composition
 from hockeystick.engines.contour.slopes import SlopeContour
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
@@ -55,10 +55,7 @@ def located(
             composition = _first(directions_at(y))
             contour = SlopeContour(composition, epsilon, TOLERANCE, LONGEST_LINE)
             f = _excess(contour, composition, delta)
-            if last is None:
-                fall = slope * epsilon * contour.at(epsilon).fall
-            else:
-                fall = _secant(last, (y, f))
+            fall = slope * epsilon * contour.at(epsilon).fall if last is None else _secant(last, (y, f))
             last = y, f
             before = 1.0
             for _ in range(STEPS):
@@ -96,7 +93,7 @@ def _first(directions: Directions) -> Composition:
     Raises:
         NotApplicableError: there are none, too many kinds, or nothing but a Renyi curve is known of one.
     """
-    _, composition = mixed_compositions(directions)[0]
+    composition = first_composition(directions)
     if not isinstance(composition, Composition) or not 0 < len(composition.rounds) <= MOST_KINDS:
         raise NotApplicableError("no few kinds of rounds that have pairs")
     return composition

@@ -120,7 +120,7 @@ def gradient(plan: Plan, parameter: str, *, delta: float | None = None, epsilon:
 
 
 def _asked(plan: Plan, parameter: str, delta: float | None, epsilon: float | None) -> _Asked:
-    """The question, checked."""
+    """The question, once its parameter is known to be one that a derivative can be taken by."""
     if str(parameter).replace("_", "-") == DELTA:
         if delta is None:
             raise InvalidInputError(

@@ -152,7 +152,7 @@ class Delta(Target):
 
     @property
     def point(self) -> tuple[float, float]:
-        """Delta at epsilon."""
+        """Delta at the target's epsilon, which is the whole target."""
         return self.epsilon, self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:

@@ -186,7 +186,7 @@ class SlopeContour:
         line = transform.line(path.t, float(path.s[-1]), INNER / sum(self._counts))
         charge(EVALUATION * line.cost(len(path.s)) + CALLS, f"a line of {len(path.s)} points")
         with np.errstate(over="ignore", invalid="ignore"):
-            found = line.cumulants(2 * math.pi / path.period, len(path.s))[0]
+            found: ComplexArray = line.cumulants(2 * math.pi / path.period, len(path.s))[0]
         if not np.isfinite(found).all():
             raise NotApplicableError("a characteristic function is out of reach")
         self._lines[pair] = found
