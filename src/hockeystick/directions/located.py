@@ -24,6 +24,7 @@ CONTOURS, STEPS = 4, 8  # laid at most, and steps on each
 LONGEST_STEP = 0.7  # of y
 FAR = 0.3  # of f, from which on the line is laid anew
 TOLERANCE = 1e-10  # of the sum, where it is laid
+INNER = 1e-11  # of K of all rounds: what is looked for is a place to measure
 LONGEST_LINE = 200  # points: laying a longer one takes as long as several answers do
 MOST_KINDS = 8  # of rounds, each of which has a line of its own at every step
 CLOSEST = 1e-12  # of y: nearer, K is not told from its rounding
@@ -53,7 +54,7 @@ def located(
     try:
         for _ in range(CONTOURS):
             composition = _first(directions_at(y))
-            contour = SlopeContour(composition, epsilon, TOLERANCE, LONGEST_LINE)
+            contour = SlopeContour(composition, epsilon, TOLERANCE, LONGEST_LINE, INNER)
             f = _excess(contour, composition, delta)
             fall = slope * epsilon * contour.at(epsilon).fall if last is None else _secant(last, (y, f))
             last = y, f

@@ -35,7 +35,7 @@ DELTA = "delta"
 WHOLE_OF_THE_COUNT = ("steps", "epochs")
 """Parameters that K of the composition is proportional to."""
 
-ACCOUNTANT = "contour"
+ACCOUNTANT = "contour"  # the route by which all derivatives come
 LOCATED = 1e-9  # relative width at which epsilon is looked for first
 TIE = 1e-6  # relative difference of the epsilons of two directions that are taken for equal
 MOST_KINDS = 1000  # of rounds, each of which has five lines of its own: seconds

@@ -265,7 +265,7 @@ def gradient(draw: Draw, held: Held) -> None:
     name = draw.note("parameter", draw.of("noise", "noise_multiplier", "sample-rate", "steps", "delta"))
     key, at = ("epsilon", draw.epsilon()) if draw.chance(0.3) else ("delta", draw.probability())
     draw.note(key, at)
-    found = held.ask("gradient", lambda: profile.gradient(name, **{key: at}))
+    found = held.ask("gradient", lambda: profile.gradient(name, **{key: at}), invalid=True)  # not every plan has it
     if found is None:
         return
     held.law(math.isfinite(found.value), f"gradient: {found.value}")

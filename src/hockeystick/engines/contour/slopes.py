@@ -45,8 +45,8 @@ INNER = 1e-14  # of K of one round, times the number of rounds: what differences
 BEND = 1e-3  # a h of the module docstring
 STEEP = 30.0  # a, at least: far up the line K turns faster than at its foot, by some tens before e^K is nothing
 NUDGE = 1e-6  # relative, by which a is found
-STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))
-TWELVE = 12.0  # of the stencil
+STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # times h, and the weight there
+TWELVE = 12.0  # what the weighted sum is divided by, times h
 
 
 class Slopes(NamedTuple):
@@ -75,6 +75,7 @@ class SlopeContour:
         epsilon: about where.
         tolerance: relative, what each remainder of the sum may be.
         longest: most points.
+        inner: how accurate K of all rounds is wanted where it is asked for anew; differences want it far more so.
 
     Raises:
         NotApplicableError: there is no contour, or none of so few points.
@@ -86,6 +87,7 @@ class SlopeContour:
         epsilon: float,
         tolerance: float = TOLERANCE,
         longest: int = MAX_POINTS,
+        inner: float = INNER,
     ) -> None:
         transforms = transforms_of(composition.rounds)
         guide, tilt, depth = Guide.reaching(composition, epsilon)
@@ -102,7 +104,10 @@ class SlopeContour:
         self._counts = [count for _, count in transforms]
         self._contour = Contour(self._path, self._counts)
         self._guess = epsilon
-        self._lines = {pair: self._path.values[kind] for kind, (pair, _) in enumerate(composition.rounds)}
+        self._inner = inner / sum(self._counts)
+        self._lines: dict[DominatingPair, ComplexArray] = {
+            pair: self._path.values[kind] for kind, (pair, _) in enumerate(composition.rounds)
+        }
 
     @property
     def cumulant(self) -> ComplexArray:
@@ -183,7 +188,7 @@ class SlopeContour:
         transform, path = pair.transform, self._path
         if transform is None:
             raise NotApplicableError(f"no characteristic function is implemented for {type(pair).__name__}")
-        line = transform.line(path.t, float(path.s[-1]), INNER / sum(self._counts))
+        line = transform.line(path.t, float(path.s[-1]), self._inner)
         charge(EVALUATION * line.cost(len(path.s)) + CALLS, f"a line of {len(path.s)} points")
         with np.errstate(over="ignore", invalid="ignore"):
             found: ComplexArray = line.cumulants(2 * math.pi / path.period, len(path.s))[0]
