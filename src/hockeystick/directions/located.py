@@ -20,7 +20,7 @@ from hockeystick.engines.contour.slopes import SlopeContour
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 
-CONTOURS, STEPS = 4, 8  # laid at most, and steps on each
+CONTOURS, STEPS = 2, 8  # laid at most, and steps on each: few, as where more are wanted they say little
 LONGEST_STEP = 0.7  # of y
 FAR = 0.3  # of f, from which on the line is laid anew
 TOLERANCE = 1e-10  # of the sum, where it is laid
