@@ -291,7 +291,9 @@ class _Search:
             value = met.value + (1 if self._parameter.costs else -1)
             value = min(max(value, self._parameter.least), self._parameter.most)
         else:
-            met = self._measure(self._value(root + MARGIN * self._tolerance))
+            start = self._parameter.start  # which may be the very value that the target was had from
+            at_start = abs(root - self._y(start)) <= MARGIN * self._tolerance
+            met = self._measure(start if at_start else self._value(root + MARGIN * self._tolerance))
             value = self._value(met.y - FAR_SIDE * self._tolerance)
         if met.met and value != met.value:
             self._measure(value)
