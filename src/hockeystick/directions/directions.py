@@ -342,12 +342,23 @@ def mixed_compositions(directions: Directions) -> list[tuple[Direction, RenyiCom
         UnsupportedError: a round for which nothing is proven.
     """
 
-    def composed(direction: Direction) -> RenyiComposition:
-        rounds = directions.rounds(direction)
-        pairs = [(item, count) for item, count in rounds if isinstance(item, DominatingPair)]
-        return Composition(pairs) if len(pairs) == len(rounds) else RenyiComposition(rounds)
+    return distinct(directions, lambda direction: _mixed(directions, direction))
 
-    return distinct(directions, composed)
+
+def first_composition(directions: Directions) -> RenyiComposition:
+    """What is composed in the first direction, as :func:`mixed_compositions` has it, for guesses that take it alone.
+
+    Raises:
+        UnsupportedError: a round for which nothing is proven.
+    """
+    return _mixed(directions, directions.adjacency.directions[0])
+
+
+def _mixed(directions: Directions, direction: Direction) -> RenyiComposition:
+    """The rounds of one direction: pairs, or curves where not every round has a pair."""
+    rounds = directions.rounds(direction)
+    pairs = [(item, count) for item, count in rounds if isinstance(item, DominatingPair)]
+    return Composition(pairs) if len(pairs) == len(rounds) else RenyiComposition(rounds)
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hockeystick.directions.directions import Directions, mixed_compositions
+from hockeystick.directions.directions import Directions, first_composition
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition
 
@@ -13,7 +13,7 @@ DEPTH = 50.0  # e-folds of delta beyond which losses are left out
 
 def rough_epsilon(directions: Directions, delta: float) -> float | None:
     """A rough epsilon of the first direction, by the leading saddle-point term; ``None`` where that makes no sense."""
-    _, composition = mixed_compositions(directions)[0]
+    composition = first_composition(directions)
     if not isinstance(composition, Composition):  # of a round nothing but a Renyi curve is known
         return None
     finite = delta - composition.infinite_mass

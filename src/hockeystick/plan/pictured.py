@@ -1,7 +1,8 @@
-"""What plans and profiles ask of the floors above them: figures, and the answers of all accountants side by side.
+"""What plans and profiles ask of the floors above them: figures, the answers of all accountants side by side, and
+derivatives.
 
-A floor knows none that is above it. What draws and what compares is found by its name when somebody asks, and this is
-the one place where that is done: everything else that a plan does it does itself.
+A floor knows none that is above it. What draws, compares and differentiates is found by its name when somebody asks,
+and this is the one place where that is done: everything else that a plan does it does itself.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hockeystick.plan.plan import Plan
-    from hockeystick.values.bounds import Answer
+    from hockeystick.values.bounds import Answer, Estimate
 
 ABOVE = {
     "plotted": "hockeystick.plot.shown:plotted",
     "swept": "hockeystick.plot.sweeps:swept",
     "compared": "hockeystick.report.comparison:compared",
+    "gradient": "hockeystick.questions.gradient:gradient",
 }
 """What is found above, by the name under which it is asked for here."""
 
@@ -76,3 +78,9 @@ def comparison_of(plan: Plan, delta: float | None, epsilon: float | None) -> Com
     """The answers of all accountants about a plan."""
     compared: Comparison = found(ABOVE["compared"])(plan, delta, epsilon)
     return compared
+
+
+def gradient_of(plan: Plan, parameter: str, delta: float | None, epsilon: float | None) -> Estimate:
+    """The derivative of what a plan costs by one of its parameters, which calibration knows by name."""
+    estimate: Estimate = found(ABOVE["gradient"])(plan, parameter, delta=delta, epsilon=epsilon)
+    return estimate

@@ -3,7 +3,9 @@
 With y the parameter (or its logarithm) counted towards safety, what is measured falls in y. A bracket is kept of which
 one end *meets* the target, by the safe end of its certified interval, and the other does not; it is closed to the
 tolerance (to neighbours, where the parameter is a whole number) by the secant method on the logarithm of what is
-measured, which is nearly linear in that of the parameter. Nothing is concluded from the search but where to look.
+measured, which is nearly linear in that of the parameter. Where the target is a point of the privacy curve, Newton's
+method on one contour (``directions/located.py``) says where the root is, and the first two values that are measured lie
+on either side of it. Nothing is concluded from the search but where to look.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from hockeystick.directions.located import located
 from hockeystick.numerics.work import USED_UP, counted, left, part, spent
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
@@ -29,7 +32,10 @@ LONGEST_STEP = math.log(1e3)  # of the logarithm of a parameter
 UNTRIED_STEP = math.log(16.0)  # by a slope that was only guessed
 MARGIN = 0.3  # of the tolerance, by which the safe end is put beyond the root
 GUESSES = 12  # quick ones, before anything is measured
-GUESSED = 1e-3  # excess at which they are good enough
+GUESSED = 1e-3  # excess at which they are good enough for a first measurement
+LOCATED = 0.03  # excess at which they are near enough for Newton's method
+CLOSE = 0.01  # of the tolerance: how near to the root that method ends
+FAR_SIDE = 0.99  # of the tolerance, by which what does not meet the target is put beside what does
 BEYOND = 1.05  # times the step to the root, while one side is missing
 STALLED = 3  # steps without halving the bracket, after which it is halved
 MOST = 200  # steps of the search, after which the bracket so far is the answer
@@ -232,7 +238,11 @@ class _Search:
         Raises:
             UnreachableError: nothing does.
         """
-        self._measure(self._guessed())
+        root = self._located()
+        if root is None:
+            self._measure(self._guessed(self._parameter.start, GUESSED))
+        else:
+            self._beside(root)
         sure = False
         for _ in range(MOST):
             if self._met is None or self._not is None:
@@ -248,25 +258,59 @@ class _Search:
             else:
                 # so near to the root that the interval does not tell: the tolerance has room for one that does
                 sure = True
-                value = self._value(self._met.y - 0.99 * self._tolerance)
+                value = self._value(self._met.y - FAR_SIDE * self._tolerance)
                 if value != self._not.value:
                     farther = self._measure(value)
                     self._not = self._not if farther.met else farther
         assert self._met is not None  # else the end of the range was reached, in far fewer steps
         return self._met, self._not
 
-    def _guessed(self) -> float:
+    def _located(self) -> float | None:
+        """The y of the root by Newton's method (``directions/located.py``), where that finds one: a place to measure.
+
+        For whole numbers it is between two of them.
+        """
+        point = self._target.point
+        if point is None or self._build(self._parameter.start).whole:
+            return None
+        guess = self._guessed(self._parameter.start, LOCATED)
+        return located(
+            lambda y: self._build(self._nearest(y)).directions,
+            lambda y: self._y(self._nearest(y)),
+            self._y(guess),
+            self._slope,
+            point,
+            CLOSE * self._tolerance,
+        )
+
+    def _beside(self, root: float) -> None:
+        """Measure on both sides of a root that is thought to be right: the search goes on from what is found there."""
+        self._near = True
+        if self._parameter.whole:
+            met = self._measure(self._value(root))
+            value = met.value + (1 if self._parameter.costs else -1)
+            value = min(max(value, self._parameter.least), self._parameter.most)
+        else:
+            start = self._parameter.start  # which may be the very value that the target was had from
+            at_start = abs(root - self._y(start)) <= MARGIN * self._tolerance
+            met = self._measure(start if at_start else self._value(root + MARGIN * self._tolerance))
+            value = self._value(met.y - FAR_SIDE * self._tolerance)
+        if met.met and value != met.value:
+            self._measure(value)
+
+    def _guessed(self, start: float, enough: float) -> float:
         """The value to look at first: the root of a quick guess at the excess, which also says how steep that is."""
-        value, last = self._parameter.start, None
-        for _ in range(0 if self._parameter.whole else GUESSES):  # few rounds are what the guess is worst at
+        value, last = start, None
+        # few rounds are what the guess is worst at: good enough for Newton's method, and not to be measured
+        for _ in range(0 if self._parameter.whole and enough == GUESSED else GUESSES):
             excess = self._target.rough_excess(self._build(value))
             if excess is None or not math.isfinite(excess):
-                return self._parameter.start
+                return start
             y = self._y(value)
             if last is not None and y != last[0] and (excess - last[1]) / (y - last[0]) < 0:
                 self._slope = (excess - last[1]) / (y - last[0])
-            if abs(excess) < GUESSED:
-                self._near = True
+            if abs(excess) < enough:
+                self._near = enough == GUESSED
                 return value
             last = y, excess
             step = -excess / self._slope
@@ -292,7 +336,14 @@ class _Search:
         log = math.log(value + self._shift)
         return -log if self._parameter.costs else log
 
+    def _nearest(self, y: float) -> float:
+        """The value at a y; of whole numbers the nearest."""
+        value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
+        value = min(max(value, self._parameter.least), self._parameter.most)
+        return float(round(value)) if self._parameter.whole else value
+
     def _value(self, y: float) -> float:
+        """The value at a y; of whole numbers the next one on the safe side."""
         value = math.exp(min(-y if self._parameter.costs else y, 700.0)) - self._shift
         value = min(max(value, self._parameter.least), self._parameter.most)
         if not self._parameter.whole:
@@ -404,7 +455,7 @@ class _Search:
         elif self._met.y - root > 0.7 * tolerance:
             aim = root + MARGIN * tolerance
         else:
-            aim = self._met.y - 0.99 * tolerance
+            aim = self._met.y - FAR_SIDE * tolerance
         value = self._value(aim)
         return value if self._not.y < self._y(value) < self._met.y else self._halved()
 

@@ -66,6 +66,11 @@ class Target(ABC):
         return None
 
     @property
+    def point(self) -> tuple[float, float] | None:
+        """The point (epsilon, delta) through which the privacy curve has to pass, where that is the whole target."""
+        return None
+
+    @property
     def searched(self) -> Target:
         """The target by which a value is searched: this one, or an equivalent one that tells more on the way."""
         return self
@@ -96,6 +101,11 @@ class Epsilon(Target):
     def at_delta(self) -> float:
         """The delta at which epsilon is asked."""
         return self.delta
+
+    @property
+    def point(self) -> tuple[float, float] | None:
+        """Epsilon at delta, but for pure privacy, and for an epsilon of 0, which all deltas from some on have."""
+        return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of the plan's epsilon at the target's delta."""
@@ -139,6 +149,11 @@ class Delta(Target):
     def at_delta(self) -> float:
         """The delta that is not to be exceeded."""
         return self.delta
+
+    @property
+    def point(self) -> tuple[float, float]:
+        """Delta at the target's epsilon, which is the whole target."""
+        return self.epsilon, self.delta
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of the plan's delta at the target's epsilon."""

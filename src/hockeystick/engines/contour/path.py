@@ -75,6 +75,7 @@ class Aim(NamedTuple):
         depth: about log delta there.
         tilts: that are tried, of the saddle point: heavier right tails want less tilt and a shorter period.
         apart: whether to leave out the core of the law where possible, however short the line would be with it.
+        whole: whether the core must stay, however long the line is with it.
     """
 
     guide: Guide
@@ -84,6 +85,7 @@ class Aim(NamedTuple):
     depth: float
     tilts: tuple[float, ...] = TILTS
     apart: bool = False
+    whole: bool = False
 
 
 class OnPath(NamedTuple):
@@ -194,7 +196,7 @@ class Path:
             plain = cut(transforms, self.t, step, wanted - top, variance, longest)
         except NotApplicableError as error:
             reason = error
-        if plain is None or aim.apart or plain.reach > LINE_WITH_JUMPS * step:
+        if not aim.whole and (plain is None or aim.apart or plain.reach > LINE_WITH_JUMPS * step):
             most = longest * step
             if plain is not None and not aim.apart:
                 most = plain.reach * (SHORTER if plain.reach < LONG * step else LONGER)

@@ -1,0 +1,219 @@
+"""How the privacy of a plan moves with one of its parameters: a derivative, from the sum that gives the answer itself.
+
+Privacy is that of the worst direction, so that its derivative is that of the direction which decides. Where mass p at
+infinite loss moves with the parameter, too, ``delta = p + delta_finite`` and
+
+    d eps / dx at a fixed delta = (dp / dx + d delta_finite / dx) / (-d delta_finite / d eps) .
+
+The sums and the differences of K behind ``d delta_finite / dx`` are in ``engines/contour/slopes.py``. What is said is
+an :class:`~hockeystick.values.bounds.Estimate`: nothing bounds its error, which is about 1e-7 of it where it has been
+measured (``tests/questions/test_gradient.py``). It is to steer a search by, and not to be quoted as privacy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hockeystick.directions.directions import Directions, compositions
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.slopes import STENCIL, TWELVE, SlopeContour, Slopes
+from hockeystick.numerics.work import counted
+from hockeystick.pairs import Composition, DominatingPair
+from hockeystick.plan.caveats import told
+from hockeystick.plan.plan import Plan
+from hockeystick.questions.parameters import Parameter, of_plan
+from hockeystick.values import domains
+from hockeystick.values.adjacency import Direction
+from hockeystick.values.bounds import Estimate
+from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
+
+DELTA = "delta"
+"""What epsilon is differentiated by where it is no parameter of the rounds, but the delta at which epsilon is asked."""
+
+WHOLE_OF_THE_COUNT = ("steps", "epochs")
+"""Parameters that K of the composition is proportional to."""
+
+ACCOUNTANT = "contour"  # the route by which all derivatives come
+LOCATED = 1e-9  # relative width at which epsilon is looked for first
+TIE = 1e-6  # relative difference of the epsilons of two directions that are taken for equal
+MOST_KINDS = 1000  # of rounds, each of which has five lines of its own: seconds
+
+Rounds = list[tuple[DominatingPair, int]]
+
+
+class _Asked(NamedTuple):
+    """A question in one direction.
+
+    Attributes:
+        delta: the delta at which epsilon is differentiated; ``None`` where delta is.
+        epsilon: the epsilon at which delta is differentiated; ``None`` where epsilon is.
+        by: the parameter, with its value; ``None`` for the delta itself.
+        value: of the parameter.
+        directions_at: the rounds of the plan with another value of it.
+    """
+
+    delta: float | None
+    epsilon: float | None
+    by: Parameter | None
+    value: float
+    directions_at: Callable[[float], Directions]
+
+
+class _Found(NamedTuple):
+    """What one direction answers: how large its epsilon (or delta) is, and the derivative of that."""
+
+    direction: Direction
+    size: float
+    slope: float
+
+
+@counted
+def gradient(plan: Plan, parameter: str, *, delta: float | None = None, epsilon: float | None = None) -> Estimate:
+    """The derivative of epsilon at a delta, or of delta at an epsilon, by one parameter of a plan.
+
+    Args:
+        plan: what was run.
+        parameter: ``"noise-multiplier"``, ``"scale"``, ``"noise"`` (a common factor on all noise, which is 1 now),
+            ``"epsilon"`` (of black boxes), ``"sample-rate"``, ``"check-in"``, ``"steps"``, ``"epochs"``; or
+            ``"delta"``, the delta at which epsilon is asked. ``_`` counts as ``-``.
+        delta: differentiate epsilon at this delta.
+        epsilon: differentiate delta at this epsilon.
+
+    Returns:
+        The derivative, an estimate: of the direction that decides, which it names.
+
+    Raises:
+        InvalidInputError: not one of ``delta`` and ``epsilon``, a parameter that the plan does not have, or one whose
+            number of steps follows from it in jumps.
+        UnsupportedError: rounds that have no contour, or none with another value of the parameter.
+
+    >>> from hockeystick import dp_sgd
+    >>> plan = dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
+    >>> round(gradient(plan, "noise-multiplier", delta=1e-6).value, 4)
+    -13.1663
+    """
+    if (delta is None) == (epsilon is None):
+        raise InvalidInputError(
+            "gradient takes one of delta (to differentiate epsilon there) and epsilon (to differentiate delta there); "
+            f"received {'neither' if delta is None else 'both'}",
+            "delta",
+        )
+    if delta is not None:
+        delta = domains.TARGET_DELTA.check(delta, "delta")
+    if epsilon is not None:
+        epsilon = domains.EPSILON.of("the epsilon at which delta is differentiated").check(epsilon, "epsilon")
+    asked = _asked(plan, parameter, delta, epsilon)
+    directions = plan.directions
+    try:
+        found = [_in_direction(asked, *each) for each in compositions(directions, many=True, together=True)]
+    except NotApplicableError as error:
+        raise UnsupportedError(
+            f"no derivative by {parameter!r} here: {error}; take the difference of two answers instead, with the "
+            "parameter a little smaller and a little larger"
+        ) from None
+    first = max(found, key=lambda each: each.size)
+    reason = "; ".join(filter(None, (_tie(found, first), _above(directions))))
+    estimate = Estimate(first.slope, ACCOUNTANT, first.direction.value, reason or None)
+    return told(estimate, plan, delta)
+
+
+def _asked(plan: Plan, parameter: str, delta: float | None, epsilon: float | None) -> _Asked:
+    """The question, once its parameter is known to be one that a derivative can be taken by."""
+    if str(parameter).replace("_", "-") == DELTA:
+        if delta is None:
+            raise InvalidInputError(
+                "gradient by 'delta' is that of epsilon at a delta; received epsilon alone: give delta, and take the "
+                "reciprocal for how delta moves with epsilon",
+                "parameter",
+            )
+        return _Asked(delta, None, None, delta, lambda _: plan.directions)
+    by, build = of_plan(plan, parameter)
+    if by.stair is not None or (by.whole and by.name not in WHOLE_OF_THE_COUNT):
+        remedy = "'sample-rate' of a plan that says its steps" if by.name == "batch-size" else "a plan that says steps"
+        raise InvalidInputError(
+            f"there is no derivative by {by.name!r}, in which a plan moves in jumps; ask by {remedy}, or take the "
+            "difference of two answers",
+            "parameter",
+        )
+    if by.start <= 0:
+        raise InvalidInputError(f"{by.name} is {by.start:g}: there is nothing to differentiate at", "parameter")
+    return _Asked(delta, epsilon, by, by.start, lambda value: build(value).directions)
+
+
+def _in_direction(asked: _Asked, direction: Direction, composition: Composition) -> _Found:
+    """The answer of one direction."""
+    if len(composition.rounds) > MOST_KINDS:
+        raise NotApplicableError(f"{len(composition.rounds)} kinds of rounds are more than {MOST_KINDS}")
+    if not composition.rounds:
+        return _Found(direction, 0.0, 0.0)
+    infinite = composition.infinite_mass
+    if asked.delta is None:
+        assert asked.epsilon is not None
+        if composition.bounded and asked.epsilon >= composition.supremum[0]:
+            raise NotApplicableError("epsilon is at the largest loss or beyond it, where delta has no finite part")
+        contour = SlopeContour(composition, asked.epsilon)
+        at = asked.epsilon
+    else:
+        if not asked.delta > infinite:
+            raise NotApplicableError(f"no epsilon has that delta: black boxes fail with probability {infinite:.6g}")
+        log = math.log(asked.delta - infinite)
+        at = ContourEngine(composition, bundling=False).epsilon((log, log), LOCATED).estimate
+        if at == 0.0:
+            return _Found(direction, 0.0, 0.0)
+        contour = SlopeContour(composition, at)
+        at = contour.epsilon(log)
+    lost, slopes = _moved(asked, direction, contour, at)
+    finite = math.exp(slopes.log_delta)
+    moving = slopes.rise + (lost / finite if lost else 0.0)  # of the log of the finite part
+    if asked.delta is None:
+        return _Found(direction, infinite + finite, finite * moving)
+    return _Found(direction, at, moving / slopes.fall)
+
+
+def _moved(asked: _Asked, direction: Direction, contour: SlopeContour, at: float) -> tuple[float, Slopes]:
+    """``dp / dx`` of the mass p at infinite loss, and the slopes of the sum; both by the parameter itself."""
+    if asked.by is None:  # delta = p + e^(log delta): d log delta / d delta is 1 / e^(log delta)
+        slopes = contour.at(at)
+        return 0.0, slopes._replace(rise=-math.exp(-slopes.log_delta))
+    if asked.by.name in WHOLE_OF_THE_COUNT:
+        lost = _infinite(asked.directions_at(asked.value), direction)
+        each = -math.log1p(-lost) * (1 - lost) / asked.value if lost else 0.0
+        return each, contour.at(at, contour.cumulant / asked.value)
+    known: dict[float, Directions] = {}
+
+    def directions_at(shift: float) -> Directions:
+        if shift not in known:
+            value = asked.value * math.exp(shift)
+            assert asked.by is not None
+            if not asked.by.least <= value <= asked.by.most:
+                raise NotApplicableError(f"{asked.by.name} is at the end of its range, {asked.value:g}")
+            known[shift] = asked.directions_at(value)
+        return known[shift]
+
+    change, step = contour.change(lambda shift: list(directions_at(shift).together(direction)))
+    slopes = contour.at(at, change / asked.value)
+    lost = sum(weight * _infinite(directions_at(times * step), direction) for times, weight in STENCIL)
+    return lost / (TWELVE * step * asked.value), slopes
+
+
+def _infinite(directions: Directions, direction: Direction) -> float:
+    """The mass at infinite loss in one direction."""
+    return Composition(directions.together(direction)).infinite_mass
+
+
+def _tie(found: list[_Found], first: _Found) -> str | None:
+    """That two directions decide, where they do."""
+    for other in found:
+        if other is not first and first.size - other.size <= TIE * first.size and other.slope != first.slope:
+            return (
+                f"{first.direction.value!r} and {other.direction.value!r} decide together: to one side the derivative "
+                f"is that of the latter, {other.slope:.6g}"
+            )
+    return None
+
+
+def _above(directions: Directions) -> str | None:
+    """Of which side it is, where the two ends of an answer are of different pairs."""
+    return None if directions.tight else "it is that of the upper end, as what is known from below has other pairs"
