@@ -57,6 +57,8 @@ def located(
             contour = SlopeContour(composition, epsilon, TOLERANCE, LONGEST_LINE, INNER)
             f = _excess(contour, composition, delta)
             fall = slope * epsilon * contour.at(epsilon).fall if last is None else _secant(last, (y, f))
+            if not fall < 0:  # it is below the range of a double
+                return None
             last = y, f
             before = 1.0
             for _ in range(STEPS):

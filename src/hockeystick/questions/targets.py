@@ -151,9 +151,9 @@ class Delta(Target):
         return self.delta
 
     @property
-    def point(self) -> tuple[float, float]:
-        """Delta at the target's epsilon, which is the whole target."""
-        return self.epsilon, self.delta
+    def point(self) -> tuple[float, float] | None:
+        """Delta at the target's epsilon, but for 0, where no step of a search is a share of epsilon."""
+        return (self.epsilon, self.delta) if self.epsilon > 0 and self.delta > 0 else None
 
     def measure(self, plan: Plan, gap: float | None) -> Bound:
         """The certified interval of the plan's delta at the target's epsilon."""
