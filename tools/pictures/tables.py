@@ -7,7 +7,7 @@ import numpy as np
 import hockeystick as hs
 from pictures.drawing import BLUE, GREY, GRID, INK, RED, Picture, line, text
 
-LEFT, RIGHT, TOP, BOTTOM = 62, 466, 16, 222  # of the axes
+LEFT, RIGHT, TOP, BOTTOM = 62, 450, 16, 222  # of the axes
 FIRST, LAST, STEP = 5000, 5600, 4  # numbers of rounds that are drawn
 MOST = 1.0  # per cent, at both ends of the vertical axis
 NOISE, RATE, DELTA = 1.0, 0.01, 1e-6  # what does not change
