@@ -208,3 +208,17 @@ def test_what_is_refused_as_input(plan: hs.Plan, name: str, arguments: dict[str,
 def test_what_has_no_derivative_says_what_to_do(plan: hs.Plan, name: str, message: str) -> None:
     with pytest.raises(hs.UnsupportedError, match=message):
         gradient(plan, name, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps", "delta"),
+    [
+        (2.5904991868224707, 0.009091604871268777, 6, 1e-24),
+        (1.154881022269216, 0.0006893088635498389, 10, 1.9e-18),
+    ],
+)
+def test_a_sum_that_rounding_leaves_little_of_says_nothing(noise: float, rate: float, steps: int, delta: float) -> None:
+    """Few rounds and a tiny delta: the core of the law is all of K, and the derivative had a wrong sign."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(noise), hs.Poisson(rate), steps)], "remove")
+    with pytest.raises(hs.UnsupportedError, match="too few digits"):
+        plan.profile().gradient("noise-multiplier", delta=delta)

@@ -11,7 +11,9 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions import stepped as module
-from hockeystick.engines.batch.rows import Rows
+from hockeystick.engines.batch.rows import Array, Rows
+from hockeystick.engines.contour.kept import Each, KeptPath
+from hockeystick.questions.stepped import KeptHistory
 
 SCHEDULE = [(0.8 + 0.06 * number, 0.05) for number in range(20)]
 
@@ -23,6 +25,11 @@ def stepped(schedule: list[tuple[float, float]], adjacency: str = "add-or-remove
         if ask:
             accountant.epsilon(1e-6)
     return accountant
+
+
+def kept(accountant: hs.Accountant) -> KeptHistory:
+    """The sums alone, which answer or leave it to the plan."""
+    return KeptHistory(hs.Adjacency.parse(accountant.state_dict()["adjacency"]))
 
 
 def ends(found: hs.Bound) -> tuple[float, float, float]:
@@ -46,12 +53,12 @@ def test_it_answers_as_the_plan_does(schedule: list[tuple[float, float]], adjace
     """Overlapping intervals of the same width class, with the same assumptions; delta likewise."""
     accountant = stepped(schedule, adjacency)
     found, plan = accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6)
-    assert accountant._sums.epsilon(accountant.history, 1e-6, None) == found
+    assert kept(accountant).epsilon(accountant.history, 1e-6, None) == found
     assert overlap(found, plan)
     assert found.relative_gap <= 1e-6
     assert (found.direction, found.assumptions, found.warnings) == (plan.direction, plan.assumptions, plan.warnings)
     at, same = accountant.delta(plan.upper), accountant.plan.delta(plan.upper)
-    assert accountant._sums.delta(accountant.history, plan.upper, None) == at
+    assert kept(accountant).delta(accountant.history, plan.upper, None) == at
     assert overlap(at, same)
     assert overlap(at.log_delta, same.log_delta)
     assert at.log_delta.gap <= 1e-6
@@ -119,8 +126,8 @@ def test_any_other_history_is_answered_as_its_plan(more: list[hs.Round]) -> None
 def test_what_the_sums_do_not_reach_is_left_to_the_plan() -> None:
     """A gap that no contour reaches, and a delta that it is not laid for."""
     accountant = stepped(SCHEDULE, "remove")
-    assert accountant._sums.epsilon(accountant.history, 1e-6, 1e-15) is None
-    assert accountant._sums.epsilon(accountant.history, 0.5, None) is None
+    assert kept(accountant).epsilon(accountant.history, 1e-6, 1e-15) is None
+    assert kept(accountant).epsilon(accountant.history, 0.5, None) is None
     assert ends(accountant.epsilon(0.5)) == ends(accountant.plan.epsilon(0.5))
 
 
@@ -150,3 +157,53 @@ def test_values_outside_their_domains_are_refused(name: str, value: float) -> No
         ask(value)
     with pytest.raises(hs.InvalidInputError, match="gap"):
         ask(0.1, gap=2.0)
+
+
+def test_an_interrupt_leaves_nothing_half_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after some kinds were added to the sums: they are not added again, but all from the beginning."""
+    accountant = stepped(SCHEDULE)
+    add = KeptPath.add
+
+    def cut(self: KeptPath, each: Each, times: Array) -> None:
+        add(self, each, times)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeptPath, "add", cut)
+        with pytest.raises(KeyboardInterrupt):
+            accountant.epsilon(1e-6)
+    assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE).epsilon(1e-6))
+
+
+def test_a_question_in_the_middle_of_another_one_has_sums_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As two threads ask, whatever the moment at which one takes turns with the other."""
+    accountant = stepped(SCHEDULE)
+    inner: list[tuple[float, ...]] = []
+    alone = ends(stepped(SCHEDULE).epsilon(1e-6))
+    add = KeptPath.add
+
+    def interleaved(self: KeptPath, each: Each, times: Array) -> None:
+        if not inner:
+            inner.append(())
+            inner[0] = ends(accountant.epsilon(1e-6))
+        add(self, each, times)
+
+    monkeypatch.setattr(KeptPath, "add", interleaved)
+    assert ends(accountant.epsilon(1e-6)) == alone
+    assert inner == [alone]
+    assert ends(accountant.epsilon(1e-6)) == alone
+
+
+def test_a_state_that_is_loaded_meanwhile_is_another_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept for the old one is not put back."""
+    accountant, other = stepped(SCHEDULE), stepped(SCHEDULE[:10]).state_dict()
+    add = KeptPath.add
+
+    def loading(self: KeptPath, each: Each, times: Array) -> None:
+        accountant.load_state_dict(other)
+        add(self, each, times)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(KeptPath, "add", loading)
+        accountant.epsilon(1e-6)
+    assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))

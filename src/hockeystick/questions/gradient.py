@@ -164,6 +164,7 @@ def _in_direction(asked: _Asked, direction: Direction, composition: Composition)
             return _Found(direction, 0.0, 0.0)
         contour = SlopeContour(composition, at)
         at = contour.epsilon(log)
+    contour.check(at)
     lost, slopes = _moved(asked, direction, contour, at)
     finite = math.exp(slopes.log_delta)
     moving = slopes.rise + (lost / finite if lost else 0.0)  # of the log of the finite part

@@ -9,8 +9,8 @@ in the last digits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Never, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 
 from hockeystick.numerics.work import counted
 from hockeystick.plan.mechanisms import Gaussian
@@ -29,6 +29,8 @@ from hockeystick.values.outward import html_table
 
 if TYPE_CHECKING:
     from hockeystick.plan.profile import Profile
+
+T = TypeVar("T")  # what is answered
 
 STATE_KEYS = ("adjacency", "history")
 """Keys of the state that an accountant saves."""
@@ -156,20 +158,27 @@ class Accountant:
         >>> print(accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6), sep="; ")
         2.33234 to 2.33235 (certified); 2.33234 to 2.33235 (certified)
         """
-        found = None if proof else self._sums.epsilon(self._history, delta, gap)
+        found = None if proof else self._asked(lambda kept: kept.epsilon(self._history, delta, gap))
         return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
 
     def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
         """What was spent so far: see :meth:`Plan.delta`; of many different steps as :meth:`epsilon`."""
-        found = None if proof else self._sums.delta(self._history, epsilon, gap)
+        found = None if proof else self._asked(lambda kept: kept.delta(self._history, epsilon, gap))
         return self.plan.delta(epsilon, gap=gap, proof=proof) if found is None else found
 
-    @property
-    def _sums(self) -> KeptHistory:
-        """What is kept from question to question."""
-        if self._kept is None:
-            self._kept = KeptHistory(self._adjacency)
-        return self._kept
+    def _asked(self, ask: Callable[[KeptHistory], T]) -> T:
+        """The answer to a question, by what is kept from question to question.
+
+        That is taken away while the question is asked, so that no other thread has it, and is put back where the
+        question came to its end and the history is still that one: what an interrupt cut short is lost, and the
+        history brings it back.
+        """
+        history = self._history
+        kept = self.__dict__.pop("_kept", None) or KeptHistory(self._adjacency)
+        found = ask(kept)
+        if self._history is history:
+            self._kept = kept
+        return found
 
     @counted
     def remaining(self, *, noise_multiplier: float, sample_rate: float, epsilon: float, delta: float) -> int:

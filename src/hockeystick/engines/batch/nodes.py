@@ -294,7 +294,8 @@ class Nodes:
         missed = 2 * np.exp(np.minimum(0.5 * np.square(strip) + dip - arc, LARGEST)) / -np.expm1(-arc)
         beyond = np.logaddexp(ratio + log_tail(low), log_tail(-high)) - seen
         bound = seen + np.log1p(care + np.exp(np.minimum(beyond + SPARE, LARGEST))) - np.log1p(-np.minimum(missed, 0.5))
-        return np.where(missed < 0.5, bound, np.inf)
+        # above mu / 2 g is at least 1, and what lies beyond ``high`` at most the normal tail
+        return np.where((missed < 0.5) & (high >= 0.5 * rows.mu), bound, np.inf)
 
     def shares(self, which: Places | slice = ALL) -> Array:
         """The slope ``r = q e^l / g`` of u by ``mu x - mu^2/2``, in (0, 1)."""

@@ -92,8 +92,8 @@ class KeptPath:
         if path.jumps is not None:
             raise NotApplicableError("jumps are taken apart for one kind of rounds")
         self.path, self._among, self._add, self._adding = path, among, add, tuple(adding)
-        self._step = 2 * math.pi / path.period
         self._points = len(path.s)
+        self._step = float(path.s[1]) if self._points > 1 else 1.0  # one point is at s = 0
         self._values: ComplexArray = np.zeros(self._points, dtype=np.complex128)
         self._errors = np.zeros(self._points)
         self._total = Running()

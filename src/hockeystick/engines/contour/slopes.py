@@ -46,6 +46,7 @@ BEND = 1e-3  # a h of the module docstring
 STEEP = 30.0  # a, at least: far up the line K turns faster than at its foot, by some tens before e^K is nothing
 NUDGE = 1e-6  # relative, by which a is found
 STENCIL = ((1, 8.0), (-1, -8.0), (2, -1.0), (-2, 1.0))  # times h, and the weight there
+DOUBT = 1e-6  # width of log delta, from which on nothing is said of derivatives
 TWELVE = 12.0  # what the weighted sum is divided by, times h
 
 
@@ -117,6 +118,16 @@ class SlopeContour:
     def epsilon(self, log_delta: float) -> float:
         """The epsilon >= 0 at which the sum meets log delta."""
         return self._contour.solve(log_delta, self._guess)[0]
+
+    def check(self, epsilon: float) -> None:
+        """Raise where the certified interval of the same sum is wide: derivatives lose as many digits, or more.
+
+        Raises:
+            NotApplicableError: it is.
+        """
+        found = self._contour.log_delta(epsilon)
+        if not found.upper - found.lower <= DOUBT:
+            raise NotApplicableError("rounding leaves too few digits of the contour")
 
     def at(self, epsilon: float, change: ComplexArray | None = None) -> Slopes:
         """The sum and its derivatives at an epsilon near that of the contour; ``change`` is ``dK / dx`` on the line.
