@@ -135,6 +135,9 @@ help:
 demo: .venv/.run-time
 	@$(BIN)/python tools/demo.py
 
+# a process for each core: threads of BLAS beside them would only wait for one another
+test test-slow test-oldest: export OPENBLAS_NUM_THREADS := 1
+
 test: .venv/.test
 	@echo 'ruff check'
 	@$(BIN)/python -m ruff check --quiet
