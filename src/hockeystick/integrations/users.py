@@ -8,8 +8,8 @@
 ...     "steps": np.array([500, 1000, 300, 1000]),
 ... }
 >>> found = users(rows, delta=1e-6)
->>> found["user"].tolist(), found["steps"].tolist(), found["epsilon_upper"].round(4).tolist()
-([1, 2, 3], [800.0, 1000.0, 1000.0], [1.7607, 2.1245, 2.1245])
+>>> found["user"].tolist(), found["steps"].tolist(), (np.ceil(found["epsilon_upper"] * 1e4) / 1e4).tolist()
+([1, 2, 3], [800.0, 1000.0, 1000.0], [1.7607, 2.1246, 2.1246])
 """
 
 from __future__ import annotations

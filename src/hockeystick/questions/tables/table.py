@@ -164,7 +164,7 @@ class Table:
 
         >>> table = Table(noise=2.0, rate=0.01, rounds=[100, 10_000], delta=1e-6)
         >>> found = table.epsilons(rounds=[5000, 7777], gap=1e-5)
-        >>> found.upper.round(4).tolist(), found.asked
+        >>> (np.ceil(found.upper * 1e4) / 1e4).tolist(), found.asked
         ([1.6829, 2.1347], 2)
         """
         if outside not in ("refuse", "ask"):
