@@ -113,6 +113,21 @@ def checked_errors(errors: str) -> None:
         raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
 
 
+def checked_cut(when: str | None, until: Any) -> None:
+    """Whether a column of times and the cut on it are given together, or neither is.
+
+    Raises:
+        InvalidInputError: one of them is given alone.
+    """
+    if (when is None) != (until is None):
+        given, other = ("when", "until") if until is None else ("until", "when")
+        raise InvalidInputError(
+            f"{given} needs {other}: rows are left out where the column when is later than until; received "
+            f"{given} alone",
+            given,
+        )
+
+
 def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapping[str, Any]) -> dict[str, str]:
     """Where each key of a row is read: the name of its column, or of its field.
 
@@ -144,4 +159,4 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
     return found
 
 
-__all__ = ["ENDS", "ERRORS", "KEYS", "Errors", "Row", "checked_errors", "checked_key", "sources_of"]
+__all__ = ["ENDS", "ERRORS", "KEYS", "Errors", "Row", "checked_cut", "checked_errors", "checked_key", "sources_of"]

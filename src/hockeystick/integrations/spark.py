@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from hockeystick.integrations.needed import missing
-from hockeystick.integrations.rows import ENDS, Errors, Row, checked_errors, sources_of
+from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, sources_of
 from hockeystick.questions.histories.answers import History, answers, canonical
 from hockeystick.questions.histories.entries import DOMAINS, NOISE, RATE, STEPS, refusal
 from hockeystick.values import domains
@@ -191,13 +191,7 @@ def _times(df: Any, when: str | None, until: Any) -> list[Any]:
     Raises:
         InvalidInputError: one of the two alone, no such column, or a cut that is of another type.
     """
-    if (when is None) != (until is None):
-        given = "when" if until is None else "until"
-        raise InvalidInputError(
-            f"{given} needs {'until' if until is None else 'when'}: rows are left out where the column when is later "
-            f"than until; received {given} alone",
-            given,
-        )
+    checked_cut(when, until)
     if when is None:
         return [F.lit(True).alias("counted"), F.lit(False).alias("undated")]
     _checked_column(df, when, "when")

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.integrations import columns as cols
+from hockeystick.integrations.rows import Errors, checked_cut, checked_errors
 from hockeystick.questions.histories.answers import answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal
 from hockeystick.values import domains
@@ -32,9 +33,6 @@ __all__ = ["users"]
 
 Column = str | float
 """Where the numbers of the rows come from: the name of a column, or one number for all rows."""
-
-ERRORS = ("stop", "row")
-"""What a wrong row does: it stops all, or it leaves its own user without a number."""
 
 
 def users(
@@ -50,7 +48,7 @@ def users(
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
     gap: float | None = None,
     prefix: str = "epsilon",
-    errors: Literal["stop", "row"] = "stop",
+    errors: Errors = "stop",
 ) -> Any:
     """The epsilon of each user of a frame whose rows say who took part in what.
 
@@ -89,15 +87,8 @@ def users(
             its domain; a wrong row, with its number and its user, where that stops all.
         UnsupportedError: a history that ``plan.epsilon`` does not answer, where that stops all.
     """
-    if errors not in ERRORS:
-        raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
-    if (when is None) != (until is None):
-        given, other = ("when", "until") if until is None else ("until", "when")
-        raise InvalidInputError(
-            f"{given} needs {other}: rows are left out where the column when is later than until; received "
-            f"{given} alone",
-            given,
-        )
+    checked_errors(errors)
+    checked_cut(when, until)
     if user in (new := ["steps", *(f"{prefix}_{end}" for end in ("lower", "estimate", "upper", "reason"))]):
         raise InvalidInputError(
             f"user must not be called as one of the new columns, {domains.listed(new)}; received {user!r}", "user"
