@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hockeystick.directions.located import located
-from hockeystick.numerics.work import USED_UP, counted, left, part, spent
+from hockeystick.numerics.work import USED_UP, counted, left, part, short, spent
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.parameters import Build, Parameter, named, of_plan
@@ -58,7 +58,9 @@ class Calibration:
         beside: the nearest value looked at that does not meet the target, with its interval; ``None`` where the target
             is met at the end of the parameter's range. For batch sizes and rates of a plan that says epochs, still
             larger values may meet it: fewer steps an epoch can outweigh them.
-        limited: why the two lie farther apart than the tolerance; ``None`` where they do not.
+        limited: why the two lie farther apart than the tolerance, or why it is not known whether the one beside misses
+            the target (its interval holds it); ``None`` where neither is so. Either way the value meets the target, and
+            may not be the least that does.
     """
 
     parameter: str
@@ -79,12 +81,23 @@ class Calibration:
         target = ", ".join(f"{key} = {number:g}" for key, number in self.target.described().items())
         rows = [("target", target), ("achieved", str(self.achieved))]
         if self.beside is not None:
-            rows.append(("just beside", f"{self.beside[0]:.8g} does not meet it"))
+            rows.append(("just beside", beside_said(self)))
         if self.limited is not None:
             rows.append(("limited", self.limited))
         rows += [("assumes", text) for text in self.achieved.assumptions]
         rows += [("mind", text) for text in self.achieved.warnings]
         return html_table(f"{self.parameter} = {value}", rows)
+
+
+def beside_said(found: Calibration) -> str:
+    """What is said of the value beside a calibrated one: that it does not meet the target, or may, as far as is known.
+
+    The calibration must have one.
+    """
+    assert found.beside is not None
+    value, bound = found.beside
+    missed = found.target.missed(bound) or found.target.searched is not found.target  # which told more than this bound
+    return f"{value:.8g} {'does not meet it' if missed else 'is not shown to meet it'}"
 
 
 @counted
@@ -135,9 +148,9 @@ def calibrate(
     # the search keeps within the range from its first value on, which may itself be the answer
     chosen = replace(chosen, start=min(max(chosen.start, chosen.least), chosen.most))
     tolerance = domains.rate(tolerance, "tolerance", "relative, on the parameter")
-    above, searched = None, target.searched
+    above, searched, unsure = None, target.searched, None
     if chosen.stair is not None:
-        chosen, above = _between_stairs(chosen, chosen.stair, build, searched, gap)
+        chosen, above, unsure = _between_stairs(chosen, chosen.stair, build, searched, gap)
     search = _Search(chosen, build, searched, tolerance, gap)
     met, missed = search.run()
     beside = above if missed is None else (missed.value, missed.bound)
@@ -149,13 +162,15 @@ def calibrate(
 
     other = None if beside is None else (beside[0], told_of(*beside, met=False))
     achieved = told_of(met.value, met.bound, met=True)
-    return Calibration(chosen.name, met.value, target, achieved, made, other, search.limited)
+    return Calibration(chosen.name, met.value, target, achieved, made, other, search.limited or unsure)
 
 
 def _between_stairs(
     parameter: Parameter, stair: Callable[[float], float], build: Build, target: Target, gap: float | None
-) -> tuple[Parameter, tuple[float, Bound] | None]:
+) -> tuple[Parameter, tuple[float, Bound] | None, str | None]:
     """The parameter from the stair on which its value lies to below the next, and that next one, which does not meet.
+
+    The last of the three says why the next one may meet the target all the same, as ``Calibration.limited`` does.
 
     A larger batch (or rate) costs more, and takes fewer steps an epoch: privacy over all values rises like a saw, and
     only between two stairs, where the steps stay, is it monotone. So the fewest steps of an epoch are found first whose
@@ -172,16 +187,17 @@ def _between_stairs(
     # from the middle, and not from where the plan is: the answer must not depend on it, although nothing is monotone
     middle = math.ceil(math.sqrt(fewest * most))
     steps = Parameter("steps of an epoch", costs=False, least=fewest, most=most, whole=True, start=middle)
+    search = _Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap)
     try:
-        met, missed = _Search(steps, lambda each: build(value(each)), target, TOLERANCE, gap).run()
+        met, missed = search.run()
     except UnreachableError:  # the search from the least value on says so, in terms of the parameter
-        return replace(parameter, most=parameter.least, start=parameter.least), None
+        return replace(parameter, most=parameter.least, start=parameter.least), None, None
     least = value(met.value)
     if missed is None:
-        return replace(parameter, least=least, start=least), None
+        return replace(parameter, least=least, start=least), None, None
     above = value(missed.value)
     below = above - 1 if parameter.whole else above * (1 - NEXT_STAIR)
-    return replace(parameter, least=least, most=below, start=least), (above, missed.bound)
+    return replace(parameter, least=least, most=below, start=least), (above, missed.bound), search.limited
 
 
 def _of(plan: Plan | Callable[[float], Plan], parameter: str | Parameter) -> tuple[Parameter, Build]:
@@ -225,7 +241,7 @@ class _Search:
         self._slope = -1.0  # of the excess, where nothing better is known
         self._near = False  # whether the first value is thought to be near the answer
         self._slow, self._width = 0, math.inf  # steps since the bracket had that width, and was halved
-        self.limited: str | None = None  # why the bracket was left wider than the tolerance
+        self.limited: str | None = None  # why the bracket is wider than the tolerance, or its other side not sure
 
     def run(self) -> tuple[_Sample, _Sample | None]:
         """What meets the target and what, just beside it, does not.
@@ -263,6 +279,8 @@ class _Search:
                     farther = self._measure(value)
                     self._not = self._not if farther.met else farther
         assert self._met is not None  # else the end of the range was reached, in far fewer steps
+        if self._not is not None and not self._target.missed(self._not.bound):
+            self.limited = self.limited or self._not.bound.reason or (USED_UP if short() else None)
         return self._met, self._not
 
     def _located(self) -> float | None:
