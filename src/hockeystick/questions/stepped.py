@@ -6,7 +6,8 @@ of a contour (``pairs/sampled/bundles.py``). Any other history is answered as it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from hockeystick.directions.stepped import Stepped
 from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUNDS
@@ -19,13 +20,15 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 
+B = TypeVar("B", bound=Bound)
+
 FEWEST = 4  # kinds: of fewer a plan takes as long, and an answer is the plan's to the last bit
 LEAST_RATE = 1e-9  # below, single losses decide, of which a contour sees little
 REMOVING = (Direction.REMOVE, Direction.ZERO_OUT)  # in which a record's law comes first
 
 
-class KeptHistory:
-    """What of a history is kept from question to question.
+class SummedHistory:
+    """A history that may grow, as the sums of its rounds and the schemes that an answer is about.
 
     Args:
         adjacency: of the accountant.
@@ -45,9 +48,7 @@ class KeptHistory:
             InvalidInputError: a value outside its domain.
         """
         target = domains.open_probability(delta, "delta", "the target delta")
-        stepped = self._followed(history)
-        found = None if stepped is None else stepped.epsilon(target, gap)
-        return None if found is None else told(found, self._about, target)
+        return self._told(self._followed(history), lambda sums: sums.epsilon(target, gap), lambda _: target)
 
     def delta(self, history: Sequence[Round], epsilon: float, gap: float | None) -> DeltaBound | None:
         """Delta at epsilon of the history, likewise.
@@ -56,9 +57,14 @@ class KeptHistory:
             InvalidInputError: a value outside its domain.
         """
         at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
-        stepped = self._followed(history)
-        found = None if stepped is None else stepped.delta(at, gap)
-        return None if found is None else told(found, self._about, found.quoted)
+        return self._told(self._followed(history), lambda sums: sums.delta(at, gap), lambda found: found.quoted)
+
+    def _told(
+        self, stepped: Stepped | None, ask: Callable[[Stepped], B | None], delta: Callable[[B], float]
+    ) -> B | None:
+        """The answer of the sums, with what it assumes and what is unsafe about its delta."""
+        found = None if stepped is None else ask(stepped)
+        return None if found is None else told(found, self._about, delta(found))
 
     def _followed(self, history: Sequence[Round]) -> Stepped | None:
         """The sums, which know all of the history; ``None`` where it is none for them."""
