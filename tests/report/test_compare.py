@@ -273,3 +273,13 @@ def test_times_are_of_answers_that_nobody_had_before(monkeypatch: pytest.MonkeyP
     assert asked[0] == plan
     assert len(asked) == 2
     assert asked[1] != plan
+
+
+def test_noise_at_the_end_of_its_domain_is_moved_the_other_way() -> None:
+    """The largest noise that a mechanism takes cannot be timed with more; and both ends at once cannot be moved."""
+    largest, least = hs.Round(hs.DiscreteGaussian(500.0), count=3), hs.Round(hs.DiscreteGaussian(1e-3), count=3)
+    moved = cold(hs.Plan([largest]))
+    assert moved is not None
+    assert 499.4 < moved.rounds[0].mechanism.noise_multiplier < 500.0
+    assert cold(hs.Plan([largest, least])) is None
+    assert len(hs.Plan([largest], adjacency="zero-out").compare(1e-6)) > 3
