@@ -27,8 +27,8 @@ def cold(plan: Plan) -> Plan | None:
         plan: any plan.
 
     Returns:
-        The moved plan; ``None`` where no round has noise, as in plans of guarantees, and where the noises of a plan stand
-        at both ends of what they may be.
+        The moved plan; ``None`` where no round has noise, as in plans of guarantees, and where one noise is the largest
+        that may be and another one the smallest.
     """
     try:
         _, build = of_plan(plan, "noise")
