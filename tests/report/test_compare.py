@@ -281,6 +281,8 @@ def test_noise_at_the_end_of_its_domain_is_moved_the_other_way() -> None:
     largest, least = hs.Round(hs.DiscreteGaussian(500.0), count=3), hs.Round(hs.DiscreteGaussian(1e-3), count=3)
     moved = cold(hs.Plan([largest]))
     assert moved is not None
-    assert 499.4 < moved.rounds[0].mechanism.noise_multiplier < 500.0
+    mechanism = moved.rounds[0].mechanism
+    assert isinstance(mechanism, hs.DiscreteGaussian)
+    assert 499.4 < mechanism.noise_multiplier < 500.0
     assert cold(hs.Plan([largest, least])) is None
     assert len(hs.Plan([largest], adjacency="zero-out").compare(1e-6)) > 3
