@@ -20,7 +20,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import Bound, DeltaBound
 
-B = TypeVar("B", bound=Bound)
+B = TypeVar("B", bound=Bound)  # what is answered
 
 FEWEST = 4  # kinds: of fewer a plan takes as long, and an answer is the plan's to the last bit
 LEAST_RATE = 1e-9  # below, single losses decide, of which a contour sees little
