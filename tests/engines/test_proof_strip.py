@@ -86,6 +86,7 @@ def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: flo
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 @pytest.mark.parametrize("log_tolerance", [pytest.param(-4.0, marks=pytest.mark.slow), -35.0])
+@pytest.mark.share(2)
 def test_the_transform_at_few_nodes(mu: Fraction, rate: Fraction, t: float, reach: float, log_tolerance: float) -> None:
     """It holds the integral, and is as narrow as was asked."""
     with precision(130):
