@@ -67,6 +67,7 @@ def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction,
 
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
+@pytest.mark.share(2)
 def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:
     """The sum errs by less than step and range allow, and by far more than its rounding."""
     mixture, strip = added(mu, rate, t)

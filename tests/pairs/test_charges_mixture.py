@@ -127,7 +127,7 @@ LAWS = [
 
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "s"), [(0.7, 0.0), (2.0, 6.0), (9.0, 1.0)])
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 def test_the_integrand_in_a_strip_is_within_the_bound(of: ShiftTransform, t: float, s: float) -> None:
     true = moment(of, t, 0.0).real
     dx = mpf(1) / 16
@@ -157,7 +157,7 @@ def test_a_strip_is_wide_where_all_turns_the_same_way() -> None:
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize("t", [0.3, 2.0, 9.0])
 @pytest.mark.parametrize("low", [-2.0, -4.0, -14.0])
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 def test_what_lies_beyond_the_range_is_within_the_bound(of: ShiftTransform, t: float, low: float) -> None:
     """As an integral and as sums over nodes, also where the last terms have their centres beyond the end."""
     for high in (2.0, (1 + t) * of.shifts[0] + 1, (1 + t) * of.mu + 2):
