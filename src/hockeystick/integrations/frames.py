@@ -21,7 +21,8 @@ __all__ = ["epsilon", "plan_from_history"]
 
 KEYS = (
     "noise_multiplier", "sample_rate", "steps", "batch_size", "dataset_size", "steps_per_epoch", "last_batch_size",
-    "check_in", "epochs", "sampling", "delta", "adjacency", "unit", "records_per_unit",
+    "check_in", "draws", "max_batch_size", "groups", "epochs", "sampling", "delta", "adjacency", "unit",
+    "records_per_unit",
 )  # fmt: skip
 """What a row may say: the arguments of :func:`hockeystick.dp_sgd`."""
 
@@ -40,9 +41,10 @@ def epsilon(
 
     Args:
         frame: a pandas or Polars frame; its columns among ``noise_multiplier``, ``sample_rate``, ``steps``,
-            ``batch_size``, ``dataset_size``, ``steps_per_epoch``, ``last_batch_size``, ``check_in``, ``epochs``,
-            ``sampling``, ``delta``, ``adjacency``, ``unit`` and ``records_per_unit`` are read, with the meaning they
-            have for :func:`hockeystick.dp_sgd`; all others are left alone.
+            ``batch_size``, ``dataset_size``, ``steps_per_epoch``, ``last_batch_size``, ``check_in``, ``draws``,
+            ``max_batch_size``, ``groups``, ``epochs``, ``sampling``, ``delta``, ``adjacency``, ``unit`` and
+            ``records_per_unit`` are read, with the meaning they have for :func:`hockeystick.dp_sgd`; all others are
+            left alone.
         columns: for keys that are called otherwise, the name of their column: ``{"noise_multiplier": "sigma"}``.
         prefix: of the new columns.
         accountant: a name that ``hockeystick accountants`` lists.
