@@ -55,12 +55,7 @@ def moments(rounds: ExactRounds, t: float, step: float, count: int, log_toleranc
         step: between the points.
         count: number of points.
         log_tolerance: log of the remainder wanted of one round's m, relative to m(t).
-
-    Raises:
-        NotApplicableError: a round of which m is not known in balls.
     """
-    if rounds.sampled_discrete:
-        raise NotApplicableError("sampled discrete Gaussian noise has a proof only beside rounds with atoms alone")
     totals = [acb(1)] * count
     for item, power in rounds.sampled.items():
         values = MixtureBalls(item).values(t, step, count, log_tolerance)

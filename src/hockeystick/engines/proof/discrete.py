@@ -56,9 +56,7 @@ class DiscreteNoise:
         """The outcomes nearest to either centre, and a bound on what P shows of others: about ``e^log_mass``."""
         law, reach = self._law(log_mass)
         spacing, offset, d = ball(self.spacing), ball(self.offset), self.distance
-        out = [
-            Outcome(spacing * (x - d) + offset, law[abs(x - d)], law[abs(x)]) for x in range(-reach, d + reach + 1)
-        ]
+        out = [Outcome(spacing * (x - d) + offset, law[abs(x - d)], law[abs(x)]) for x in range(-reach, d + reach + 1)]
         return out, _missing(out)
 
     def _law(self, log_mass: float) -> tuple[list[Ball], int]:

@@ -117,8 +117,8 @@ class BothEnds(Protocol):
 def epsilon_between(ends: BothEnds, target: Enclosure) -> tuple[float, float]:
     """The doubles at which each end of delta meets the target: the epsilon sought lies between them.
 
-    As delta falls with epsilon, it is at most every x with ``upper(x) <= target`` and at least every x with ``lower(x) >
-    target``; where there is no such x it is infinite, or 0.
+    As delta falls with epsilon, it is at most every x with ``upper(x) <= target`` and at least every x with
+    ``lower(x) > target``; where there is no such x it is infinite, or 0.
     """
     if ends.upper(arb(0)) <= target.lower:
         return 0.0, 0.0
@@ -128,7 +128,7 @@ def epsilon_between(ends: BothEnds, target: Enclosure) -> tuple[float, float]:
 
 
 def _change(holds: Callable[[float], bool]) -> tuple[float, float]:
-    """Neighbouring doubles: a property holds at the lower one, or that is 0, and not at the other, or that is infinite."""
+    """Neighbouring doubles: a property holds at the lower, or that is 0, and not at the other, or that is infinite."""
     low, high = 0.0, 1.0
     while holds(high):
         low, high = high, 2 * high

@@ -71,14 +71,18 @@ class ProofEngine:
     Args:
         rounds: exact rounds with finite losses; mass at infinite loss is the caller's.
         composition: the same in doubles, for guesses.
+
+    Raises:
+        NotApplicableError: sampled discrete Gaussian noise beside rounds with a density.
     """
 
     def __init__(self, rounds: ExactRounds, composition: Composition) -> None:
         self._rounds, self._composition = rounds, composition
         self._closed = ClosedForm.applies(rounds)
-        self._atoms = rounds.kinds == 1 and bool(rounds.boxes)
         self._lattice = LatticeSum.applies(rounds)
-        self._gridded = bool(rounds.atomic)  # rounds with atoms alone
+        self._atoms = bool(rounds.atomic)
+        if rounds.sampled_discrete and not self._atoms:
+            raise NotApplicableError("sampled discrete Gaussian noise has one only where all losses are atoms")
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
@@ -90,7 +94,7 @@ class ProofEngine:
             return arb(self.epsilon(target, None).upper)
         log_target = float(target.lower.log().mid())
         guide = Guide(self._composition, log_target - 50.0)
-        if self._gridded and not self._lattice:
+        if self._atoms and not self._lattice:
             return arb(self._on_grid_epsilon(guide, target, log_target, WIDE, SHORT).upper)
         t = guide.tilt_for_delta(log_target)
         t, exponent = self._chernoff(t)
@@ -105,7 +109,7 @@ class ProofEngine:
         if self._closed:
             return self.delta(epsilon, None).ends.upper
         _, t, depth = Guide.reaching(self._composition, float(epsilon.mid()))
-        if self._gridded and not self._lattice:
+        if self._atoms and not self._lattice:
             return self._on_grid_delta(epsilon, depth, WIDE, SHORT).ends.upper
         t, exponent = self._chernoff(t)
         return (exponent - arb(t) * epsilon).exp()
@@ -134,14 +138,13 @@ class ProofEngine:
             guess = self._guess(Guide(self._composition, log_target - 50.0), log_target, gap)
             ends = epsilon_bisected(ClosedForm(self._rounds), target, guess)
             return self._epsilon(ends, ends[1], gap, ClosedForm.name)
-        if not self._gridded:
+        if not self._atoms:
             return self._contour_epsilon(target, log_target, gap)
         try:
-            if self._atoms:
-                ends = epsilon_bisected(AtomSum(self._rounds, min(log_target, 0.0) - SPARE), target)
-                return self._epsilon(ends, ends[1], gap, AtomSum.name)
             if self._lattice:
                 return self._lattice_epsilon(target, log_target, gap)
+            ends = epsilon_bisected(AtomSum(self._rounds, min(log_target, 0.0) - SPARE), target)
+            return self._epsilon(ends, ends[1], gap, AtomSum.name)
         except NotApplicableError:
             check_left()
         guide = Guide(self._composition, log_target - 50.0)
@@ -156,7 +159,7 @@ class ProofEngine:
         tolerance = max(min(gap * max(guess, LEAST_SCALE) * tilt, 1e-2), LEAST_TOLERANCE)
 
         def asked(cells: int) -> tuple[float, float]:
-            laws = PoweredLaws(self._rounds, guess + SPARE_EPSILON / tilt, log_target, tolerance, cells)
+            laws = PoweredLaws(self._rounds, guess + SPARE_EPSILON / max(tilt, 1.0), log_target, tolerance, cells)
             return epsilon_between(laws, target)
 
         lower, upper = 0.0, math.inf
@@ -170,10 +173,15 @@ class ProofEngine:
 
         def asked(cells: int) -> Enclosure:
             nonlocal depth
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
                 found = PoweredLaws(self._rounds, at, depth, max(gap, LEAST_TOLERANCE), cells).delta(epsilon)
-                seen = found.lower if found.lower > 0 else found.upper
-                before, depth = depth, min(depth, float(seen.log().mid())) if seen > 0 else depth - DEEPER
+                before = depth
+                if found.lower > 0:
+                    depth = min(depth, float(found.lower.log().mid()))
+                else:  # the truth may be far below the upper end
+                    depth = (
+                        min(depth, float(found.upper.log().mid()) if found.upper > 0 else depth) - DEEPER * 2**attempt
+                    )
                 if depth > before - 1.0:
                     break
             return found
@@ -186,7 +194,7 @@ class ProofEngine:
         return self._delta(best, gap, PoweredLaws.name)
 
     def _finer(self, asked: Callable[[int], T], length: int, wide: Callable[[T], float]) -> Iterator[T]:
-        """What is found with so many cells, and with more as long as it is too wide, by the factor ``wide``, and work is left.
+        """What is found with so many cells, and with more while it is too wide, by a factor, and work is left.
 
         Raises:
             NotApplicableError: not even the first is to be had.
@@ -288,15 +296,13 @@ class ProofEngine:
             return self._delta(ClosedForm(self._rounds).delta(epsilon), gap, ClosedForm.name)
         guide, tilt, depth = Guide.reaching(self._composition, at)
         depth = max(min(depth, guide.log_delta(at)), depth - 20.0)
-        if not self._gridded:
+        if not self._atoms:
             tilt = self._believed(guide, tilt)
             depth = self._depth(at, depth)
-        elif not self._atoms and not self._lattice:
-            return self._on_grid_delta(epsilon, depth, gap, FIRST)
         try:
             return self._narrowed_delta(epsilon, guide, tilt, depth, gap)
         except NotApplicableError:
-            if not self._gridded:
+            if not self._atoms:
                 raise
             check_left()
         return self._on_grid_delta(epsilon, depth, gap, FIRST)
@@ -306,10 +312,10 @@ class ProofEngine:
         at = float(epsilon.mid())
         for attempt in range(ATTEMPTS):
             way: AtomSum | BallContour | LatticeSum
-            if self._atoms:
-                way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
-            elif self._lattice:
+            if self._lattice:
                 way = LatticeSum(self._rounds, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
+            elif self._atoms:
+                way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
             else:
                 way = BallContour(self._rounds, guide, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
             found = self._delta(way.delta(epsilon), gap, way.name)

@@ -1,23 +1,25 @@
 """Laws of a loss on a grid in whole numbers, from above and from below: rounded, multiplied, cut and made coarser.
 
 A mass is a whole number of parts ``2^-bits`` of 1, and a cell n of a grid of fineness f stands for ``n unit 2^-f``. Let
-D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P.
+D(eps) be ``E (1 - e^(eps - L))_+`` of a list of rounds, whose losses are L under P; what is infinite counts 1.
 
-**From above** (:class:`Above`). A law on the grid is *above* rounds if its own D, with the mass at infinity added, is at
-least theirs at every eps. Each of these steps keeps that, whatever is composed with the law later on:
+**From above** (:class:`Above`). A law on the grid is *above* rounds if its D is at least theirs at every real eps. As D
+of two independent lists together is the mean of D of the one at eps less a loss of the other, a law above each of them
+gives one above both. Each of these steps keeps a law above:
 
-- a loss is raised, to infinity in particular, or a mass is raised: ``(1 - e^(eps - x))_+`` rises with x and is at least 0;
+- a loss is raised, to infinity in particular: ``(1 - e^(eps - x))_+`` rises with x;
 - a loss x between a and b is split, the share ``w = (1 - e^(a - x)) / (1 - e^(a - b))`` going to b and the rest to a:
-  its mass and its Q-mass ``e^-x`` times that are kept, and the function of ``e^-x`` that D is an average of is convex
-  (Jensen; Zhu, Dong, Wang 2022 [ZDW22] have it as the domination of discretised privacy curves).
+  mass and mean of ``e^-x`` are kept, and D is the mean of a convex function of that (Jensen).
 
-The law of a sum of independent losses is the product of polynomials, its coefficients rounded up.
+Masses are kept as upper bounds on those of such a law, whose own masses never sum to more than 1: what is lost of a sum
+is then at most what is lost of either. The law of a sum of independent losses is a product of polynomials, the
+coefficients rounded up.
 
-**From below** (:class:`Below`). A cell is nothing but a name for a set of outcomes. With any map from the outcomes of all
-rounds to cells, and any set E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the sum over an event (Neyman and Pearson).
-The map here is a sum over the rounds of rounded losses, pairs of neighbouring cells joined now and then, so that the
-masses of cells under P and under Q are products of polynomials each; those of P are rounded down, those of Q up. Cells
-that are left out are in no E.
+**From below** (:class:`Below`). A cell is nothing but a name for a set of outcomes. With any map from the outcomes of
+all rounds to cells, and any set E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here
+is a sum over the rounds of rounded losses, pairs of neighbouring cells joined now and then, so that the masses of cells
+under P and under Q are products of polynomials each; those of P are rounded down, those of Q up. Cells that are left
+out are in no E.
 
 Both are off by about the variance of what is rounded times half the density of the loss at eps: of second order in the
 grid. Rounds are composed by squares, each cut where next to nothing is left and put on a grid as coarse as its width
@@ -230,9 +232,10 @@ class Below:
         p, q = front + self.p, front + self.q
         end = [0] * (len(p) % 2)
         p, q = p + end, q + end
-        joined = [a + b for a, b in zip(p[::2], p[1::2], strict=True)], [
-            a + b for a, b in zip(q[::2], q[1::2], strict=True)
-        ]
+        joined = (
+            [a + b for a, b in zip(p[::2], p[1::2], strict=True)],
+            [a + b for a, b in zip(q[::2], q[1::2], strict=True)],
+        )
         return Below(self.scale, self.fine - 1, self.first // 2, *joined)
 
     def cut(self, parts: int) -> Below:

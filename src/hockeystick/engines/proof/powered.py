@@ -28,6 +28,7 @@ from hockeystick.engines.proof.lattice_laws import (
     Outcome,
     Scale,
     fitting,
+    parts_below,
     power,
     products,
     together,
@@ -41,9 +42,10 @@ SHARE = 0.02  # of the asked width of log delta, for what is cut, and for what i
 SPARE_BITS = 64  # of balls, beyond those of the masses
 PARTS = 1 << 40  # of a range of losses, of which their common spacing is sought
 LEAST_STEPS = 1 << 22  # of a range of losses, at most, that a spacing which they are taken to have leaves
-CELL_BIT = 14.0  # units of work of a bit of a cell, in a product
+CELL_BIT = 9.0  # units of work of a bit of a cell, in a product
 ATOM = 30_000.0  # units of work of an outcome of a round
 DEEPEST = 30_000.0  # log of the least delta
+LARGEST = 1e6  # epsilon: masses under Q have as many bits more
 NEIGHBOURS = 3  # cells on either side of the one where the masses' ratio crosses e^eps, from which E may begin
 
 
@@ -53,13 +55,13 @@ class Kind(NamedTuple):
     Attributes:
         outcomes: those of one round that have a finite loss.
         left_out: what P has of finite losses beside them, at most.
-        count: how many rounds.
+        times: how many rounds.
         offset: the loss of the heaviest outcome, about.
     """
 
     outcomes: list[Outcome]
     left_out: Ball
-    count: int
+    times: int
     offset: Ball
 
 
@@ -80,31 +82,31 @@ class PoweredLaws:
     name = "grid of whole numbers"
 
     def __init__(self, rounds: ExactRounds, epsilon: float, depth: float, tolerance: float, length: int) -> None:
-        if -depth > DEEPEST:
-            raise NotApplicableError("delta is too small for a proof")
+        if not (-depth <= DEEPEST and epsilon <= LARGEST):
+            raise NotApplicableError("delta is too small, or epsilon too large, for a proof")
         atomic, number = rounds.atomic, rounds.number
         share = depth + math.log(SHARE * tolerance)
         cut = share - math.log(number)  # log of the mass of a round that is left out
         bits = math.ceil((math.log(length) - share) / math.log(2)) + number.bit_length() + 2
         q_bits = bits + max(math.ceil(epsilon / math.log(2)), 0) + 2
         self._bits = q_bits + SPARE_BITS
-        times = len(atomic) - 1 + sum(products(count) for _, count in atomic)
-        units = CELL_BIT * length * (2 * bits + q_bits) * (times + 1)
+        made = len(atomic) - 1 + sum(products(count) for _, count in atomic)
+        units = CELL_BIT * length * (2 * bits + q_bits) * (made + 1)
         units += ATOM * sum(one.terms(cut, self._bits) for one, _ in atomic)
         charge(units, "the losses have too many distinct sums for a proof, on any grid")
         with precision(self._bits):
             found = [_kind(*one.outcomes(cut), count, cut) for one, count in atomic]
             unit, finest = _grid(found)
             scale = Scale(unit, bits, q_bits)
-            self._offset = sum((kind.count * kind.offset for kind in found), arb(0))
-            whole = int((arb(share).exp() * arb(2) ** bits).floor().unique_fmpz())
+            self._offset = sum((kind.times * kind.offset for kind in found), arb(0))
+            whole = parts_below(arb(share).exp(), bits)
             above, below = [], []
             for kind in found:
                 fine = _fineness(kind, unit, finest, length)
                 args = kind.outcomes, kind.offset, scale, fine
-                parts = _Parts(whole, kind.count, number)
-                above.append(power(fitting(Above.of(*args, kind.left_out), length), kind.count, length, parts))
-                below.append(power(fitting(Below.of(*args), length), kind.count, length, parts))
+                parts = _Parts(whole, kind.times, number)
+                above.append(power(fitting(Above.of(*args, kind.left_out), length), kind.times, length, parts))
+                below.append(power(fitting(Below.of(*args), length), kind.times, length, parts))
             self._lay_above(_joined(above, length, whole // number))
             self._lay_below(_joined(below, length, whole // number))
 
@@ -164,7 +166,7 @@ class PoweredLaws:
 class _Parts:
     """What may be cut from each end of the law of a sum of so many rounds of a kind.
 
-    A sum of n rounds is used about ``count / n`` times, by every power of 2 as many again: of the ``whole`` parts, which
+    A sum of n rounds is used about ``count / n`` times, n being each power of 2 in turn: of the ``whole`` parts, which
     all rounds share, the sums of each size get as much.
     """
 

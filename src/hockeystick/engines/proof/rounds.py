@@ -26,7 +26,6 @@ from hockeystick.pairs.exact import (
     ExactRound,
 )
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import NotApplicableError
 
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
@@ -246,10 +245,10 @@ class ExactRounds:
                 _add(self.sampled_discrete, SampledNoise(DiscreteNoise(distance, variance), rate, direction), count)
 
     @property
-    def atomic(self) -> list[tuple[Atomic, int]] | None:
-        """Each law and its count, where no law has anything but atoms."""
+    def atomic(self) -> list[tuple[Atomic, int]]:
+        """Each law and its count, where no law has anything but atoms; else none."""
         if self.mu_squared or self.sampled or self.laplace or self.sampled_laplace:
-            return None
+            return []
         return [*self.boxes.items(), *self.discrete.items(), *self.sampled_discrete.items()]
 
     @property
@@ -290,8 +289,8 @@ class ExactRounds:
     @property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
-        added = all(item.direction is Direction.ADD for item in (*self.sampled, *self.sampled_discrete))
-        return added and not self.mu_squared and not self.discrete
+        added = {item.direction for item in self.sampled} | {item.direction for item in self.sampled_discrete}
+        return added <= {Direction.ADD} and not self.mu_squared and not self.discrete
 
     @property
     def rational_supremum(self) -> Fraction | None:
