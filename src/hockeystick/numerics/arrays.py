@@ -35,6 +35,7 @@ def arrays_from_the_heap() -> None:
 
 arrays_from_the_heap()  # as early as an engine is loaded: all of them work on arrays that come and go
 
+
 def by_blocks(function: Callable[[Array], Array], x: Array) -> Array:
     """What an elementwise function gives for an array of shape (n,), had block by block: the same numbers.
 
