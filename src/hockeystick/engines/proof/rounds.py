@@ -306,7 +306,7 @@ class ExactRounds:
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
         kinds = (self.sampled, self.sampled_discrete, self.allocations)
-        added = {item.direction for kind in kinds for item in kind} <= {Direction.ADD}  # type: ignore[attr-defined]
+        added = {item.direction for kind in kinds for item in kind} <= {Direction.ADD}
         least = all(item.epoch.constant for item in self.allocations)
         return added and least and not self.mu_squared and not self.discrete
 
