@@ -207,3 +207,26 @@ def test_a_state_that_is_loaded_meanwhile_is_another_history(monkeypatch: pytest
         patched.setattr(KeptPath, "add", loading)
         accountant.epsilon(1e-6)
     assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
+
+
+@pytest.mark.parametrize("adjacency", ["add-or-remove", "remove", "zero-out"])
+def test_of_one_kind_it_is_the_plan_to_the_last_bit(adjacency: str) -> None:
+    """By the contour alone where that is narrow, and by the plan where it is not, or where there is one round."""
+    for noise, rate, counts in ((0.8, 0.01, (1, 1, 500)), (4.0, 1e-4, (3, 4)), (0.6, 0.3, (40, 1000))):
+        accountant = hs.Accountant(adjacency)
+        for count in counts:
+            accountant.step(noise_multiplier=noise, sample_rate=rate, count=count)
+            found = accountant.epsilon(1e-6)
+            assert found == accountant.plan.epsilon(1e-6)
+            assert accountant.delta(found.upper or 0.1) == accountant.plan.delta(found.upper or 0.1)
+
+
+def test_a_step_like_the_last_one_is_the_same_round() -> None:
+    """Whether it was looked at or not; and what looks like a number is looked at each time."""
+    accountant, other = hs.Accountant(), hs.Accountant()
+    for _ in range(3):
+        accountant.step(noise_multiplier=1.0, sample_rate=0.5)
+        other.step(hs.Round(hs.Gaussian(1.0), hs.Poisson(0.5)))
+    assert accountant.history == other.history
+    with pytest.raises(hs.InvalidInputError):
+        accountant.step(noise_multiplier=True, sample_rate=0.5)
