@@ -26,8 +26,8 @@ LEAST_RATE = 1e-9  # below, single losses decide, of which a contour sees little
 REMOVING = (Direction.REMOVE, Direction.ZERO_OUT)  # in which a record's law comes first
 
 
-class KeptHistory:
-    """What of a history is kept from question to question.
+class SummedHistory:
+    """A history that may grow, as the sums of its rounds and the schemes that an answer is about.
 
     Args:
         adjacency: of the accountant.
