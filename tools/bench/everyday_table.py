@@ -78,13 +78,19 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         for cell in found["each"]
         if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
     ]
+    below = sum(
+        cell["theirs"]["value"] < cell["ours"]["value"] * (1 - cell["ours"]["width"])
+        for cell in found["each"]
+        if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
+    )
     hours = statistics.fmean(theirs) * largest["plans"] / 3600
     head = ("plans in one call", "time a plan", "plans a second", "wider than 1e-6", "widest", "making a plan")
     return [
         table(head, sizes),
         table(("asked", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both answer {len(theirs)} of {asked}. {PEER}, less the certified upper end, relatively: "
-        f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}. All {many} one after "
+        f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}; {below} of its values lie "
+        f"below the certified lower end. All {many} one after "
         f"the other would take it {hours:,.0f} hours; the call takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 
