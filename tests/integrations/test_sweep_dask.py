@@ -1,4 +1,4 @@
-"""A sweep on the executor of a Dask client: the rows of one process, to the last bit, from threads and from processes."""
+"""A sweep on the executor of a Dask client: the rows of one process to the last bit, from threads and processes."""
 
 from __future__ import annotations
 

@@ -149,8 +149,8 @@ def users(
             ]
         ),
     )
-    # one exchange more, of which both sides of the join read, so that the rows are grouped once: what is below it has to
-    # be the same on both, and Spark would put a filter of its own under a column that may be null, or under an explode
+    # one exchange more, of which both sides of the join read, so that the rows are grouped once: what is below it has
+    # to be the same on both, and Spark would put a filter under a column that may be null, or under an explode
     lines = lines.repartition("history", F.col("users")[0])
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
     answered = (
