@@ -18,7 +18,7 @@ from hockeystick.values.errors import InvalidInputError
 
 Say = Callable[[str], None]
 
-EPSILON = "$\\varepsilon$ (nats)"  # label of an axis
+EPSILON = "$\\varepsilon$"  # label of an axis
 DELTA = "$\\delta$ (probability)"  # label of an axis
 ROUNDS = "rounds"  # label of an axis
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
