@@ -101,7 +101,7 @@ def keys() -> str:
 
 def gallery() -> str:
     """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
-    table = "| plan | published is | published | certified | delta | note |\n"
+    table = "| plan | for the plan's sampling, published is | published | certified | delta | note |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
     for found in _compared():
         name = f"[{found.name}](generated/gallery/{found.name}.md)"
