@@ -19,15 +19,20 @@ from hockeystick.engines.proof.contour import BallContour, chernoff, log_moment
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_around, epsilon_between, epsilon_bisected
 from hockeystick.engines.proof.lattice import LatticeSum
 from hockeystick.engines.proof.powered import PoweredLaws
+from hockeystick.engines.proof.ratio_grid import RatioGrid, RatioSearch
 from hockeystick.engines.proof.rounds import ExactRounds
-from hockeystick.numerics.balls import Ball
+from hockeystick.numerics.balls import Ball, below
 from hockeystick.numerics.work import check_left
 from hockeystick.pairs import Composition
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 T = TypeVar("T")  # ends of epsilon, or of delta
 
 DEFAULT_GAP = 1e-6  # relative width of the interval, where none is asked
+GRID_GAP, GRID_POINTS, GLANCE = 1e-4, 1.6, 0.06
+"""Of laws of likelihood ratios: the relative width of the interval, where none is asked; the distance of points, over
+the root of a gap, that has that gap as a rule; and the distance where a rough bound is enough."""
 LEAST_TOLERANCE = 1e-30  # relative: remainders are never asked to be smaller
 NARROW = 0.5  # epsilon times tilt, below which the tilt need not be the slope of log delta
 STEP = 0.1  # in log delta
@@ -45,6 +50,9 @@ LEAST_SCALE = 1e-3  # of epsilon, below which it is known to a part of that
 DEEPER = 40.0  # by which log delta is taken to be smaller where nothing is seen of it
 TOO_WIDE = "the remainders keep it from the asked gap"
 """Why an interval is wider than was asked."""
+
+TOO_COARSE = "laws on more points, which the asked gap takes, would take too long"
+"""Why an interval between laws of the likelihood ratio is wider than was asked."""
 
 
 class ProvedEpsilon(NamedTuple):
@@ -83,6 +91,9 @@ class ProofEngine:
         self._atoms = bool(rounds.atomic)
         if rounds.sampled_discrete and not self._atoms:
             raise NotApplicableError("sampled discrete Gaussian noise has one only where all losses are atoms")
+        self._allocated = bool(rounds.allocations)
+        if self._allocated and rounds.kinds > 1:
+            raise NotApplicableError("epochs of random allocation are not proved together with other rounds")
 
     def epsilon_bound(self, target: Enclosure) -> Ball:
         """A quick upper bound on epsilon: ``(K(t) + log peak(t) - log target) / t`` at a good tilt.
@@ -92,6 +103,9 @@ class ProofEngine:
         """
         if self._closed:
             return arb(self.epsilon(target, None).upper)
+        if self._allocated:
+            guess, search = self._searched(float(target.lower.log().mid()))
+            return arb(search.grid(GLANCE).epsilon(target, self._most(guess))[1])
         log_target = float(target.lower.log().mid())
         guide = Guide(self._composition, log_target - 50.0)
         if self._atoms and not self._lattice:
@@ -108,6 +122,8 @@ class ProofEngine:
         """
         if self._closed:
             return self.delta(epsilon, None).ends.upper
+        if self._allocated:
+            return self._search_at(epsilon)[0].grid(GLANCE).upper(epsilon)
         _, t, depth = Guide.reaching(self._composition, float(epsilon.mid()))
         if self._atoms and not self._lattice:
             return self._on_grid_delta(epsilon, depth, WIDE, SHORT).ends.upper
@@ -132,8 +148,10 @@ class ProofEngine:
         Raises:
             NotApplicableError: no way applies.
         """
-        gap = gap or DEFAULT_GAP
         log_target = float(target.lower.log().mid())
+        if self._allocated:
+            return self._ratio_epsilon(target, log_target, gap or GRID_GAP)
+        gap = gap or DEFAULT_GAP
         if self._closed:
             guess = self._guess(Guide(self._composition, log_target - 50.0), log_target, gap)
             ends = epsilon_bisected(ClosedForm(self._rounds), target, guess)
@@ -215,6 +233,46 @@ class ProofEngine:
                     length = max(length // 2, least)
             yield found
 
+    def _ratio_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
+        guess, search = self._searched(log_target)
+        ends = search.refined(lambda grid: grid.epsilon(target, self._most(guess)), gap, GRID_POINTS * math.sqrt(gap))
+        found = self._epsilon(ends, guess, gap, RatioGrid.name)
+        return found if found.limited is None else found._replace(limited=TOO_COARSE)
+
+    def _searched(self, log_target: float) -> tuple[float, RatioSearch]:
+        """A guess of epsilon, and the laws for it."""
+        guess = self._guess(Guide(self._composition, log_target - 50.0), log_target, 1e-3)
+        return guess, self._search(log_target, guess)
+
+    def _search(self, log_delta: float, epsilon: float) -> RatioSearch:
+        kinds = tuple((item.epoch, count) for item, count in self._rounds.allocations.items())
+        add = next(iter(self._rounds.allocations)).direction is Direction.ADD
+        return RatioSearch(kinds, add, log_delta, epsilon)
+
+    def _most(self, guess: float) -> float:
+        """The largest epsilon that is looked at."""
+        return 2.0 * guess + 1.0
+
+    def _search_at(self, epsilon: Ball) -> tuple[RatioSearch, float]:
+        """The laws for an epsilon, and the tilt there."""
+        at = float(epsilon.mid())
+        guide, tilt, depth = Guide.reaching(self._composition, at)
+        return self._search(self._depth(at, max(min(depth, guide.log_delta(at)), depth - 20.0)), at), tilt
+
+    def _ratio_delta(self, epsilon: Ball, gap: float) -> ProvedDelta:
+        search, tilt = self._search_at(epsilon)
+        best = Enclosure(arb(0), arb(1))
+
+        def ends(grid: RatioGrid) -> tuple[float, float]:
+            nonlocal best
+            found = grid.delta(epsilon)
+            best = Enclosure(best.lower.max(found.lower), best.upper.min(found.upper))
+            return below(best.lower / best.upper), 1.0
+
+        search.refined(ends, gap, GRID_POINTS * math.sqrt(gap / max(float(epsilon.mid()) * tilt, 1.0)))
+        found = self._delta(best, gap, RatioGrid.name)
+        return found if found.limited is None else found._replace(limited=TOO_COARSE)
+
     def _lattice_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
         guide = Guide(self._composition, log_target - 50.0)
         guess = self._guess(guide, log_target, gap)
@@ -290,6 +348,8 @@ class ProofEngine:
         Raises:
             NotApplicableError: no way applies.
         """
+        if self._allocated:
+            return self._ratio_delta(epsilon, gap or GRID_GAP)
         gap = gap or DEFAULT_GAP
         at = float(epsilon.mid())
         if self._closed:

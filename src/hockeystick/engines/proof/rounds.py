@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from flint import acb, arb
 
+from hockeystick.engines.proof.allocation_epoch import Epoch
 from hockeystick.engines.proof.curve_law import CurveLaw
 from hockeystick.engines.proof.discrete import DiscreteNoise, SampledNoise
 from hockeystick.engines.proof.finite_sums import atom_sums, exponential_ball
@@ -17,6 +18,7 @@ from hockeystick.engines.proof.lattice_laws import Outcome
 from hockeystick.numerics.balls import Ball, ComplexBall, ball
 from hockeystick.pairs.exact import (
     ONE,
+    ExactAllocation,
     ExactBlackBox,
     ExactCurve,
     ExactDiscreteGaussian,
@@ -192,6 +194,14 @@ class SampledLaplace:
         return (1 - q + q * theta.exp()).log()
 
 
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """An epoch of random allocation, and the direction."""
+
+    epoch: Epoch
+    direction: Direction
+
+
 Finite: TypeAlias = BlackBox | FiniteLaw | CurveLaw
 """Rounds with finitely many losses, of which some may be infinite."""
 
@@ -214,6 +224,7 @@ class ExactRounds:
     sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
     discrete: dict[DiscreteNoise, int] = field(default_factory=dict)
     sampled_discrete: dict[SampledNoise, int] = field(default_factory=dict)
+    allocations: dict[Allocation, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
@@ -229,6 +240,10 @@ class ExactRounds:
                 self.mu_squared += count * mu**2
             case ExactGaussian(mu, rate):
                 _add(self.sampled, SampledGaussian(mu, rate, direction), count)
+            case ExactAllocation(mu_squared, _, 1) if not item.constant:
+                self.mu_squared += count * mu_squared
+            case ExactAllocation(mu_squared, weight, steps):
+                _add(self.allocations, Allocation(Epoch(mu_squared, weight, steps), direction), count)
             case ExactLaplace(theta, rate) if rate == 1:
                 _add(self.laplace, LaplaceNoise(theta), count)
             case ExactLaplace(theta, rate):
@@ -247,7 +262,7 @@ class ExactRounds:
     @property
     def atomic(self) -> list[tuple[Atomic, int]]:
         """Each law and its count, where no law has anything but atoms; else none."""
-        if self.mu_squared or self.sampled or self.laplace or self.sampled_laplace:
+        if self.mu_squared or self.sampled or self.laplace or self.sampled_laplace or self.allocations:
             return []
         return [*self.boxes.items(), *self.discrete.items(), *self.sampled_discrete.items()]
 
@@ -259,7 +274,8 @@ class ExactRounds:
     @property
     def _kinds(self) -> tuple[dict[Any, int], ...]:
         """The counts of all rounds but unsampled Gaussians, by kind."""
-        return self.sampled, self.boxes, self.laplace, self.sampled_laplace, self.discrete, self.sampled_discrete
+        noises = self.laplace, self.sampled_laplace, self.discrete, self.sampled_discrete
+        return self.sampled, self.boxes, *noises, self.allocations
 
     @property
     def kinds(self) -> int:
@@ -289,14 +305,16 @@ class ExactRounds:
     @property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
-        added = {item.direction for item in self.sampled} | {item.direction for item in self.sampled_discrete}
-        return added <= {Direction.ADD} and not self.mu_squared and not self.discrete
+        kinds = (self.sampled, self.sampled_discrete, self.allocations)
+        added = {item.direction for kind in kinds for item in kind} <= {Direction.ADD}
+        least = all(item.epoch.constant for item in self.allocations)
+        return added and least and not self.mu_squared and not self.discrete
 
     @property
     def rational_supremum(self) -> Fraction | None:
         """The largest finite loss, where it is a rational number."""
         largest = [(box.largest, count) for box, count in self.boxes.items()]
-        if not self.bounded or self.sampled or self.sampled_laplace or self.sampled_discrete:
+        if not self.bounded or self.sampled or self.sampled_laplace or self.sampled_discrete or self.allocations:
             return None
         boxes = Fraction(0)
         for loss, count in largest:
@@ -310,6 +328,8 @@ class ExactRounds:
         out = arb(0)
         for item, count in self.sampled.items():
             out -= count * (1 - ball(item.rate)).log()
+        for allocation, count in self.allocations.items():
+            out -= count * ball(allocation.epoch.constant).log()
         for box, count in self.boxes.items():
             losses = [loss for loss, _, _ in box.atoms()]
             top = losses[0]
