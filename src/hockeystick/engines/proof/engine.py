@@ -87,7 +87,7 @@ class ProofEngine:
             return arb(self.epsilon(target, None).upper)
         if self._allocated:
             guess, search = self._searched(float(target.lower.log().mid()))
-            return arb(search.grid(GLANCE).epsilon(target, self._most(guess))[1])
+            return arb(search.glanced(GLANCE).epsilon(target, self._most(guess))[1])
         log_target = float(target.lower.log().mid())
         t = Guide(self._composition, log_target - 50.0).tilt_for_delta(log_target)
         t, exponent = self._chernoff(t)
@@ -102,7 +102,7 @@ class ProofEngine:
         if self._closed or self._atoms:
             return self.delta(epsilon, None).ends.upper
         if self._allocated:
-            return self._search_at(epsilon)[0].grid(GLANCE).upper(epsilon)
+            return self._search_at(epsilon)[0].glanced(GLANCE).upper(epsilon)
         t = Guide.reaching(self._composition, float(epsilon.mid()))[1]
         t, exponent = self._chernoff(t)
         return (exponent - arb(t) * epsilon).exp()
@@ -142,9 +142,7 @@ class ProofEngine:
 
     def _ratio_epsilon(self, target: Enclosure, log_target: float, gap: float) -> ProvedEpsilon:
         guess, search = self._searched(log_target)
-        ends = search.refined(
-            lambda grid: grid.epsilon(target, self._most(guess)), gap, GRID_POINTS * math.sqrt(gap)
-        )
+        ends = search.refined(lambda grid: grid.epsilon(target, self._most(guess)), gap, GRID_POINTS * math.sqrt(gap))
         found = self._epsilon(ends, guess, gap, RatioGrid.name)
         return found if found.limited is None else found._replace(limited=TOO_COARSE)
 

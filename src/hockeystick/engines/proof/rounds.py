@@ -277,7 +277,8 @@ class ExactRounds:
     @property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
-        added = all(item.direction is Direction.ADD for item in [*self.sampled, *self.allocations])
+        added = all(item.direction is Direction.ADD for item in self.sampled)
+        added = added and all(item.direction is Direction.ADD for item in self.allocations)
         least = all(item.epoch.constant for item in self.allocations)
         return added and least and not self.mu_squared and not self.discrete
 
@@ -299,8 +300,8 @@ class ExactRounds:
         out = arb(0)
         for item, count in self.sampled.items():
             out -= count * (1 - ball(item.rate)).log()
-        for item, count in self.allocations.items():
-            out -= count * ball(item.epoch.constant).log()
+        for allocation, count in self.allocations.items():
+            out -= count * ball(allocation.epoch.constant).log()
         for box, count in self.boxes.items():
             losses = [loss for loss, _, _ in box.atoms()]
             top = losses[0]
