@@ -409,3 +409,12 @@ def test_a_mass_is_found_among_more_bits_than_a_double_reaches() -> None:
 def test_ratios_beyond_the_range_of_a_double_are_refused() -> None:
     with pytest.raises(UnsupportedError, match="too many points"):
         rounds(5.0, steps_per_epoch=48_100, steps_taken=4617).delta(2.33, proof=True)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+def test_ratios_beyond_the_whole_numbers_of_a_machine_are_merged() -> None:
+    plan = rounds(0.3, adjacency="remove", steps_per_epoch=3, epochs_per_assignment=3)
+    proved, certified = plan.epsilon(0.5, proof=True), plan.epsilon(0.5)
+    assert proved.lower <= certified.upper
+    assert certified.lower <= proved.upper

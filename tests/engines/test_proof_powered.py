@@ -363,3 +363,10 @@ def test_a_record_that_is_added_has_a_largest_loss() -> None:
     plan = hs.Plan([hs.Round(hs.DiscreteGaussian(2.0), hs.Poisson(0.1), 7)], adjacency="add")
     assert plan.delta(0.8, proof=True).upper == 0.0
     assert plan.epsilon(0.0, proof=True).upper == pytest.approx(-7 * math.log(0.9))
+
+
+def test_a_single_round_of_very_many_outcomes_is_not_composed() -> None:
+    plan = hs.Plan([hs.Round(hs.DiscreteGaussian(43.5), hs.Poisson(0.036))], adjacency="add")
+    proved, certified = plan.delta(1e-300, proof=True), plan.delta(1e-300)
+    assert proved.lower <= certified.upper
+    assert certified.lower <= proved.upper

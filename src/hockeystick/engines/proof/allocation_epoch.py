@@ -421,7 +421,7 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
     found = [NOTHING] * total
     for sums, spacing, offset in lattices:
         constant, unit = _constant(mesh, offset), _unit(mesh, spacing)
-        edges = np.ceil((ratio - float(constant.mid())) / float(unit.mid())).astype(np.int64).tolist()
+        edges = [int(edge) for edge in np.ceil((ratio - float(constant.mid())) / float(unit.mid()))]
         for piece, (a, b) in enumerate(pairwise(edges)):
             if b > a:
                 found[piece] = _added(found[piece], _ratio(sums.between(a, b), constant, unit))

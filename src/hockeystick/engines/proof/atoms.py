@@ -68,7 +68,9 @@ class AtomSum:
                 if len(atoms) > MAX_ATOMS and count > 1:
                     raise NotApplicableError("a round has too many different losses for a proof")
                 most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
-                one = list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most_terms + 1))
+                one = atoms
+                if count > 1:
+                    one = list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most_terms + 1))
                 if len(terms) * len(one) > most_terms:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
