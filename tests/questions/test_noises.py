@@ -10,7 +10,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.questions import noises as module
-from hockeystick.questions.many import Answers, Kind
+from hockeystick.questions.many import Answers, Kind, kind_of
 from hockeystick.questions.noises import noises
 from hockeystick.values.adjacency import Adjacency
 
@@ -39,10 +39,10 @@ def test_each_noise_meets_its_target_and_is_least() -> None:
     for plan, target, delta, each in zip(plans, targets, deltas, found, strict=True):
         if each is None:
             continue
-        (item,) = plan.rounds
-        at = hs.dp_sgd(each.value, item.sampling.sample_rate, item.count, adjacency=plan.adjacency).epsilon(delta)
-        less = each.value * (1 - TOLERANCE)
-        below = hs.dp_sgd(less, item.sampling.sample_rate, item.count, adjacency=plan.adjacency).epsilon(delta)
+        kind = kind_of(plan)
+        assert kind is not None
+        at = hs.dp_sgd(each.value, *kind[1:3], adjacency=plan.adjacency).epsilon(delta)
+        below = hs.dp_sgd(each.value * (1 - TOLERANCE), *kind[1:3], adjacency=plan.adjacency).epsilon(delta)
         assert each.achieved.lower <= at.upper
         assert at.lower <= each.achieved.upper <= target
         assert below.upper > target

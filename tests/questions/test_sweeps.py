@@ -149,7 +149,7 @@ def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> None:
-    """Unsampled rounds, and a plan of few rounds at a tiny rate, beside everyday ones; each point's bits are its own."""
+    """Unsampled rounds, and a plan of few rounds at a tiny rate, beside everyday ones; bits are of each point alone."""
     grid = {"sample_rate": [1e-8, 0.01, 1.0], "steps": [3, 1000]}
     found = hs.sweep(STEPPED, grid, target=0.5)
     assert found.unanswered == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bench.table import relative, table, times
@@ -16,7 +16,7 @@ Cells = Sequence[Mapping[str, Any]]
 
 def markdown(found: Mapping[str, Any]) -> str:
     """The parts that were measured, each under its heading."""
-    shown = []
+    shown: list[str] = []
     for part, (heading, tables) in PARTS.items():
         if part in found:
             shown += [f"### {heading}", *tables(found[part])]
@@ -78,14 +78,20 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         for cell in found["each"]
         if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
     ]
+    below = sum(
+        cell["theirs"]["value"] < cell["ours"]["value"] * (1 - cell["ours"]["width"])
+        for cell in found["each"]
+        if cell["theirs"]["error"] is None and cell["ours"]["error"] is None
+    )
     hours = statistics.fmean(theirs) * largest["plans"] / 3600
     head = ("plans in one call", "time a plan", "plans a second", "wider than 1e-6", "widest", "making a plan")
     return [
         table(head, sizes),
         table(("asked", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both answer {len(theirs)} of {asked}. {PEER}, less the certified upper end, relatively: "
-        f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}. All {many} one after "
-        f"the other would take it {hours:,.0f} hours; the call takes {duration(largest['asking'] * largest['plans'])}.",
+        f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}; {below} of its values "
+        f"lie below the certified lower end. All {many} one after the other would take it {hours:,.0f} hours; the call "
+        f"takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 
 
@@ -153,7 +159,7 @@ def _width(cell: Mapping[str, Any]) -> str:
     return relative(cell["width"]) if cell["error"] is None else str(cell["error"])
 
 
-PARTS = {
+PARTS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
     "sweep": ("Many plans", _sweep),
     "schedules": ("Schedules", _schedules),
     "calibrations": ("The noise for an epsilon", _calibrations),

@@ -114,7 +114,8 @@ def _numbered(column: pa.ChunkedArray, known: Users) -> npt.NDArray[np.int64]:
         return known.numbers(column.to_numpy(), "user", 0)
     listed = column.combine_chunks().dictionary_encode()
     distinct = listed.dictionary.to_numpy(zero_copy_only=False)
-    return known.numbers(distinct, "user", 0)[listed.indices.to_numpy()]
+    numbers: npt.NDArray[np.int64] = known.numbers(distinct, "user", 0)[listed.indices.to_numpy()]
+    return numbers
 
 
 def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataType) -> Iterator[pa.RecordBatch]:

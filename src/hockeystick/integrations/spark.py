@@ -144,12 +144,13 @@ def users(
         grouping(errors == "stop"),
         T.StructType(
             [
-                T.StructField("history", T.BinaryType()),
-                T.StructField("users", T.ArrayType(df.schema[user].dataType, containsNull=False)),
+                T.StructField("history", T.BinaryType(), nullable=False),
+                T.StructField("users", T.ArrayType(df.schema[user].dataType, containsNull=False), nullable=False),
             ]
         ),
     )
-    # one exchange more, of which both sides of the join read, so that the rows are grouped once
+    # one exchange more, of which both sides of the join read, so that the rows are grouped once: what is below it has
+    # to be the same on both, and Spark would put a filter under a column that may be null, or under an explode
     lines = lines.repartition("history", F.col("users")[0])
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
     answered = (
@@ -159,12 +160,12 @@ def users(
         .mapInArrow(
             answering(delta, adjacency, gap, names),
             T.StructType(
-                [T.StructField("history", T.BinaryType())]
+                [T.StructField("history", T.BinaryType(), nullable=False)]
                 + [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
             ),
         )
     )
-    found = lines.join(answered, "history").select(F.explode("users").alias(user), *map(_named, names))
+    found = lines.join(answered, "history").select(F.explode_outer("users").alias(user), *map(_named, names))
     if errors == "stop":  # a wrong row has stopped the grouping; what is left is a history that has no answer
         said = F.concat(F.lit("InvalidInputError: user "), _named(user).cast("string"), F.lit(": "), _named(names[-1]))
         stopped = F.raise_error(said).cast("boolean")

@@ -131,7 +131,7 @@ class Kind(NamedTuple):
 
     noise: float
     rate: float
-    count: int
+    rounds: int
     adjacency: Adjacency
 
 

@@ -140,7 +140,7 @@ def _limiting(kind: Kind, epsilon: float, delta: float) -> float:
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if _gaussian_delta(math.exp(middle), epsilon) < delta else (low, middle)
-    spread = (math.exp(low) / kind.rate) ** 2 / kind.count
+    spread = (math.exp(low) / kind.rate) ** 2 / kind.rounds
     noise = 1 / math.sqrt(math.log1p(spread)) if spread > 0 else NOISES[1]
     return min(max(noise, NOISES[0]), NOISES[1])
 

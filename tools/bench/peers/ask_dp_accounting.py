@@ -50,7 +50,7 @@ def calibrate(question: worker.Question) -> worker.Answer:
     return {"value": value}
 
 
-ROUTES = {
+ROUTES: dict[str, worker.Route] = {
     "pld": lambda question: ask(PLDAccountant(), question),
     "rdp": lambda question: ask(RdpAccountant(), question),
     "calibrate": calibrate,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -156,14 +156,13 @@ def _targets(job: Job) -> list[Row]:
 
 def _noises(job: Job) -> dict[int, Row]:
     """The rows whose noise multiplier is found side by side with the others, by their numbers."""
+    leaving = replace(job, errors="row")  # what is wrong with a point is said where it is asked by itself
     numbers, plans, targets = [], [], []
     for number in range(job.start, job.stop):
         point = job.grid.point(number)
-        try:
-            plan, target = plan_at(job.template, job.grid, point), job.question.target_at(job.grid, point)
-        except Exception:
-            continue  # what is wrong is said where the point is asked by itself
-        if isinstance(target, Epsilon):
+        target = _tried(leaving, number, partial(job.question.target_at, job.grid, point))
+        plan = _tried(leaving, number, partial(plan_at, job.template, job.grid, point))
+        if isinstance(plan, Plan) and isinstance(target, Epsilon):
             numbers.append(number)
             plans.append(plan)
             targets.append(target)
