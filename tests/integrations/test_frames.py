@@ -120,7 +120,7 @@ def test_no_rows(kind: Kind) -> None:
         ({"delta": [0.1, None, 0.1, 0.1]}, {}, "row 1: no delta"),
         ({}, {"colour": 1}, "a key must be one of .*; received 'colour'"),
         ({}, {"steps": 5}, "steps is both a column and an argument; leave one of them out"),
-        ({}, {"columns": {"epochs": "passes"}}, "columns names 'passes' for epochs; the frame has no such column"),
+        ({}, {"columns": {"epochs": "passes"}}, "columns names 'passes' for epochs; there is no such column"),
         ({}, {"accountant": "guess"}, "row 0: accountant must be one of"),
     ],
 )
@@ -154,6 +154,20 @@ def test_a_column_says_how_batches_are_made(kind: Kind) -> None:
     for index, noise in enumerate((2.0, 1.0)):  # in a batch of a fixed size the record is in place of another one
         known = hs.dp_sgd(noise, batch_size=256, dataset_size=60_000, steps=100).epsilon(1e-5)
         assert found["epsilon_upper"][index] == known.upper
+
+
+@each_kind
+def test_every_argument_of_dp_sgd_is_a_key(kind: Kind) -> None:
+    """A dropped last batch is accounted for; a scheme that knows none refuses it, and no column is passed over."""
+    sizes: dict[str, list[Any]] = {"noise_multiplier": [2.0] * 2, "batch_size": [250] * 2, "dataset_size": [1_060] * 2}
+    frame = kind({**sizes, "drop_last": [False, True]})
+    found = frames.epsilon(frame, sampling="shuffled", epochs=2, delta=1e-5)["epsilon_upper"].to_list()
+    for drops, upper in zip((False, True), found, strict=True):
+        plan = hs.dp_sgd(2.0, batch_size=250, dataset_size=1_060, epochs=2, sampling="shuffled", drop_last=drops)
+        assert upper == plan.epsilon(1e-5).upper
+    assert found[0] != found[1]
+    with pytest.raises(hs.InvalidInputError, match="row 0: drop_last does not go with sampling 'poisson'"):
+        frames.epsilon(frame, epochs=2, delta=1e-5)
 
 
 @each_kind

@@ -140,12 +140,26 @@ def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
         raise ZeroDivisionError("here")
 
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
-    found = hs.sweep(STEPPED, {"steps": [100]}, target=1.0)
+    found = hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps")
     assert found.failed == 1
     assert found.rows[0]["reason"] == "ZeroDivisionError: here: please report"
     with pytest.raises(ZeroDivisionError) as raised:
-        hs.sweep(STEPPED, {"steps": [100]}, target=1.0, errors="stop")
-    assert raised.value.__notes__ == ["in row 0 (steps=100)"]
+        hs.sweep(STEPPED, {"noise_multiplier": [1.0]}, target=1.0, parameter="steps", errors="stop")
+    assert raised.value.__notes__ == ["in row 0 (noise_multiplier=1.0)"]
+
+
+def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> None:
+    """Unsampled rounds, and a plan of few rounds at a tiny rate, beside everyday ones; bits are of each point alone."""
+    grid = {"sample_rate": [1e-8, 0.01, 1.0], "steps": [3, 1000]}
+    found = hs.sweep(STEPPED, grid, target=0.5)
+    assert found.unanswered == 0
+    for row in found.rows:
+        alone = hs.sweep(STEPPED, {name: [row[name]] for name in grid}, target=0.5).rows[0]
+        assert alone == row
+        plan = hs.dp_sgd(1.0, row["sample_rate"], row["steps"])
+        single = hs.calibrate(plan, "noise-multiplier", Epsilon(0.5, DELTA))
+        assert row["upper"] <= 0.5
+        assert single.limited or row["noise_multiplier"] == pytest.approx(single.value, rel=1e-6)
 
 
 @pytest.mark.parametrize(

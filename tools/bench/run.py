@@ -19,6 +19,7 @@ from rich.table import Table
 from bench.alone import memory, scaling
 from bench.cases import Case, all_cases
 from bench.environments import HOME, OURS, PEERS, PLOT, ROOT, CannotBuildError, Peer, Route, python_of
+from bench.everyday import measured
 from bench.files import write_text
 from bench.growth import growth
 from bench.measure import Row, measure
@@ -96,6 +97,9 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
             "alone": alone,
             "twins": compared(found, ours),
         }
+        pld = next((worker for peer, worker in others if peer is PEERS[0] and worker.ready), None)
+        if pld is not None:
+            results["everyday"] = measured(ours, pld)
     return results, problems
 
 

@@ -11,6 +11,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from bench.cases import STEP
 from hockeystick import Accountant, Gaussian, Plan, Poisson, Round
@@ -28,6 +29,27 @@ def plan(kinds: int, i: int = 0) -> Plan:
     """A round of each noise from 0.8 to 2; a little more from one repetition to the next, so that no cache answers."""
     least = LEAST_NOISE * (1 + i * STEP)
     return Plan([Round(Gaussian(least + RANGE * number / kinds), Poisson(RATE)) for number in range(kinds)])
+
+
+def kinds_question(kinds: int, i: int = 0) -> dict[str, Any]:
+    """The same plan, as a worker is asked about it."""
+    least = LEAST_NOISE * (1 + i * STEP)
+    releases = [_release(least + RANGE * number / kinds) for number in range(kinds)]
+    return {"quantity": "epsilon", "at": DELTA, "rounds": releases}
+
+
+def steps_question(steps: int, different: bool, i: int = 0) -> dict[str, Any]:
+    """So many steps with a question after each, with another noise each time or with one throughout."""
+    least = LEAST_NOISE * (1 + i * STEP)
+    if different:
+        releases = [_release(least + RANGE * number / steps) for number in range(steps)]
+    else:
+        releases = [_release(least, steps)]
+    return {"quantity": "stepwise", "at": DELTA, "rounds": releases}
+
+
+def _release(noise: float, count: int = 1) -> dict[str, Any]:
+    return {"mechanism": "gaussian", "noise": noise, "rate": RATE, "count": count}
 
 
 @contextmanager

@@ -109,9 +109,9 @@ def remark(cell: Cell) -> str:
     if cell["below"]:
         said.append("below the truth")
     if cell["estimate"] is not None:
-        said.append(f"estimate {_value(cell['estimate'])}, off by {_error(cell['estimate_error'])}")
+        said.append(f"estimate {_value(cell['estimate'])}, off by {relative(cell['estimate_error'])}")
     if cell["gap"] is not None:
-        said.append(f"hockeystick asked for a gap of {_error(cell['gap'])}: {seconds(cell['ours'])}")
+        said.append(f"hockeystick asked for a gap of {relative(cell['gap'])}: {seconds(cell['ours'])}")
     if not cell["matched"]:
         said.append("closer than hockeystick")
     return "; ".join(said)
@@ -133,25 +133,26 @@ def _answer(cell: Cell, round_outward: bool = False) -> tuple[str, str, str]:
     if cell["outcome"] != "answered":
         return "", "", ""
     value = round_up(cell["value"], DIGITS) if round_outward else _value(cell["value"])
-    return seconds(cell["seconds"]), value, _error(cell["error"])
+    return seconds(cell["seconds"]), value, relative(cell["error"])
 
 
 def _own_remark(cell: Cell) -> str:
     if cell["outcome"] != "answered":
         return str(cell["said"])
-    return f"{cell['by']}, certified width {_error((cell['value'] - cell['lower']) / cell['value'])}"
+    return f"{cell['by']}, certified width {relative((cell['value'] - cell['lower']) / cell['value'])}"
 
 
 def _value(x: float) -> str:
     return re.sub(r"e([+-])0?", lambda found: "e" + found[1].strip("+"), f"{x:.{DIGITS}g}")
 
 
-def _error(x: float) -> str:
-    """Relative errors to one digit, up."""
+def relative(x: float) -> str:
+    """Relative errors and widths to one digit, up."""
     return "0" if x == 0 else short(float(round_up(x, 1)))
 
 
-def _table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *body]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
@@ -172,11 +173,11 @@ def _summary_table(results: Results) -> str:
     for item in summaries(results):
         asked = len(item.errors) + len(item.failed)
         line = [item.label, item.claim, f"{len(item.errors)} of {asked}", str(len(item.below))]
-        line.append(f"{_error(statistics.median(item.errors))}, {_error(max(item.errors))}" if item.errors else "")
+        line.append(f"{relative(statistics.median(item.errors))}, {relative(max(item.errors))}" if item.errors else "")
         spread = f", {times(min(item.ratios))} to {times(max(item.ratios))}" if item.ratios else ""
         line.append("" if item.mean is None else f"**{times(item.mean)}**{spread}")
         body.append([*line, str(len(item.closer)), str(len(item.unmatched))])
-    return _table(head, body)
+    return table(head, body)
 
 
 def _own_summary(results: Results) -> str:
@@ -187,9 +188,9 @@ def _own_summary(results: Results) -> str:
     after = f", {seconds(statistics.median(cold))} right after another accountant's call" if cold else ""
     return (
         f"hockeystick answers {len(cells)} of {len(results['cases'])}, {sum(cell['below'] for cell in cells)} of them "
-        f"below the truth; true error of the upper end: median {_error(statistics.median(errors))}, largest "
-        f"{_error(max(errors))}; certified width: median {_error(statistics.median(widths))}, largest "
-        f"{_error(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
+        f"below the truth; true error of the upper end: median {relative(statistics.median(errors))}, largest "
+        f"{relative(max(errors))}; certified width: median {relative(statistics.median(widths))}, largest "
+        f"{relative(max(widths))}; median time {seconds(statistics.median(cell['seconds'] for cell in cells))}{after}."
     )
 
 
@@ -204,7 +205,7 @@ def _failures(results: Results) -> str:
         if item.unmatched:
             said["closer than hockeystick at any gap tried"] = [f"`{case}`" for case in item.unmatched]
         body += [[item.label, text, ", ".join(cases)] for text, cases in said.items()]
-    return _table(("accountant", "what it does", "where"), body)
+    return table(("accountant", "what it does", "where"), body)
 
 
 def _twins(results: Results) -> str:
@@ -227,16 +228,16 @@ def _twins(results: Results) -> str:
         ]
         line += [_spread([abs(value) for value in values]), f"{min(values):+.1e} to {max(values):+.1e}" if both else ""]
         body.append([*line, _spread(guesses)])
-    return _table(head, body)
+    return table(head, body)
 
 
 def _spread(differences: Sequence[float]) -> str:
-    return f"{_error(statistics.median(differences))}, {_error(max(differences))}" if differences else ""
+    return f"{relative(statistics.median(differences))}, {relative(max(differences))}" if differences else ""
 
 
 def _alone(results: Results) -> str:
     scaling = [
-        (short(found["rounds"]), seconds(found["seconds"]), _error(found["width"]), found["by"])
+        (short(found["rounds"]), seconds(found["seconds"]), relative(found["width"]), found["by"])
         if found["error"] is None
         else (short(found["rounds"]), "", "", found["error"])
         for found in results["alone"]["scaling"]
@@ -248,11 +249,11 @@ def _alone(results: Results) -> str:
     return "\n\n".join(
         (
             "The same plan (noise 4, rate 1e-3, delta 1e-6) at more and more rounds:",
-            _table(("rounds", "time", "certified width", "engine"), scaling),
+            table(("rounds", "time", "certified width", "engine"), scaling),
             *_growth(results["alone"]["allocation"]),
             "Peak memory above that after `import hockeystick`, each case in a new process (the parts of SciPy that "
             "the first question loads are counted):",
-            _table(("case", "memory"), memory),
+            table(("case", "memory"), memory),
         )
     )
 
@@ -262,19 +263,19 @@ def _growth(found: Mapping[str, Any]) -> list[str]:
     published = found["published"]
     cells = {(cell["steps"], cell["epochs"]): cell for series in ("steps", "epochs") for cell in found[series]}
     body = [
-        (short(steps), short(epochs), seconds(cell["seconds"]), round_up(cell["value"], DIGITS), _error(cell["width"]))
+        (*map(short, place), seconds(cell["seconds"]), round_up(cell["value"], DIGITS), relative(cell["width"]))
         if cell["error"] is None
-        else (short(steps), short(epochs), "", "", cell["error"])
-        for (steps, epochs), cell in cells.items()
+        else (*map(short, place), "", "", cell["error"])
+        for place, cell in cells.items()
     ]
     width = (published["upper"] - published["lower"]) / published["upper"]
     theirs = f"published accountant: {_value(published['upper'])}"
-    place = short(published["steps"]), short(published["epochs"])
-    body.append((*place, f"{published['seconds']:g} s", theirs, _error(width)))
+    where = short(published["steps"]), short(published["epochs"])
+    body.append((*where, f"{published['seconds']:g} s", theirs, relative(width)))
     return [
         "Random allocation (noise 1, delta 1e-6, a record added or removed) with more and more steps an epoch, and "
         "with more and more epochs; the last line is the published accountant, the record being removed:",
-        _table(("steps an epoch", "epochs", "time", "epsilon", "certified width"), body),
+        table(("steps an epoch", "epochs", "time", "epsilon", "certified width"), body),
     ]
 
 
@@ -286,4 +287,4 @@ def _group_table(cases: Sequence[Mapping[str, Any]]) -> str:
         name = f"{short(case['rounds'])} rounds, {given} {short(case['at'])}: {_value(float(case['truth']))}"
         for i, row in enumerate(rows(case)):
             body.append(["" if i else name, *row])
-    return _table(head, body)
+    return table(head, body)

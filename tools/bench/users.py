@@ -1,9 +1,10 @@
 """Epsilon of each of many users: in one process, and on a local Spark, in processor time and memory.
 
-``python -m bench.users --users 10000000`` makes three rows for each user, of one of ``--histories`` histories of three
-kinds of step, and asks for all users at once, in one process; with ``--spark`` Spark makes the same rows and answers,
-on one core, where it is installed. Processor time is that of all processes, as the machine may have other guests. One
-core: set ``OPENBLAS_NUM_THREADS=1``.
+``python -m bench.users --users 10000000`` writes a Parquet file with three rows for each user, in no order, of one of
+``--histories`` histories of three kinds of step, and asks for all users at once, in one process; with ``--spark CORES``
+a local Spark reads the same file. ``--without-answers`` leaves out the epsilons of the distinct histories, which take
+the same on both. Processor time is that of all processes, as the machine may have other guests. It runs where PySpark
+and pyarrow are installed (``make test-spark``), with ``OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ import os
 import resource
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from bench.environments import HOME
+from hockeystick.integrations import users as module
 from hockeystick.integrations.users import users
-from hockeystick.questions.histories.answers import answers
-from hockeystick.questions.histories.entries import Entries
+from hockeystick.questions.histories.answers import Answers, History
 
 NOISES = (0.6, 0.8, 1.0, 1.2, 1.5, 2.0)
 RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
@@ -28,6 +31,12 @@ STEPS = (100, 5000)
 ROWS = 3  # of each user
 DELTA = 1e-6
 SEED = 19
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.driver.memory": "4g",
+}
 FEW = 1000  # users whose rows are answered before, so that what is loaded late is loaded
 
 
@@ -51,59 +60,73 @@ def rows(many: int, of: int) -> dict[str, Any]:
     return made | {name: column.ravel()[place] for name, column in histories(of).items()}
 
 
-def in_one_process(many: int, of: int) -> None:
-    """Print what it takes, and of that the grouping and the answers."""
+def kept(many: int, of: int, path: Path) -> None:
+    """Write the rows to a Parquet file, where they are not there yet, which one process and Spark both read."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pyarrow.parquet.write_table(pa.table(rows(many, of)), path, row_group_size=1 << 20)
+
+
+def nothing_known(histories: Sequence[History], *_: Any, **__: Any) -> Answers:
+    """What stands for answers where all else is measured."""
+    ones = np.ones(len(histories))
+    return Answers(ones, ones, ones, [None] * len(histories))
+
+
+def in_one_process(path: Path, asked: bool) -> None:
+    """Print what one process takes to read the rows and to answer; without answers, to read and to group them."""
+    import pyarrow.parquet
+
     users(rows(FEW, 10), DELTA)
-    table = rows(many, of)
-    began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    wall, processor = time.perf_counter(), time.process_time()
+    if not asked:
+        vars(module)["answers"] = nothing_known  # which takes no time
+    before = processor_time()
+    table = {name: column.to_numpy() for name, column in zip(*_columns(pyarrow.parquet.read_table(path)), strict=True)}
+    middle = processor_time()
     found = users(table, DELTA)
-    processor, wall = time.process_time() - processor, time.perf_counter() - wall
+    after = processor_time()
+    many = len(found["user"])
+    print(f"one process: {_said(after - before, many)}, of which reading {_said(middle - before, many)}")
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{many:,} users, {of:,} histories, one process: {processor:.1f} s of processor time, {wall:.1f} s")
-    print(f"memory: {most:.2f} GB at most, {began:.2f} GB with the rows alone; {len(found['user']):,} answers")
-    del found
-    before = time.process_time()
-    entries = Entries()
-    entries.add(*(table[name] if name == "user" else table[name].astype(float) for name in table))
-    grouped = entries.grouped()
-    middle = time.process_time()
-    answers(grouped.histories, DELTA)
-    print(
-        f"grouping {middle - before:.1f} s, {len(grouped.histories):,} histories {time.process_time() - middle:.1f} s"
-    )
+    print(f"memory at most {most:.2f} GB; {many:,} users")
 
 
-def on_spark(many: int, of: int) -> None:
-    """Print what it takes on one core of a local Spark."""
+def _columns(table: Any) -> tuple[list[str], list[Any]]:
+    return table.column_names, table.columns
+
+
+def _said(seconds: float, many: int) -> str:
+    return f"{seconds:.1f} s of processor time ({1e6 * seconds / many:.2f} us a user)"
+
+
+def on_spark(path: Path, many: int, asked: bool, cores: int) -> None:
+    """Print what a local Spark takes for the same file; the start of Java and a first small job are over by then."""
     from pyspark.sql import SparkSession
-    from pyspark.sql import functions as F  # noqa: N812
 
-    from hockeystick.integrations import spark
+    from hockeystick.integrations import partitions, spark
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[1]").config("spark.driver.memory", "4g")
-    for key, value in {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "16"}.items():
+    builder = SparkSession.builder.master(f"local[{cores}]")
+    for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
-    known = histories(of)
-    listed = [
-        (history, *(column[history, row].item() for column in known.values()))
-        for history in range(of)
-        for row in range(ROWS)
-    ]
-    kinds = session.createDataFrame(listed, "history long, noise_multiplier double, sample_rate double, steps long")
-    drawn = session.range(many).select(F.col("id").alias("user"), F.pmod(F.xxhash64("id"), F.lit(of)).alias("history"))
-    table = drawn.join(F.broadcast(kinds), "history").drop("history")
-    asked = spark.users(table, DELTA, tasks=4)
-    spark.users(table.where("user < 1000"), DELTA, tasks=1).write.format("noop").mode("overwrite").save()
-    before, wall = processor_time(), time.perf_counter()
-    table.write.format("noop").mode("overwrite").save()
-    middle = processor_time()
-    asked.write.format("noop").mode("overwrite").save()
-    print(f"{many:,} users, {of:,} histories, Spark on one core: {processor_time() - middle:.1f} s of processor time, ")
-    print(f"of which {2 * (middle - before):.1f} s make the rows, twice; {time.perf_counter() - wall:.1f} s in all")
+    if not asked:
+        vars(partitions)["answers"] = nothing_known  # what is sent to the workers refers to it
+    table = session.read.parquet(str(path))
+
+    def run(part: Any) -> tuple[float, float]:
+        before, wall = processor_time(), time.perf_counter()
+        part.write.format("noop").mode("overwrite").save()
+        return processor_time() - before, time.perf_counter() - wall
+
+    run(spark.users(table.where(f"user < {many // 4}"), DELTA, tasks=1))
+    reading, _ = run(table)
+    total, wall = run(spark.users(table, DELTA, tasks=4))
+    print(f"Spark, {cores} cores: {_said(total, many)}, of which reading {_said(reading, many)}; {wall:.1f} s in all")
     session.stop()
 
 
@@ -130,9 +153,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--users", type=int, default=1_000_000)
     parser.add_argument("--histories", type=int, default=10_000)
-    parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--spark", type=int, default=0, metavar="CORES", help="on a local Spark with so many cores")
+    parser.add_argument("--without-answers", action="store_true", help="all but the answers")
+    parser.add_argument("--rows", type=Path, default=HOME, help="the folder for the file of rows (%(default)s)")
     chosen = parser.parse_args()
-    (on_spark if chosen.spark else in_one_process)(chosen.users, chosen.histories)
+    path = chosen.rows / f"users-{chosen.users}-{chosen.histories}.parquet"
+    kept(chosen.users, chosen.histories, path)
+    print(f"{chosen.users:,} users, {ROWS * chosen.users:,} rows, {chosen.histories:,} histories")
+    if chosen.spark:
+        on_spark(path, chosen.users, not chosen.without_answers, chosen.spark)
+    else:
+        in_one_process(path, not chosen.without_answers)
 
 
 if __name__ == "__main__":

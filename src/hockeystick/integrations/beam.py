@@ -6,14 +6,14 @@ hockeystick. Bounded collections in the global window are meant: a user's histor
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from hockeystick.integrations.columns import is_missing
 from hockeystick.integrations.needed import missing
+from hockeystick.integrations.packed import packed, unpacked
 from hockeystick.integrations.rows import ENDS, KEYS, Errors, Row, checked_errors, checked_key
-from hockeystick.questions.histories.answers import History, answers, canonical
+from hockeystick.questions.histories.answers import answers, canonical
 from hockeystick.questions.histories.entries import refusal
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -32,9 +32,6 @@ RIGHT, WRONG = "right", "wrong"
 MOST_TOGETHER = 512
 """Histories that are answered at once: those of one kind of step are laid out side by side, some hundred of which fill
 the arrays."""
-
-ENTRY = struct.Struct("<ddq")
-"""Noise multiplier, sample rate and steps of a kind of step, as the bytes by which histories are compared."""
 
 
 class Epsilon(NamedTuple):
@@ -166,7 +163,7 @@ class _Each(beam.DoFn):
         constants: dict[str, Any],
     ) -> None:
         super().__init__()
-        self._names = {name: columns.get(name, name) for name in KEYS}
+        self._names, self._called = {name: columns.get(name, name) for name in KEYS}, columns
         self._prefix, self._gap, self._stop, self._key, self._constants = prefix, gap, stop, key, constants
 
     def setup(self) -> None:
@@ -177,7 +174,13 @@ class _Each(beam.DoFn):
         """What one element comes to."""
         said = {key: element[name] for key, name in self._names.items() if name in element}
         twice = next((key for key in said if key in self._constants), None)
-        wrong = self._row.refused(said) if twice is None else f"{twice} is both a key and an argument"
+        absent = next((key for key, name in self._called.items() if name not in element), None)
+        if twice is not None:
+            wrong: str | None = f"{twice} is both a key and an argument"
+        elif absent is not None:
+            wrong = f"columns names {self._called[absent]!r} for {absent}; the element has no such key"
+        else:
+            wrong = self._row.refused(said)
         if wrong is None:
             ends, reason = self._row.answer(said)
             new = dict(zip((f"{self._prefix}_{end}" for end in (*ENDS, "reason")), (*ends, reason), strict=True))
@@ -242,7 +245,7 @@ class _Together(beam.CombineFn):
         """The history as bytes, which are equal where histories are, or what is wrong."""
         kinds, wrong = found
         history = canonical((noise, rate, steps) for (noise, rate), steps in kinds.items())
-        return (b"", wrong) if wrong is not None else (_packed(history), None)
+        return (b"", wrong) if wrong is not None else (packed(history), None)
 
 
 class _Apart(beam.DoFn):
@@ -287,24 +290,14 @@ def _right_or_wrong(user: Any, found: Any, wrong: str | None, stop: bool) -> Any
 
 
 def _answered(
-    packed: list[bytes], delta: float, adjacency: str, gap: float | None
+    together: list[bytes], delta: float, adjacency: str, gap: float | None
 ) -> Iterator[tuple[bytes, Epsilon | str]]:
     """Histories with their answers, or with why there is none."""
-    histories = [_unpacked(each) for each in packed]
+    histories = [unpacked(each) for each in together]
     found = answers(histories, delta, adjacency, gap, stop=False)
     ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
-    for key, history, own, reason in zip(packed, histories, ends, found.reasons, strict=True):
+    for key, history, own, reason in zip(together, histories, ends, found.reasons, strict=True):
         if own[-1] == own[-1]:
             yield key, Epsilon(sum(steps for *_, steps in history), *own, reason)
         else:
             yield key, str(reason)
-
-
-def _packed(history: History) -> bytes:
-    """A history as bytes; more steps than a round may have are as many as can be written, and refused as well."""
-    most = (1 << 63) - 1
-    return b"".join(ENTRY.pack(noise, rate, min(steps, most)) for noise, rate, steps in history)
-
-
-def _unpacked(packed: bytes) -> History:
-    return tuple(ENTRY.iter_unpack(packed))

@@ -11,19 +11,14 @@ from typing import Any
 import numpy as np
 
 from hockeystick.integrations.history import plan_from_history
+from hockeystick.integrations.rows import sources_of
 from hockeystick.integrations.within import Places, Row, Within, within
 from hockeystick.questions.tables.table import checked_accuracy
 from hockeystick.values.bounds import Answer
-from hockeystick.values.domains import listed, shown
+from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 
 __all__ = ["epsilon", "plan_from_history"]
-
-KEYS = (
-    "noise_multiplier", "sample_rate", "steps", "batch_size", "dataset_size", "steps_per_epoch", "last_batch_size",
-    "check_in", "epochs", "sampling", "delta", "adjacency", "unit", "records_per_unit",
-)  # fmt: skip
-"""What a row may say: the arguments of :func:`hockeystick.dp_sgd`."""
 
 
 def epsilon(
@@ -39,10 +34,9 @@ def epsilon(
     """The frame with columns for the ends of each row's epsilon.
 
     Args:
-        frame: a pandas or Polars frame; its columns among ``noise_multiplier``, ``sample_rate``, ``steps``,
-            ``batch_size``, ``dataset_size``, ``steps_per_epoch``, ``last_batch_size``, ``check_in``, ``epochs``,
-            ``sampling``, ``delta``, ``adjacency``, ``unit`` and ``records_per_unit`` are read, with the meaning they
-            have for :func:`hockeystick.dp_sgd`; all others are left alone.
+        frame: a pandas or Polars frame; its columns that are called as an argument of :func:`hockeystick.dp_sgd`
+            (``noise_multiplier``, ``sample_rate``, ``steps``, ``delta`` and so on) are read, with the meaning they have
+            there; all others are left alone.
         columns: for keys that are called otherwise, the name of their column: ``{"noise_multiplier": "sigma"}``.
         prefix: of the new columns.
         accountant: a name that ``hockeystick accountants`` lists.
@@ -86,24 +80,7 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
         raise InvalidInputError("frame must be a DataFrame; received a lazy one, collect() it first", "frame")
     if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
         raise InvalidInputError(f"frame must be a pandas or Polars DataFrame; received {shown(frame)}", "frame")
-    known = list(frame.columns)
-    for key in (*columns, *constants):
-        if key not in KEYS:
-            raise InvalidInputError(f"a key must be one of {listed(KEYS)}; received {key!r}", key)
-    for key, name in columns.items():
-        if name not in known:
-            raise InvalidInputError(f"columns names {name!r} for {key}; the frame has no such column", "columns")
-    sources = {key: columns.get(key, key) for key in KEYS}
-    found = {key: frame[name] for key, name in sources.items() if name in known}
-    if "noise_multiplier" not in (*found, *constants):
-        raise InvalidInputError(
-            f"noise_multiplier must be a column or an argument; the frame has the columns {listed(map(str, known))}; "
-            'where it is called otherwise, columns={"noise_multiplier": ...}',
-            "noise_multiplier",
-        )
-    for key in constants:
-        if key in found:
-            raise InvalidInputError(f"{key} is both a column and an argument; leave one of them out", key)
+    found = {key: frame[name] for key, name in sources_of(frame.columns, columns, constants).items()}
     first, of = _different(list(found.values()), len(frame))
     values = [_values(_taken(column, first)) for column in found.values()]
     said = zip(*values, strict=True) if values else [()] * len(first)

@@ -1,4 +1,4 @@
-"""One row of a table that is spread over many machines: the epsilon of its plan, or what is wrong with it.
+"""What a row of a table may say, and one row of a table that is spread over many machines: its epsilon, or its fault.
 
 A row says the arguments of :func:`hockeystick.dp_sgd`, by name, as a row of ``frames.epsilon`` does, and has the same
 answer to the last bit: that of ``dp_sgd(...).epsilon(delta)``.
@@ -113,6 +113,20 @@ def checked_errors(errors: str) -> None:
         raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
 
 
+def new_columns(user: str, prefix: str) -> list[str]:
+    """The columns that stand beside the user's in an answer about users.
+
+    Raises:
+        InvalidInputError: the column of users is called as one of them.
+    """
+    new = ["steps", *(f"{prefix}_{end}" for end in (*ENDS, "reason"))]
+    if user in new:
+        raise InvalidInputError(
+            f"user must not be called as one of the new columns, {domains.listed(new)}; received {user!r}", "user"
+        )
+    return new
+
+
 def checked_cut(when: str | None, until: Any) -> None:
     """Whether a column of times and the cut on it are given together, or neither is.
 
@@ -152,11 +166,22 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
             raise InvalidInputError(f"{key} is both a column and an argument; leave one of them out", key)
     if "noise_multiplier" not in (*found, *constants):
         raise InvalidInputError(
-            f"noise_multiplier must be a column or an argument; the columns are {domains.listed(known)}; where it is "
-            'called otherwise, columns={"noise_multiplier": ...}',
+            f"noise_multiplier must be a column or an argument; the columns are {domains.listed(map(str, known))}; "
+            'where it is called otherwise, columns={"noise_multiplier": ...}',
             "noise_multiplier",
         )
     return found
 
 
-__all__ = ["ENDS", "ERRORS", "KEYS", "Errors", "Row", "checked_cut", "checked_errors", "checked_key", "sources_of"]
+__all__ = [
+    "ENDS",
+    "ERRORS",
+    "KEYS",
+    "Errors",
+    "Row",
+    "checked_cut",
+    "checked_errors",
+    "checked_key",
+    "new_columns",
+    "sources_of",
+]

@@ -6,14 +6,13 @@ hockeystick, pandas and pyarrow. Nothing is computed before an action asks for t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hockeystick.integrations.needed import missing
-from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, sources_of
-from hockeystick.questions.histories.answers import History, answers, canonical
-from hockeystick.questions.histories.entries import DOMAINS, NOISE, RATE, STEPS, refusal
+from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, new_columns, sources_of
+from hockeystick.questions.histories.answers import answers
+from hockeystick.questions.histories.entries import DOMAINS
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
@@ -22,6 +21,8 @@ try:
     import pyspark  # noqa: F401  # itself first, so that it is what is named where it is missing
     from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
     from pyspark.sql import types as T  # noqa: N812
+
+    from hockeystick.integrations.partitions import answering, grouping  # which needs pyarrow
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
@@ -30,12 +31,6 @@ __all__ = ["epsilon", "users"]
 TASKS = 64
 """Tasks among which distinct histories are shared, a few for each core of some machines. A task costs some hundredths
 of a second, so that too many do no harm; Spark by itself would put so small a table into one."""
-
-WRONG = "!"
-"""What the text of a wrong row begins with; it comes before all digits."""
-
-MISSING = "null"
-"""What stands for a number that is missing in a wrong row."""
 
 
 def epsilon(
@@ -141,30 +136,63 @@ def users(
     tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
     adjacency = Adjacency(adjacency) if adjacency in list(Adjacency) else adjacency
     answers([], delta, adjacency, gap)  # what is wrong with the question is said before the job runs
-    _checked_column(df, user, "user")
+    whose, names = _user(df, user), new_columns(user, prefix)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     numbers = {key: _number(df, source, key) for key, source in sources.items()}
-    histories = _histories(df.select(_user(user), *_times(df, when, until), *numbers.values()))
-    distinct = histories.groupBy("history").agg(F.min("user").alias("somebody"))
-    new = [T.StructField("steps", T.LongType())]
-    new += [T.StructField(f"{prefix}_{name}", T.DoubleType()) for name in ENDS]
-    new += [T.StructField(f"{prefix}_reason", T.StringType())]
-    answered = distinct.repartition(tasks).mapInPandas(
-        _answering(delta, adjacency, gap, [field.name for field in new], errors == "stop"),
-        T.StructType([T.StructField("history", T.StringType()), *new]),
+    rows = df.select(whose, *numbers.values(), *_times(df, when, until))
+    lines = rows.repartition("user").mapInArrow(
+        grouping(errors == "stop"),
+        T.StructType(
+            [
+                T.StructField("history", T.BinaryType(), nullable=False),
+                T.StructField("users", T.ArrayType(df.schema[user].dataType, containsNull=False), nullable=False),
+            ]
+        ),
     )
-    joined = histories.join(answered, "history")
-    return joined.select(F.col("user").alias(user), *(f"`{field.name}`" for field in new))
+    # one exchange more, of which both sides of the join read, so that the rows are grouped once: what is below it has
+    # to be the same on both, and Spark would put a filter under a column that may be null, or under an explode
+    lines = lines.repartition("history", F.col("users")[0])
+    kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
+    answered = (
+        lines.select("history")
+        .distinct()
+        .repartition(tasks)
+        .mapInArrow(
+            answering(delta, adjacency, gap, names),
+            T.StructType(
+                [T.StructField("history", T.BinaryType(), nullable=False)]
+                + [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
+            ),
+        )
+    )
+    found = lines.join(answered, "history").select(F.explode_outer("users").alias(user), *map(_named, names))
+    if errors == "stop":  # a wrong row has stopped the grouping; what is left is a history that has no answer
+        said = F.concat(F.lit("InvalidInputError: user "), _named(user).cast("string"), F.lit(": "), _named(names[-1]))
+        stopped = F.raise_error(said).cast("boolean")
+        found = found.where(F.when(_named(names[3]).isNull(), stopped).otherwise(F.lit(True)))
+    return found
 
 
-def _user(name: str) -> Any:
-    """The users; a row without one fails the job."""
-    column = F.col(f"`{name}`")
-    said = (
-        f"a row has no {name}: its steps are those of some user, whose epsilon would be too small without them; say "
-        "whose they are, or take the row out"
-    )
-    return F.when(column.isNull(), F.raise_error(F.lit(said))).otherwise(column).alias("user")
+def _named(name: str) -> Any:
+    """A column by its name, whatever characters that has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _user(df: Any, name: str) -> Any:
+    """The users.
+
+    Raises:
+        InvalidInputError: no such column, or values of which it is not the bytes that make them equal.
+    """
+    _checked_column(df, name, "user")
+    kind = df.schema[name].dataType
+    if not isinstance(kind, T.AtomicType) or kind.simpleString().startswith("string collate"):
+        raise InvalidInputError(
+            f"user must be a column of numbers, text, bytes or dates; {name!r} is of type {kind.simpleString()}: "
+            "cast it first",
+            "user",
+        )
+    return _named(name).alias("user")
 
 
 def _number(df: Any, source: str | float, key: str) -> Any:
@@ -182,18 +210,18 @@ def _number(df: Any, source: str | float, key: str) -> Any:
         raise InvalidInputError(
             f"{key} must be a column of numbers; {source!r} is of type {kind.simpleString()}: cast it first", key
         )
-    return F.col(f"`{source}`").cast("double").alias(key)
+    return _named(source).cast("double").alias(key)
 
 
 def _times(df: Any, when: str | None, until: Any) -> list[Any]:
-    """Whether a row is to be looked at, and whether it has no time although there is a cut.
+    """Whether a row is to be looked at, and whether it has no time; nothing where there is no cut.
 
     Raises:
         InvalidInputError: one of the two alone, no such column, or a cut that is of another type.
     """
     checked_cut(when, until)
     if when is None:
-        return [F.lit(True).alias("counted"), F.lit(False).alias("undated")]
+        return []
     _checked_column(df, when, "when")
     kind = df.schema[when].dataType
     limit = F.lit(until).try_cast(kind)
@@ -204,76 +232,11 @@ def _times(df: Any, when: str | None, until: Any) -> list[Any]:
             f"{domains.shown(until)}",
             "until",
         )
-    column = F.col(f"`{when}`")
+    column = _named(when)
     undated = column.isNull()
     if isinstance(kind, T.FloatType | T.DoubleType):
         undated = undated | F.isnan(column)
     return [(undated | (column <= limit)).alias("counted"), undated.alias("undated")]
-
-
-def _histories(rows: Any) -> Any:
-    """For each user the history as text: ``noise,rate,steps;...``, sorted as text, or ``!noise,rate,steps,undated``.
-
-    The latter is a wrong row, one of them. Doubles as text are as Java writes them, and are read again as they were.
-    One exchange brings all rows of a user to one place, where both groupings are done.
-    """
-    noise, rate, steps = (F.col(key) for key in DOMAINS)
-    sound = noise.between(NOISE.keywords["minimum"], NOISE.keywords["maximum"])
-    sound &= (rate > RATE.keywords["exclusiveMinimum"]) & (rate <= RATE.keywords["maximum"])
-    sound &= steps.between(STEPS.keywords["minimum"], STEPS.keywords["maximum"]) & (steps == F.floor(steps))
-    sound = F.coalesce(sound, F.lit(False)) & ~F.col("undated")
-    counts = F.col("counted") & sound & (steps > 0)
-    said = [F.coalesce(number.cast("string"), F.lit(MISSING)) for number in (noise, rate, steps)]
-    wrong = F.concat(F.lit(WRONG), F.concat_ws(",", *said, F.col("undated").cast("string")))
-    marked = rows.select(
-        "user",
-        F.when(counts, noise).alias("noise"),
-        F.when(counts, rate).alias("rate"),
-        F.when(counts, steps).alias("steps"),
-        F.when(F.col("counted") & ~sound, wrong).alias("wrong"),
-    )
-    kinds = marked.repartition("user").groupBy("user", "noise", "rate", "wrong").agg(F.sum("steps").alias("steps"))
-    kind = F.when(F.col("noise").isNotNull(), F.concat_ws(",", "noise", "rate", "steps"))
-    listed = kinds.groupBy("user").agg(F.sort_array(F.collect_list(F.coalesce("wrong", kind))).alias("kinds"))
-    first = F.try_element_at("kinds", F.lit(1))
-    history = F.when(first.startswith(WRONG), first).otherwise(F.array_join("kinds", ";"))
-    return listed.select("user", history.alias("history"))
-
-
-def _read(text: str) -> tuple[History, str | None]:
-    """The history that a text says, or what is wrong with a row of it."""
-    if not text.startswith(WRONG):
-        return canonical(map(float, kind.split(",")) for kind in text.split(";") if kind), None  # type: ignore[misc]
-    *numbers, undated = text.removeprefix(WRONG).split(",")
-    refused = refusal(*(None if number == MISSING else float(number) for number in numbers))
-    assert refused is not None or undated == "true"  # else the row were sound
-    return (), refused or "when must be comparable with until; received None"
-
-
-def _answering(
-    delta: float, adjacency: Adjacency | str, gap: float | None, names: list[str], stop: bool
-) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """What adds answers to batches of distinct histories, in pandas."""
-
-    def answered(batches: Iterable[Any]) -> Iterator[Any]:
-        for batch in batches:
-            read = [_read(text) for text in batch["history"]]
-            found = answers([history for history, _ in read], delta, adjacency, gap, stop=False)
-            columns: list[list[Any]] = [[] for _ in names]
-            ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)
-            for (history, wrong), own, known, user in zip(read, ends, found.reasons, batch["somebody"], strict=True):
-                reason = wrong or known
-                row = [sum(steps for *_, steps in history), *own, reason]
-                if wrong is not None or math.isnan(own[-1]):
-                    if stop:
-                        raise InvalidInputError(f"user {domains.shown(user)}: {reason}", "df")
-                    row = [None] * (len(names) - 1) + [reason]
-                for column, value in zip(columns, row, strict=True):
-                    column.append(value)
-            made = [_wholes(columns[0]), *map(_doubles, columns[1:-1]), _texts(columns[-1])]
-            yield batch[["history"]].assign(**dict(zip(names, made, strict=True)))
-
-    return answered
 
 
 def _checked_column(df: Any, name: str, key: str) -> None:

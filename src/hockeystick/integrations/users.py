@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.integrations import columns as cols
-from hockeystick.integrations.rows import Errors, checked_cut, checked_errors
+from hockeystick.integrations.rows import Errors, checked_cut, checked_errors, new_columns
 from hockeystick.questions.histories.answers import answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, refusal
 from hockeystick.values import domains
@@ -89,10 +89,7 @@ def users(
     """
     checked_errors(errors)
     checked_cut(when, until)
-    if user in (new := ["steps", *(f"{prefix}_{end}" for end in ("lower", "estimate", "upper", "reason"))]):
-        raise InvalidInputError(
-            f"user must not be called as one of the new columns, {domains.listed(new)}; received {user!r}", "user"
-        )
+    new = new_columns(user, prefix)
     answers([], delta, adjacency, gap)  # what is wrong with the question is said before the rows are read
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     first, pieces = _pieces(frame)
@@ -106,13 +103,8 @@ def users(
     reasons[:] = found.reasons
     totals = np.array([sum(steps for _, _, steps in history) for history in grouped.histories], dtype=np.float64)
     totals[np.isnan(found.upper)] = np.nan
-    made = {
-        "steps": totals[grouped.history],
-        f"{prefix}_lower": found.lower[grouped.history],
-        f"{prefix}_estimate": found.estimate[grouped.history],
-        f"{prefix}_upper": found.upper[grouped.history],
-        f"{prefix}_reason": reasons[grouped.history],
-    }
+    known_of = (totals, found.lower, found.estimate, found.upper, reasons)
+    made = {name: column[grouped.history] for name, column in zip(new, known_of, strict=True)}
     if grouped.wrong:
         _without_numbers(made, grouped.users, grouped.wrong)
     return cols.like(first, {user: known.values(grouped.users), **made})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,6 +126,15 @@ class Answers:
         return cls(np.full((3, many), np.nan), ["contour"] * many, [None] * many, ["certified"] * many, [None] * many)
 
 
+class Kind(NamedTuple):
+    """What the batch has to know of a plan: one kind of sampled Gaussian rounds, and the neighbouring relation."""
+
+    noise: float
+    rate: float
+    rounds: int
+    adjacency: Adjacency
+
+
 Key = tuple[float, float, int, Adjacency, float]
 Asking = Callable[[Rows, Adjacency, Array, float | None], tuple[Found, npt.NDArray[np.bool_]]]
 
@@ -143,9 +152,9 @@ def _answered(
     keys: dict[Key, int] = {}
     of = np.full(len(plans), -1, dtype=np.intp)
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
-        kind = _kind(plan) if may else None
+        kind = kind_of(plan) if may else None
         if kind is not None:
-            of[number] = keys.setdefault((*kind, plan.adjacency, at), len(keys))
+            of[number] = keys.setdefault((*kind, at), len(keys))
     if keys:
         _by_batch(list(keys), ask, gap, of, answers)
     _by_itself(plans, asked, np.flatnonzero(np.isnan(answers.ends[2])), alone, answers)
@@ -170,11 +179,35 @@ def side_by_side(plan: Plan) -> bool:
     >>> side_by_side(dp_sgd(1.0, sample_rate=0.01, steps=1000)), side_by_side(dp_sgd(1.0, sample_rate=1, steps=1))
     (True, False)
     """
-    return _kind(plan) is not None
+    return kind_of(plan) is not None
 
 
-def _kind(plan: Plan) -> tuple[float, float, int] | None:
-    """Noise multiplier, rate and count of a plan of one kind of sampled Gaussian rounds that the batch takes."""
+def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = None) -> Answers:
+    """Epsilon of each kind as the batch finds it, as :func:`epsilons` answers; not a number where it leaves one open.
+
+    Args:
+        kinds: of plans that can be laid side by side, at any noise multiplier.
+        delta: of each, shape (kinds,).
+        gap: widest relative width of an interval; a wider one is left open.
+
+    >>> kinds = [Kind(noise, 0.01, 1000, Adjacency.ADD) for noise in (1.0, 1e9)]
+    >>> found = epsilons_of_kinds(kinds, np.full(2, 1e-5))
+    >>> found.ends[2].round(3).tolist()
+    [1.753, nan]
+    """
+    answers = Answers.none(len(kinds))
+    keys: dict[Key, int] = {}
+    of = np.full(len(kinds), -1, dtype=np.intp)
+    for number, (kind, at) in enumerate(zip(kinds, delta.tolist(), strict=True)):
+        if NOISES[0] <= kind.noise <= NOISES[1] and DELTAS[0] <= at <= DELTAS[1]:
+            of[number] = keys.setdefault((*kind, at), len(keys))
+    if keys:
+        _by_batch(list(keys), _ask_epsilons, gap, of, answers)
+    return answers
+
+
+def kind_of(plan: Plan) -> Kind | None:
+    """The kind of a plan that can be laid side by side with others; ``None`` of all others."""
     if plan.adjacency not in SIDES or len(plan.rounds) != 1 or not plan.of_records or plan.best_of is not None:
         return None
     (item,) = plan.rounds
@@ -185,7 +218,7 @@ def _kind(plan: Plan) -> tuple[float, float, int] | None:
     assert rate is not None  # it follows from the sizes
     if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE and 0 < count <= MOST_ROUNDS):
         return None
-    return noise, rate, count
+    return Kind(noise, rate, count, plan.adjacency)
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:

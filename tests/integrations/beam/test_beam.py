@@ -107,6 +107,14 @@ def test_elements_have_the_bits_of_their_plans() -> None:
         pipeline | beam.Create(elements) | Epsilons(**each, key="run")
 
 
+def test_a_key_that_is_named_has_to_be_there() -> None:
+    """Else the argument would be passed over."""
+    element = {"noise_multiplier": 1.0, "steps": 10, "sample_rate": 0.1}
+    message = "columns names 'relation' for adjacency; the element has no such key"
+    with pytest.raises(Exception, match=message), beam.Pipeline() as pipeline:
+        pipeline | beam.Create([element]) | Epsilons(columns={"adjacency": "relation"}, delta=1e-5)
+
+
 def test_what_is_wrong_is_said_before_the_pipeline() -> None:
     with pytest.raises(hs.InvalidInputError, match="a key must be one of"):
         Epsilons(colour=3)

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import hockeystick as hs
-from hockeystick.integrations import spark
+from hockeystick.integrations import partitions, spark
+from hockeystick.integrations.packed import packed
 from hockeystick.integrations.users import users
+from hockeystick.questions.histories.entries import Entries
 
 ROOT = Path(__file__).parents[3]
 NUMBERS = ("epsilon_lower", "epsilon_estimate", "epsilon_upper")
@@ -93,6 +96,58 @@ def test_the_cut_and_a_constant(session: Any) -> None:
     assert 0 in {steps for steps, *_ in there.values()}
 
 
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("string", ["a", "b", "a", "c"]),
+        ("date", [datetime.date(2026, 1, day) for day in (1, 2, 1, 3)]),
+        ("timestamp", [datetime.datetime(2026, 1, day) for day in (1, 2, 1, 3)]),
+        ("double", [0.0, 1.5, -0.0, 2.5]),
+        ("binary", [b"a", b"b", b"a", b"c"]),
+        ("int", [1, 2, 1, 3]),
+    ],
+)
+def test_users_of_any_type(session: Any, kind: str, named: list[Any]) -> None:
+    df = session.createDataFrame([(user,) for user in named], f"who {kind}")
+    found = spark.users(df, 1e-6, user="who", noise_multiplier=1.0, sample_rate=0.01, steps=50, tasks=1)
+    assert found.schema["who"].dataType.simpleString() == kind
+    assert {row["who"]: row["steps"] for row in found.collect()} == {named[0]: 100, named[1]: 50, named[3]: 50}
+
+
+def test_users_that_are_not_told_apart_by_their_bytes(session: Any) -> None:
+    """Two spellings of one user would each have a part of the history, and an epsilon that is too small."""
+    df = session.createDataFrame([("a",), ("A",)], "who string").selectExpr("who collate UTF8_LCASE as who")
+    with pytest.raises(hs.InvalidInputError, match="user must be a column of numbers, text, bytes or dates; 'who'"):
+        spark.users(df, 1e-6, user="who", noise_multiplier=1.0, sample_rate=0.01, steps=50)
+    nobody = session.createDataFrame([(math.nan,)], "who double")
+    with pytest.raises(Exception, match="a row has no user"):
+        spark.users(nobody, 1e-6, user="who", noise_multiplier=1.0, sample_rate=0.01, steps=5, tasks=1).collect()
+
+
+def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pieces that are grouped together, lists that are cut, batches that are sent: short ones here."""
+    for name, number in {"PIECE": 30, "MOST_LISTED": 2, "MOST_SENT": 5}.items():
+        monkeypatch.setattr(partitions, name, number)
+    listed = rows()
+    table = {name: column for name, column in columns(listed).items() if name != "when"}
+    table = {name: np.asarray(column, dtype=float) if name != "user" else column for name, column in table.items()}
+    batches = pa.table(table).to_batches(max_chunksize=7)
+    found: dict[int, bytes] = {}
+    for batch in partitions.grouping(stop=True)(batches):
+        assert len(batch) <= 5
+        for history, users_of in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+            assert 1 <= len(users_of) <= 2
+            assert not found.keys() & set(users_of)
+            found |= dict.fromkeys(users_of, history)
+    expected = Entries()
+    expected.add(*table.values())
+    grouped = expected.grouped()
+    assert found == {
+        user: partitions.KNOWN + packed(grouped.histories[place])
+        for user, place in zip(grouped.users.tolist(), grouped.history.tolist(), strict=True)
+    }
+
+
 WRONG = [
     (7, 0.0, 0.1, 5, None),
     (7, 1.0, 0.1, 5, None),
@@ -155,6 +210,7 @@ def test_rows_have_the_bits_of_their_plans(session: Any) -> None:
     ("arguments", "message"),
     [
         ({"user": "who"}, "user must be a column; received 'who'"),
+        ({"user": "steps"}, "user must not be called as one of the new columns"),
         ({"steps": "when"}, "steps must be a column of numbers; 'when' is of type date: cast it first"),
         ({"sample_rate": 2}, "sample_rate, a number and no name of a column, must be"),
         ({"when": "when"}, "when needs until"),

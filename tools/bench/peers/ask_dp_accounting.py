@@ -8,6 +8,8 @@ from dp_accounting import (
     LaplaceDpEvent,
     PoissonSampledDpEvent,
     PrivacyAccountant,
+    SelfComposedDpEvent,
+    calibrate_dp_mechanism,
 )
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.rdp import RdpAccountant
@@ -25,10 +27,10 @@ def event(release: dict[str, object]) -> DpEvent:
 def ask(accountant: PrivacyAccountant, question: worker.Question) -> worker.Answer:
     """Compose all rounds, or one by one with a question after each, and ask."""
     if question["quantity"] == "stepwise":
-        (release,) = question["rounds"]
-        for _ in range(release["count"]):
-            accountant.compose(event(release))
-            value = accountant.get_epsilon(question["at"])
+        for release in question["rounds"]:
+            for _ in range(release["count"]):
+                accountant.compose(event(release))
+                value = accountant.get_epsilon(question["at"])
         return {"value": value}
     for release in question["rounds"]:
         accountant.compose(event(release), release["count"])
@@ -36,9 +38,22 @@ def ask(accountant: PrivacyAccountant, question: worker.Question) -> worker.Answ
     return {"value": float(get(question["at"]))}
 
 
-ROUTES = {
+def calibrate(question: worker.Question) -> worker.Answer:
+    """The noise with which one kind of rounds meets a target epsilon, to the function's own tolerance."""
+    release = worker.only_release(question)
+    value = calibrate_dp_mechanism(
+        PLDAccountant,
+        lambda noise: SelfComposedDpEvent(event({**release, "noise": noise}), release["count"]),
+        question["target"],
+        question["at"],
+    )
+    return {"value": value}
+
+
+ROUTES: dict[str, worker.Route] = {
     "pld": lambda question: ask(PLDAccountant(), question),
     "rdp": lambda question: ask(RdpAccountant(), question),
+    "calibrate": calibrate,
 }
 
 if __name__ == "__main__":

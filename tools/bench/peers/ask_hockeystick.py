@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import hockeystick as hs
 import hockeystick.accountants
 from bench.peers import worker
+from bench.sweep import swept
+from hockeystick.targets import Epsilon
 
 
 def round_of(release: dict[str, Any]) -> hs.Round:
@@ -40,13 +43,26 @@ def ask_method(question: worker.Question) -> worker.Answer:
 
 def stepwise(question: worker.Question, gap: float | None) -> hs.Bound:
     """One step, one question, as a training loop would; the last answer."""
-    release, accountant = worker.only_release(question), hs.Accountant()
+    accountant = hs.Accountant()
     bound: hs.Bound | None = None
-    for _ in range(release["count"]):
-        accountant.step(noise_multiplier=release["noise"], sample_rate=release["rate"])
-        bound = accountant.epsilon(question["at"], gap=gap)
+    for release in map(worker.only_gaussian, question["rounds"]):
+        for _ in range(release["count"]):
+            accountant.step(noise_multiplier=release["noise"], sample_rate=release["rate"])
+            bound = accountant.epsilon(question["at"], gap=gap)
     assert bound is not None
     return bound
+
+
+def calibrate(question: worker.Question) -> worker.Answer:
+    """The noise with which one kind of rounds meets a target epsilon, to the default tolerance."""
+    plan = hs.Plan([round_of(worker.only_release(question))])
+    found = hs.calibrate(plan, "noise-multiplier", Epsilon(question["target"], delta=question["at"]))
+    return {"value": found.value}
+
+
+def sweep(question: worker.Question) -> worker.Answer:
+    """A sweep over many plans in one call."""
+    return asdict(swept(question["plans"], seed=question["seed"]))
 
 
 def shown(bound: hs.Bound) -> worker.Answer:
@@ -55,4 +71,4 @@ def shown(bound: hs.Bound) -> worker.Answer:
 
 
 if __name__ == "__main__":
-    worker.serve("hockeystick", {"default": ask, "method": ask_method})
+    worker.serve("hockeystick", {"default": ask, "method": ask_method, "calibrate": calibrate, "sweep": sweep})

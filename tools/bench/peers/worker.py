@@ -2,8 +2,9 @@
 
 It runs in the peer's own environment, where neither this library nor the rest of this package can be imported. A
 question is ``{"route": name, "limit_mib": number or null, "quantity", "at", "rounds"}``; an answer is ``{"seconds",
-"peak_mib"}`` with ``{"value", "lower", "estimate", "by"}``, ``{"error": text}`` or ``{"not_offered": text}``. The
-first line, once everything is imported, is ``{"version", "import_seconds", "peak_mib"}``.
+"processor_seconds", "peak_mib"}`` with ``{"value", "lower", "estimate", "by"}``, ``{"error": text}`` or
+``{"not_offered": text}``. The first line, once everything is imported, is ``{"version", "import_seconds",
+"peak_mib"}``.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ def serve(package: str, routes: dict[str, Route]) -> None:
     for line in sys.stdin:
         question = json.loads(line)
         _limit_memory(question.get("limit_mib"))
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         answer = _answered(routes[question["route"]], question)
-        seconds = time.perf_counter() - started
-        _send(answers, {**answer, "seconds": seconds, "peak_mib": peak_mib()})
+        times = {"seconds": time.perf_counter() - started, "processor_seconds": time.process_time() - used}
+        _send(answers, {**answer, **times, "peak_mib": peak_mib()})
 
 
 def peak_mib() -> float:

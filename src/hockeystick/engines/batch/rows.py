@@ -30,11 +30,21 @@ class Columns:
 
     def at(self: T, rows: Places | Mask) -> T:
         """Some of the rows."""
-        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return type(self)(*[getattr(self, name)[rows] for name in _names(type(self))])
 
     def __len__(self) -> int:
-        first = fields(self)[0].name
-        return len(getattr(self, first))
+        return len(getattr(self, _names(type(self))[0]))
+
+
+def _names(columns: type[Columns]) -> tuple[str, ...]:
+    """The names of the fields, which are asked for thousands of times."""
+    found = _NAMES.get(columns)
+    if found is None:
+        found = _NAMES[columns] = tuple(field.name for field in fields(columns))
+    return found
+
+
+_NAMES: dict[type[Columns], tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may we
 MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential is about to leave the range of a double
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round, whatever may be spent
-MAX_NODES = 2 * arrays.BLOCK  # evaluated at once
+MAX_NODES = 2 * arrays.BLOCK  # evaluated at once, but for those of one half-cell
+MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
 CARE, TINY = (
     1e-9,
     1e-300,
@@ -175,7 +176,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
-        NotApplicableError: that would take too many cells or evaluations.
+        NotApplicableError: that would take too many cells or evaluations, or doubles do not hold the places of losses.
     """
     work = work or Work()
     if mesh.t * mesh.h > MAX_TILTED_GAP:
@@ -194,6 +195,8 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
         highs.append(float(losses[1]))
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
+    if last - first < 2:
+        raise NotApplicableError("the losses of one round are so large that doubles do not tell grid points apart")
     check_range(last - first, "one round")
     work.charge(PLACE * (last - first), "one round reaches too far")
     # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0
@@ -331,7 +334,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     ):
         where = np.flatnonzero(chosen)
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
-        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MAX_NODES:
+        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MOST_OF_ONE:
             raise NotApplicableError(
                 f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
                 "ask for a smaller epsilon or a larger delta"

@@ -8,16 +8,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from hockeystick.plan.plan import Plan
 from hockeystick.questions.calibration import calibrate
 from hockeystick.questions.many import deltas, epsilons, side_by_side
-from hockeystick.questions.parameters import batch_of, named
+from hockeystick.questions.noises import noises
+from hockeystick.questions.parameters import batch_of, build_of, named
 from hockeystick.questions.sweeps.grid import Grid, plan_at
-from hockeystick.questions.sweeps.question import Question
+from hockeystick.questions.sweeps.question import FREE, Question
+from hockeystick.questions.targets import Epsilon
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import one_line
 
@@ -141,8 +143,43 @@ def _bounds(job: Job) -> list[Row]:
 
 
 def _targets(job: Job) -> list[Row]:
-    """The value that meets the target at each point, with what the plan with that value has."""
-    return [_tried(job, number, partial(_target, job, number)) for number in range(job.start, job.stop)]
+    """The value that meets the target at each point, with what the plan with that value has.
+
+    Noise multipliers for an epsilon are searched side by side; what is left of them, and all else, is asked one by one.
+    """
+    together = _noises(job) if job.question.free == FREE else {}
+    return [
+        together[number] if number in together else _tried(job, number, partial(_target, job, number))
+        for number in range(job.start, job.stop)
+    ]
+
+
+def _noises(job: Job) -> dict[int, Row]:
+    """The rows whose noise multiplier is found side by side with the others, by their numbers."""
+    leaving = replace(job, errors="row")  # what is wrong with a point is said where it is asked by itself
+    numbers, plans, targets = [], [], []
+    for number in range(job.start, job.stop):
+        point = job.grid.point(number)
+        target = _tried(leaving, number, partial(job.question.target_at, job.grid, point))
+        plan = _tried(leaving, number, partial(plan_at, job.template, job.grid, point))
+        if isinstance(plan, Plan) and isinstance(target, Epsilon):
+            numbers.append(number)
+            plans.append(plan)
+            targets.append(target)
+    found = noises(
+        plans,
+        [target.epsilon for target in targets],
+        [target.delta for target in targets],
+        job.question.tolerance,
+        job.question.gap,
+    )
+    rows = {}
+    for number, plan, noise in zip(numbers, plans, found, strict=True):
+        if noise is not None:
+            ends = noise.achieved.lower, noise.achieved.estimate, noise.achieved.upper
+            made = build_of(plan, FREE)(noise.value)
+            rows[number] = _row(made, noise.value, ends, "contour", "certified", noise.achieved.reason)
+    return rows
 
 
 def _target(job: Job, number: int) -> Row:
