@@ -21,7 +21,7 @@ import hockeystick as hs
 from hockeystick import conversions
 from hockeystick.cli import main
 from hockeystick.integrations import frames
-from hockeystick.plan import profile
+from hockeystick.plan.group_profile import GroupProfile
 from hockeystick.values.bounds import Answer
 
 SEED = 20261122
@@ -91,7 +91,7 @@ def public_names() -> Iterator[str]:
     yield from (f"conversions.{name}" for name in _of_module(conversions))
     yield from (f"integrations.frames.{name}" for name in frames.__all__)
     yield "integrations.noise.least_noise_multiplier"
-    yield from _with_methods("GroupProfile", profile.GroupProfile)
+    yield from _with_methods("GroupProfile", GroupProfile)
     yield from _commands("cli", main)
 
 

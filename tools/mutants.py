@@ -41,6 +41,7 @@ PACKAGE = Path("src") / "hockeystick"
 COPIED = ("src", "tests", "tools", "docs", "examples", "README.md", "pyproject.toml")
 KEYS = {"name": str, "at": str, "old": str, "new": str, "tests": list}
 SECONDS = 600.0  # after which a run of tests is given up: a mutant may have made a search endless
+TOGETHER = 30  # tests that may take that long between them as the code is, where all are run before the first mutant
 PASSED, FAILED = 0, 1  # exit statuses of pytest; anything else is an entry to mend
 
 
@@ -208,13 +209,13 @@ def _write(path: Path, text: str) -> None:
     Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
 
 
-def checked(tests: Sequence[str], root: Path) -> tuple[int | None, str]:
-    """Exit status of pytest on the code under that root, ``None`` if it did not end, and its last lines."""
+def checked(tests: Sequence[str], root: Path, seconds: float = SECONDS) -> tuple[int | None, str]:
+    """Exit status of pytest on the code under that root, ``None`` if it did not end in time, and its last lines."""
     options = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
     command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {**os.environ, "PYTHONPATH": str(root / "src")}
     try:
-        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return None, ""
     return done.returncode, "\n".join((done.stdout + done.stderr).splitlines()[-12:])
@@ -263,7 +264,7 @@ def main() -> int:
     if not mutants:
         return 1
     with copied() as root:
-        status, said = checked(named, root)
+        status, said = checked(named, root, SECONDS * max(len(named) / TOGETHER, 1))
     if status != PASSED:
         print(f"{said}\nthe tests have to pass on the code as it is", file=sys.stderr)
         return 1

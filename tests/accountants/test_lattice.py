@@ -68,6 +68,13 @@ def test_chords_lie_above_the_curve_and_tangents_below(pair: DominatingPair, gap
     assert (above - below).max() < 3 * gap
 
 
+def test_rounds_narrower_than_the_gap_cost_connect_the_dots_a_gap_each() -> None:
+    """Laplace noise of scale 7000 has losses between two points of the lattice."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(17.0), hs.Poisson(0.6), count=62), hs.Round(hs.Laplace(7000.0), count=2)])
+    found = bracket(plan, 1e-6, "connect-the-dots", interval=1e-3)
+    assert found.lower > found.upper - 3e-3
+
+
 def test_connect_the_dots_is_second_order_in_the_gap() -> None:
     """Half the gap, a quarter of the width; and the width is that of the law, ``k h^2 (1 + t) / 8``."""
     widths = [bracket(REMOVE, 1e-5, "connect-the-dots", interval=h).gap for h in (2.5e-4, 1.25e-4, 6.25e-5)]

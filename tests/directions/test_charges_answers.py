@@ -252,9 +252,9 @@ def test_a_direction_is_left_out_only_if_it_cannot_be_the_worse_one() -> None:
     best = Interval(-1.0, -1.0, -1.0)
     composition = boxes((0.1, 0.0, 3), (0.2, 0.0, 7))
     top = 1.7
-    assert certified._stays_below(composition, best, top * (1 + 1e-11), -1000.0)
-    assert not certified._stays_below(composition, best, top * (1 - 5e-13), -1000.0)
-    assert not certified._stays_below(boxes((0.1, 0.3, 1)), best, 5.0, -1000.0)
+    assert certified.stays_below(composition, best, top * (1 + 1e-11), -1000.0)
+    assert not certified.stays_below(composition, best, top * (1 - 5e-13), -1000.0)
+    assert not certified.stays_below(boxes((0.1, 0.3, 1)), best, 5.0, -1000.0)
 
 
 def test_of_several_directions_the_worse_end_counts() -> None:

@@ -34,6 +34,7 @@ from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
 from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.base import Atoms, SmoothPart
+from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 from polygons import Number, Polygon, convolved
 
@@ -792,3 +793,9 @@ def test_what_the_tilt_cuts_off_below_is_charged() -> None:
     upper = Polygon.of(spread(integrate(pair, mesh, Reach(-100.0, -4.0)), mesh))
     for epsilon in (-3.0, 1.0, 3.0):
         assert upper.delta(mpmath.mpf(epsilon)) >= gaussian_delta(1.0, mpmath.mpf(epsilon))
+
+
+def test_losses_that_doubles_cannot_place_are_refused() -> None:
+    """A loss of 1e20 steps has a neighbour 16,384 of them away: there is no cell around it."""
+    with pytest.raises(NotApplicableError, match="do not tell grid points apart"):
+        integrate(atoms_at([1e12], [1.0]), Mesh(0.0, 1e-8, 1e-12, 0.0), Reach(-100.0, -60.0))

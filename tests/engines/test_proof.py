@@ -248,12 +248,7 @@ def test_nothing_costs_nothing_and_a_large_delta_is_met_at_0() -> None:
         (Plan([Round(Laplace(0.6), Poisson(0.08), 2)], adjacency="add"), "too few rounds"),
         (Plan([Round(Laplace(1.0)), Round(Laplace(2.0))]), "too few rounds for a proof"),
         (dp_sgd(0.5, 0.0001, 2), "no proof for this plan: "),
-        (
-            Plan([Round(RandomizedResponse(0.1 + 0.01 * math.sqrt(n)), count=50) for n in range(6)]),
-            "too many distinct sums",
-        ),
-        (Plan([Round(RandomizedResponse(0.001), count=10**12)]), "too many terms"),
-        (Plan([Round(ApproximateDP(0.1, 0.01), Poisson(0.5), 10**6)], adjacency="add"), "too many distinct sums"),
+        (Plan([Round(RandomizedResponse(0.001), count=10**12)]), "too many distinct sums for a proof, on any grid"),
     ],
 )
 def test_a_refusal_says_why(plan: Plan, reason: str) -> None:

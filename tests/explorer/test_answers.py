@@ -168,17 +168,17 @@ def test_a_plan_that_the_keys_cannot_say_is_not_said_by_them(plan: hs.Plan) -> N
 def test_a_given_plan_moves_as_calibration_moves_it() -> None:
     given = Given(mixed(), "plan.toml")
     assert given.keys is None
-    assert list(given.sliders) == ["noise_multiplier", "sample_rate", "delta"]
+    assert list(given.sliders) == ["noise", "sample_rate", "delta"]
     own = ask("epsilon", given=given)
     assert own["answer"]["epsilon"]["upper"] == mixed().epsilon().upper
     assert any(HOSTILE.split()[0] in text for _, text in own["lines"])
-    moved = {"noise_multiplier": "2", "sample_rate": "1/50", "delta": "1e-5", "adjacency": "remove"}
+    moved = {"noise": "2", "sample_rate": "1/50", "delta": "1e-5", "adjacency": "remove"}
     other = hs.Plan.from_dict(
         {
             "adjacency": "remove",
             "round": [
-                {"mechanism": "gaussian", "noise_multiplier": 2, **SAMPLED, "sample_rate": 0.02},
-                {"mechanism": "laplace", "scale": 20.0, "count": 5},
+                {"mechanism": "gaussian", "noise_multiplier": 2.2, **SAMPLED, "sample_rate": 0.02},
+                {"mechanism": "laplace", "scale": 40.0, "count": 5},
             ],
         }
     )  # fmt: skip
@@ -194,7 +194,7 @@ def test_every_curve_of_a_given_plan() -> None:
     for want in ("delta", "attack", "steps", "noise"):
         assert len(ask(want, given=given)["x"]) > 2
     assert ask("steps", given=given)["x"][-1] == 1005
-    assert ask("calibrate", given=given, target="1.5")["parameter"] == "noise-multiplier"
+    assert ask("calibrate", given=given, target="1.5")["parameter"] == "noise"
 
 
 def test_a_state_about_another_file_is_refused() -> None:

@@ -101,3 +101,14 @@ def test_of_no_atoms_there_is_no_sum() -> None:
     for count in (1, 2, 7):
         found = power(Atoms.none(), count)
         assert len(found.loss) == len(found.log_p) == len(found.log_q) == 0
+
+
+@pytest.mark.parametrize("count", [2, 3, 193_100_372, 10**15])
+def test_a_single_atom_is_repeated_without_a_list_of_factorials(count: int) -> None:
+    """One atom of many rounds has one sum: its loss and its mass against 50 digits."""
+    one = Atoms(np.array([0.1]), np.array([-0.3]), np.array([-0.4]))
+    found = power(one, count)
+    assert len(found.loss) == 1
+    with mp.workdps(50):
+        for value, each, off in ((found.loss, 0.1, found.slip), (found.log_p, -0.3, found.log_slip)):
+            assert abs(mp.mpf(float(value[0])) - count * mp.mpf(each)) <= float(np.ravel(off)[0]) <= 1e-13 * count

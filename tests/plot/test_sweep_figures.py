@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.plot import sweeps as figures
+from hockeystick.plot.shown import literal
 
 mpl = pytest.importorskip("matplotlib")
 
@@ -126,3 +128,12 @@ def test_a_front_has_no_map_and_a_plan_is_no_sweep() -> None:
         found.pareto(least_steps=2000).plot()
     with pytest.raises(hs.InvalidInputError, match=r"sweep must be what hs\.sweep gives back"):
         hs.plot.heat_map(PLAN)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("title", ["<b>\x1b[31m", "$x^{", "\u202e"])
+def test_titles_are_text(title: str) -> None:
+    """No character of a title is mathematics or a command, and none is missing from the font."""
+    sweep = hs.sweep(PLAN, MANY)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sweep.plot(title=title).axes[0].get_title() == literal(title)

@@ -269,6 +269,34 @@ def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.Monke
     assert ("limited", work.USED_UP) in calibration_answer(found).lines
 
 
+def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two are neighbours, and still the answer may not be the most: nothing but the upper end of one is known."""
+    plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000), targets.Epsilon(2.0, delta=1e-6)
+    whole = hs.calibrate(plan, "steps", target)
+    monkeypatch.setattr(work, "CALL", 1e6)  # units: one question takes more
+    found = hs.calibrate(plan, "steps", target)
+    assert whole.limited is None
+    assert whole.beside is not None
+    assert target.missed(whole.beside[1])
+    assert ("just beside", f"steps = {whole.beside[0]:.0f} does not meet it") in calibration_answer(whole).lines
+    assert found.value < whole.value
+    assert found.limited is not None
+    assert found.beside is not None
+    assert found.beside[0] == found.value + 1
+    assert not target.missed(found.beside[1])
+    lines = calibration_answer(found).lines
+    assert ("just beside", f"steps = {found.beside[0]:.0f} is not shown to meet it") in lines
+    assert ("limited", found.limited) in lines
+
+
+def test_a_batch_size_says_what_the_search_for_its_stair_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size next to the answer is on the next stair, which a search of its own has looked for."""
+    plan, target = hs.dp_sgd(1.1, batch_size=600, dataset_size=60_000, epochs=10), targets.Epsilon(2.0, delta=1e-6)
+    assert hs.calibrate(plan, "batch-size", target).limited is None
+    monkeypatch.setattr(work, "CALL", 1e6)
+    assert hs.calibrate(plan, "batch-size", target).limited is not None
+
+
 def test_epochs_stop_where_a_plan_can_have_no_more_steps() -> None:
     """10**12 steps are the most: with three an epoch, a third as many epochs."""
     plan = hs.dp_sgd(1e12, batch_size=87_802, dataset_size=179_000, epochs=10)

@@ -13,7 +13,7 @@ import hockeystick as hs
 from hockeystick.directions import stepped as module
 from hockeystick.engines.batch.rows import Array, Rows
 from hockeystick.engines.contour.kept import Each, KeptPath
-from hockeystick.questions.stepped import KeptHistory
+from hockeystick.questions.stepped import SummedHistory
 
 SCHEDULE = [(0.8 + 0.06 * number, 0.05) for number in range(20)]
 
@@ -27,9 +27,9 @@ def stepped(schedule: list[tuple[float, float]], adjacency: str = "add-or-remove
     return accountant
 
 
-def kept(accountant: hs.Accountant) -> KeptHistory:
+def summed(accountant: hs.Accountant) -> SummedHistory:
     """The sums alone, which answer or leave it to the plan."""
-    return KeptHistory(hs.Adjacency.parse(accountant.state_dict()["adjacency"]))
+    return SummedHistory(hs.Adjacency.parse(accountant.state_dict()["adjacency"]))
 
 
 def ends(found: hs.Bound) -> tuple[float, float, float]:
@@ -53,12 +53,12 @@ def test_it_answers_as_the_plan_does(schedule: list[tuple[float, float]], adjace
     """Overlapping intervals of the same width class, with the same assumptions; delta likewise."""
     accountant = stepped(schedule, adjacency)
     found, plan = accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6)
-    assert kept(accountant).epsilon(accountant.history, 1e-6, None) == found
+    assert summed(accountant).epsilon(accountant.history, 1e-6, None) == found
     assert overlap(found, plan)
     assert found.relative_gap <= 1e-6
     assert (found.direction, found.assumptions, found.warnings) == (plan.direction, plan.assumptions, plan.warnings)
     at, same = accountant.delta(plan.upper), accountant.plan.delta(plan.upper)
-    assert kept(accountant).delta(accountant.history, plan.upper, None) == at
+    assert summed(accountant).delta(accountant.history, plan.upper, None) == at
     assert overlap(at, same)
     assert overlap(at.log_delta, same.log_delta)
     assert at.log_delta.gap <= 1e-6
@@ -126,8 +126,8 @@ def test_any_other_history_is_answered_as_its_plan(more: list[hs.Round]) -> None
 def test_what_the_sums_do_not_reach_is_left_to_the_plan() -> None:
     """A gap that no contour reaches, and a delta that it is not laid for."""
     accountant = stepped(SCHEDULE, "remove")
-    assert kept(accountant).epsilon(accountant.history, 1e-6, 1e-15) is None
-    assert kept(accountant).epsilon(accountant.history, 0.5, None) is None
+    assert summed(accountant).epsilon(accountant.history, 1e-6, 1e-15) is None
+    assert summed(accountant).epsilon(accountant.history, 0.5, None) is None
     assert ends(accountant.epsilon(0.5)) == ends(accountant.plan.epsilon(0.5))
 
 
@@ -207,3 +207,26 @@ def test_a_state_that_is_loaded_meanwhile_is_another_history(monkeypatch: pytest
         patched.setattr(KeptPath, "add", loading)
         accountant.epsilon(1e-6)
     assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
+
+
+@pytest.mark.parametrize("adjacency", ["add-or-remove", "remove", "zero-out"])
+def test_of_one_kind_it_is_the_plan_to_the_last_bit(adjacency: str) -> None:
+    """By the contour alone where that is narrow, and by the plan where it is not, or where there is one round."""
+    for noise, rate, counts in ((0.8, 0.01, (1, 1, 500)), (4.0, 1e-4, (3, 4)), (0.6, 0.3, (40, 1000))):
+        accountant = hs.Accountant(adjacency)
+        for count in counts:
+            accountant.step(noise_multiplier=noise, sample_rate=rate, count=count)
+            found = accountant.epsilon(1e-6)
+            assert found == accountant.plan.epsilon(1e-6)
+            assert accountant.delta(found.upper or 0.1) == accountant.plan.delta(found.upper or 0.1)
+
+
+def test_a_step_like_the_last_one_is_the_same_round() -> None:
+    """Whether it was looked at or not; and what looks like a number is looked at each time."""
+    accountant, other = hs.Accountant(), hs.Accountant()
+    for _ in range(3):
+        accountant.step(noise_multiplier=1.0, sample_rate=0.5)
+        other.step(hs.Round(hs.Gaussian(1.0), hs.Poisson(0.5)))
+    assert accountant.history == other.history
+    with pytest.raises(hs.InvalidInputError):
+        accountant.step(noise_multiplier=True, sample_rate=0.5)

@@ -269,7 +269,20 @@ def test_times_are_of_answers_that_nobody_had_before(monkeypatch: pytest.MonkeyP
         asked.append(plan)
         return plan.epsilon(1e-6, accountant="rdp"), None
 
+    monkeypatch.setattr(comparison, "QUICK", math.inf)  # however busy the machine is
     comparison._timed("rdp", plan, answer)
     assert asked[0] == plan
     assert len(asked) == 2
     assert asked[1] != plan
+
+
+def test_noise_at_the_end_of_its_domain_is_moved_the_other_way() -> None:
+    """The largest noise that a mechanism takes cannot be timed with more; and both ends at once cannot be moved."""
+    largest, least = hs.Round(hs.DiscreteGaussian(500.0), count=3), hs.Round(hs.DiscreteGaussian(1e-3), count=3)
+    moved = cold(hs.Plan([largest]))
+    assert moved is not None
+    mechanism = moved.rounds[0].mechanism
+    assert isinstance(mechanism, hs.DiscreteGaussian)
+    assert 499.4 < mechanism.noise_multiplier < 500.0
+    assert cold(hs.Plan([largest, least])) is None
+    assert hs.Plan([largest], adjacency="zero-out").compare(1e-6)["auto"].answer is not None

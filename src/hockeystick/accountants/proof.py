@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-
 from hockeystick.accountants.base import Accountant
-from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.needed import need
 
 PROVABLE = ("auto", "contour")
 """Accountants whose numbers can be proved."""
-
-MISSING = (
-    "a proof needs python-flint, which is missing: install it with `pip install python-flint`, or in a clone with "
-    "`pip install '.[proof]'`"
-)
-"""What is said where python-flint cannot be imported."""
 
 
 def prover(accountant: str) -> Accountant:
@@ -27,10 +20,7 @@ def prover(accountant: str) -> Accountant:
     if accountant not in PROVABLE:
         known = " or ".join(repr(name) for name in PROVABLE)
         raise InvalidInputError(f"accountant must be {known} where a proof is asked for; received {accountant!r}")
-    try:
-        importlib.import_module("flint")
-    except ImportError:
-        raise HockeystickError(MISSING) from None
+    need("a proof", {"flint": "python-flint"}, "proof")
     from hockeystick.accountants.proved import ProvedAccountant
 
     return ProvedAccountant()

@@ -40,7 +40,9 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
         if found is None:
             from hockeystick.values.words import shown
 
-            self.fail(f"{shown(value)} is not a number, such as 0.01, 1e-5, 1/60000 or 1%.", param, ctx)
+            plain = str(value).replace(",", "")
+            hint = f": write {plain}." if plain != value and plain.isdigit() else ", such as 0.01, 1e-5, 1/60000 or 1%."
+            self.fail(f"{shown(value)} is not a number{hint}", param, ctx)
         return towards(found, self._up)
 
 

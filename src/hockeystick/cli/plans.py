@@ -30,6 +30,9 @@ FLAGS = {
     "steps_per_epoch": "DP-SGD: steps of an epoch, with the sampling schemes that ask for them.",
     "last_batch_size": "DP-SGD: expected size of the last batch of an epoch (random allocation).",
     "check_in": "DP-SGD: probability that a record takes part in an epoch at all (random allocation).",
+    "draws": "DP-SGD: draws in a step, with the dataset size (with replacement).",
+    "max_batch_size": "DP-SGD: largest batch that is not cut (truncated Poisson).",
+    "groups": "DP-SGD: groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
     "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
 }

@@ -27,6 +27,10 @@ _accountant = click.option(
     "--accountant", "accountants", multiple=True, metavar="NAME", help="Draw what it says too; as often as wanted."
 )
 
+_marked = click.option(
+    "--delta", type=FALLING, metavar="NUMBER", help="Delta at which epsilon is marked; beats the one in the plan."
+)
+
 
 def _range(command: Command) -> Command:
     command = click.option("--to", "stop", type=FALLING, metavar="NUMBER", help="Largest epsilon.")(command)
@@ -46,12 +50,14 @@ def plot(context: click.Context) -> None:
 
 @plot.command()
 @plan_source
+@_marked
 @_range
 @_accountant
 @_points
 @_output
 def curve(
     plan: str | None,
+    delta: float | None,
     start: float | None,
     stop: float | None,
     accountants: tuple[str, ...],
@@ -59,18 +65,19 @@ def curve(
     output: str,
     **flags: Any,
 ) -> None:
-    """Delta against epsilon.
+    """Delta against epsilon; the epsilon at the target delta is marked.
 
     PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
 
     Example: hockeystick plot curve plan.toml -o curve.svg --accountant rdp
     """
-    from hockeystick.plot import curve_panel
+    from hockeystick.plot import curve_panel, with_quoted
 
     def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
-        return curve_panel(chosen, start, stop, **_given(points), accountants=accountants, say=say)
+        found = curve_panel(chosen, start, stop, **_given(points), accountants=accountants, say=say)
+        return with_quoted(found, chosen, delta)
 
-    _draw(plan, flags, output, panel)
+    _draw(plan, flags, output, panel, _at(delta))
 
 
 @plot.command()
@@ -115,17 +122,19 @@ def steps(
     def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
         return steps_panel(chosen, delta, **_given(points), accountants=accountants, say=say)
 
-    _draw(plan, flags, output, panel, lambda chosen: chosen.delta_target if delta is None else delta)
+    _draw(plan, flags, output, panel, _at(delta))
 
 
 @plot.command()
 @plan_source
+@_marked
 @_range
 @_accountant
 @_points
 @_output
 def compare(
     plan: str | None,
+    delta: float | None,
     start: float | None,
     stop: float | None,
     accountants: tuple[str, ...],
@@ -139,16 +148,15 @@ def compare(
 
     Example: hockeystick plot compare plan.toml -o compare.png
     """
-    from hockeystick.plot import compare_panel
+    from hockeystick.plot import compare_panel, with_quoted
     from hockeystick.plot.shown import COMPARED
 
     names = accountants or COMPARED
-    _draw(
-        plan,
-        flags,
-        output,
-        lambda chosen, say: compare_panel(chosen, names, start, stop, **_given(points), say=say),
-    )
+
+    def panel(chosen: Plan, say: Callable[[str], None]) -> Panel:
+        return with_quoted(compare_panel(chosen, names, start, stop, **_given(points), say=say), chosen, delta)
+
+    _draw(plan, flags, output, panel, _at(delta))
 
 
 @plot.command()
@@ -180,6 +188,11 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
         figure = samplings_figure(rows, target_delta(at))
     save(figure, output)
     print_caveats(warning_lines(chosen, at))
+
+
+def _at(delta: float | None) -> Callable[[Plan], float | None]:
+    """The delta that a figure of a plan is about: that of the flag, or the plan's own, if it has one."""
+    return lambda chosen: chosen.delta_target if delta is None else delta
 
 
 def _given(points: int | None) -> dict[str, Any]:

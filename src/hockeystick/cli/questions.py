@@ -31,7 +31,7 @@ def add_questions(group: OneLineGroup) -> None:
 @click.option("--epsilon", "epsilons", type=FALLING, multiple=True, metavar="NUMBER", help="State delta there.")
 @click.option("--fpr", "rates", type=RISING, multiple=True, metavar="NUMBER", help="False-positive rate.")
 @click.option(
-    "--group", "groups", type=float, multiple=True, metavar="NUMBER", help="State epsilon of so many records."
+    "--group", "group_sizes", type=float, multiple=True, metavar="NUMBER", help="State epsilon of so many records."
 )
 @as_json
 def profile(
@@ -39,7 +39,7 @@ def profile(
     deltas: tuple[float, ...],
     epsilons: tuple[float, ...],
     rates: tuple[float, ...],
-    groups: tuple[float, ...],
+    group_sizes: tuple[float, ...],
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -57,7 +57,7 @@ def profile(
     chosen = chosen_plan(plan, flags)
     own = () if chosen.delta_target is None else (chosen.delta_target,)
     with flag_names(), progress("computing the profile"):
-        sizes = [int(RECORDS.of("records of a group").check(size, "group")) for size in groups] or list(GROUPS)
+        sizes = [int(RECORDS.of("records of a group").check(size, "group")) for size in group_sizes] or list(GROUPS)
         asked: dict[str, Any] = {
             "deltas": list(deltas or own),
             "epsilons": list(epsilons),

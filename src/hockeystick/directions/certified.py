@@ -70,7 +70,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             lambda rounds: _epsilon(rounds, delta, gap, engine),
             lambda rounds, best: (
                 Interval(0.0, best.lower, best.lower)
-                if best.lower > 0 and _stays_below(rounds.above, best, best.lower, _log(delta))
+                if best.lower > 0 and stays_below(rounds.above, best, best.lower, _log(delta))
                 else _epsilon(rounds, delta, COARSE_GAP, engine)
             ),
         ),
@@ -89,7 +89,7 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
             lambda rounds: _log_delta(rounds, epsilon, gap, engine),
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
-                if _stays_below(rounds.above, best, epsilon, best.lower)
+                if stays_below(rounds.above, best, epsilon, best.lower)
                 else _log_delta(rounds, epsilon, COARSE_GAP, engine)
             ),
         ),
@@ -156,7 +156,7 @@ def worst_direction(
     return best_direction, best
 
 
-def _stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
+def stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
     """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound does.
 
     Orders are tried from the other direction's tilt upwards.

@@ -11,13 +11,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hockeystick.explorer.curves import CURVES, curve, noise_parameter
+from hockeystick.explorer.curves import CURVES, curve
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
 from hockeystick.plan.file import plan_text
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.questions.calibration import calibrate
+from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.targets import Epsilon
 from hockeystick.report.answer import epsilon_answer, epsilon_json
 from hockeystick.report.document.envelope import enveloped
@@ -113,7 +114,7 @@ def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
 def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """The noise with which the plan just meets a target epsilon."""
     target = number(TARGET, question.get("target"))
-    name, _, _ = noise_parameter(plan)
+    name = noise_of(plan)[0].name
     found = calibrate(plan, name, Epsilon(target, _delta(plan)))
     return {
         "parameter": name,

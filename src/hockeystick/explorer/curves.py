@@ -19,11 +19,11 @@ from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling import Poisson
 from hockeystick.plan.whole import refusal
 from hockeystick.questions.many import epsilons
-from hockeystick.questions.parameters import of_plan
+from hockeystick.questions.parameters import noise_of
 from hockeystick.questions.partly_run import partly_run
 from hockeystick.report.answer import finite_ends
 from hockeystick.report.rounding import exact, round_down, round_up
-from hockeystick.values.errors import InvalidInputError, UnsupportedError
+from hockeystick.values.errors import UnsupportedError
 
 READ = 3
 """Significant digits of a text, and of the places of the curves, so that a text says a place as it is."""
@@ -44,9 +44,6 @@ EPSILONS = 41  # places of the curve of delta
 POINTS = 25  # places of a curve whose plans are answered side by side
 FEWER = 9  # places of a curve each of which is a question of its own, of tens of milliseconds
 NOISE_SPAN = 4.0  # times its own value that the noise goes down and up in its curve
-
-NOISES = ("noise-multiplier", "scale", "noise")
-"""What is called noise of a plan: the first of these parameters that it has."""
 
 Rows = list[tuple[float, float | None, float | None]]
 """A place of a curve, and the lower and the upper end there."""
@@ -85,22 +82,6 @@ def curve(plan: Plan, want: str) -> dict[str, Any]:
         "upper": [upper for _, _, upper in found.rows],
         "text": [(exact(x), _text(lower, round_down), _text(upper, round_up)) for x, lower, upper in found.rows],
     }
-
-
-def noise_parameter(plan: Plan) -> tuple[str, float, Callable[[float], Plan]]:
-    """What is called noise of a plan: the name of the parameter, its value, and the plan with another one.
-
-    Raises:
-        UnsupportedError: the plan has none, or privacy is not monotone in it.
-    """
-    for name in NOISES:
-        try:
-            parameter, build = of_plan(plan, name)
-        except InvalidInputError as error:
-            reason = str(error)
-        else:
-            return name, parameter.start, build
-    raise UnsupportedError(reason)
 
 
 def _delta(plan: Plan) -> Curve:
@@ -143,8 +124,13 @@ def _steps(plan: Plan) -> Curve:
 
 
 def _noise(plan: Plan) -> Curve:
-    """Epsilon of the plan with less noise and with more."""
-    name, value, build = noise_parameter(plan)
+    """Epsilon of the plan with less noise and with more.
+
+    Raises:
+        UnsupportedError: the plan has no noise that could be scaled, or privacy is not monotone in it.
+    """
+    parameter, build = noise_of(plan)
+    name, value = parameter.name, parameter.start
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
     noises = sorted({value, *(_short(value * factor) for factor in factors)})
     return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan))
@@ -206,4 +192,4 @@ def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | N
     return None if value is None else rounding(value, READ)
 
 
-__all__ = ["CURVES", "curve", "noise_parameter"]
+__all__ = ["CURVES", "curve"]

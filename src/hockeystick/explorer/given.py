@@ -13,18 +13,15 @@ from typing import Any
 
 from hockeystick.explorer.keys import SLIDERS, Slider, keys_of, number
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import of_plan
+from hockeystick.questions.parameters import noise_of, of_plan
 from hockeystick.report.document.envelope import digest
 from hockeystick.report.rounding import exact
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import choice
-from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
-NOISES = ("noise-multiplier", "scale", "noise")
-"""What moves the noise of a plan: the first of these that it has."""
-
-GROUPS = (NOISES, ("sample-rate", "batch-size"), ("epochs", "steps"))
-"""Parameters of which one is offered each: the others of a group would move the same thing."""
+GROUPS = (("sample-rate", "batch-size"), ("epochs", "steps"))
+"""Parameters of which one is offered each, beside that of the noise: the other of a group would move the same thing."""
 
 LABELS = {
     "noise-multiplier": "Noise multiplier",
@@ -63,11 +60,19 @@ class Given:
         """The keys of DP-SGD that make the plan, where some do."""
         return keys_of(self.plan)
 
+    @property
+    def _noise(self) -> tuple[str, ...]:
+        """The parameter that moves all noise of the plan, where one does."""
+        try:
+            return (noise_of(self.plan)[0].name,)
+        except UnsupportedError:
+            return ()
+
     @cached_property
     def sliders(self) -> dict[str, tuple[Slider, str]]:
         """What can be slid of the plan, with its present value, by its key on the page."""
         found: dict[str, tuple[Slider, str]] = {}
-        for group in GROUPS:
+        for group in (self._noise, *GROUPS):
             for name in group:
                 try:
                     parameter, build = of_plan(self.plan, name)

@@ -9,7 +9,16 @@ from typing import Any
 from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
-from hockeystick.plan.sampling import NoSampling, Poisson, RandomAllocation, Shuffled, WithoutReplacement
+from hockeystick.plan.sampling import (
+    CyclicPoisson,
+    NoSampling,
+    Poisson,
+    RandomAllocation,
+    Shuffled,
+    TruncatedPoisson,
+    WithoutReplacement,
+    WithReplacement,
+)
 from hockeystick.report.rounding import exact
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import choice, shown
@@ -48,7 +57,10 @@ SLIDERS = (
     Slider("noise_multiplier", "Noise multiplier", 0.2, 50.0),
     Slider("sample_rate", "Sample rate", 1e-6, 1.0),
     Slider("batch_size", "Batch size", 1, 1e6, whole=True),
+    Slider("draws", "Draws in a step", 1, 1e6, whole=True),
     Slider("dataset_size", "Dataset size", 100, 1e9, whole=True),
+    Slider("max_batch_size", "Largest batch", 1, 1e6, whole=True),
+    Slider("groups", "Groups", 1, 1e4, whole=True),
     Slider("epochs", "Epochs", 1, 1e4, whole=True),
     Slider("steps", "Steps", 1, 1e7, whole=True),
     Slider("delta", "Delta", 1e-12, 1e-2, digits=2),
@@ -63,6 +75,9 @@ SCHEMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     RandomAllocation.name: (SIZES,),
     WithoutReplacement.name: (SIZES,),
     Shuffled.name: (SIZES,),
+    WithReplacement.name: (("draws", "dataset_size"),),
+    TruncatedPoisson.name: (("sample_rate", "dataset_size", "max_batch_size"),),
+    CyclicPoisson.name: (("groups", "sample_rate"),),
     NoSampling.name: ((),),
 }
 """The schemes of the page, and by which keys each can say how large batches are."""

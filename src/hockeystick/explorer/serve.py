@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import secrets
 import socket
 import threading
@@ -12,15 +11,10 @@ from typing import TYPE_CHECKING
 
 from hockeystick.values.domains import shown, whole
 from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.needed import need
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
-
-MISSING = (
-    "the page needs starlette and uvicorn, of which one is missing: install them with `pip install starlette uvicorn`, "
-    "or in a clone with `pip install '.[explore]'`"
-)
-"""What is said where the server cannot be imported."""
 
 LOOPBACK = "127.0.0.1"
 """The one address that is listened on: no other machine reaches it."""
@@ -155,11 +149,7 @@ def need_server() -> None:
     Raises:
         HockeystickError: it is.
     """
-    try:
-        for name in ("starlette", "uvicorn"):
-            importlib.import_module(name)
-    except ImportError:
-        raise HockeystickError(MISSING) from None
+    need("the page", {"starlette": "starlette", "uvicorn": "uvicorn"}, "explore")
 
 
 def _listening(port: int | None) -> socket.socket:

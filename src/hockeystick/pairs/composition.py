@@ -33,12 +33,17 @@ class RenyiComposition:
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
-        merged: dict[RenyiCurve, int] = {}
+        merged: dict[RenyiCurve, int] = {}  # the place of each curve among the counts: its hash is had once
+        counts: list[int] = []
         for whole, times in rounds:
             for curve, count in whole.factors if times else ():
-                merged[curve] = merged.get(curve, 0) + count * times
+                place = merged.setdefault(curve, len(counts))
+                if place == len(counts):
+                    counts.append(count * times)
+                else:
+                    counts[place] += count * times
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
-        for curve, count in merged.items():
+        for curve, count in zip(merged, counts, strict=True):
             families[type(curve)].append((curve, count))
         self.rounds = tuple(item for family, items in families.items() for item in family.fold(items))
 
@@ -78,12 +83,17 @@ class RenyiComposition:
         return all(pair.loss_range[1] < math.inf for pair, _ in self.rounds)
 
     @cached_property
+    def _masses(self) -> list[tuple[float, int]]:
+        """The probability of an infinite loss of one round of each kind that has any, and its count."""
+        found = ((pair.infinite_mass, count) for pair, count in self.rounds)
+        return [(mass, count) for mass, count in found if mass]
+
+    @cached_property
     def log_finite_mass(self) -> float:
         """The logarithm of the probability that no round has infinite loss."""
-        masses = [(pair.infinite_mass, count) for pair, count in self.rounds]
-        if any(mass >= 1 for mass, _ in masses):  # two laws without a common outcome
+        if any(mass >= 1 for mass, _ in self._masses):  # two laws without a common outcome
             return -math.inf
-        return math.fsum(count * math.log1p(-mass) for mass, count in masses if mass)
+        return math.fsum(count * math.log1p(-mass) for mass, count in self._masses)
 
     @property
     def infinite_mass(self) -> float:
@@ -94,7 +104,7 @@ class RenyiComposition:
     def infinite_mass_ends(self) -> tuple[float, float]:
         """Bounds on :attr:`infinite_mass`; both 0 where no round has any."""
         mass = self.infinite_mass
-        lost = 4 * TINY * sum(count for pair, count in self.rounds if pair.infinite_mass)  # of masses next to 0
+        lost = 4 * TINY * sum(count for _, count in self._masses)  # of masses next to 0
         return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
     @property

@@ -89,6 +89,26 @@ class ExactCurve:
     rate: Fraction = ONE
 
 
+@dataclass(frozen=True, slots=True)
+class ExactAllocation:
+    """Gaussian steps of which a record is in one, each as likely, or in none (``pairs/sampled/allocation.py``).
+
+    Attributes:
+        mu_squared: the square of the distance over the standard deviation.
+        weight: probability with which the record is in each step.
+        steps: how many there are.
+    """
+
+    mu_squared: Fraction
+    weight: Fraction
+    steps: int
+
+    @property
+    def constant(self) -> Fraction:
+        """The probability of no step."""
+        return 1 - self.weight * self.steps
+
+
 def exponential(*terms: tuple[Fraction, Fraction]) -> Exponential:
     """The number ``sum a e^b`` of some pairs (a, b); those of factor 0 are left out."""
     return tuple((factor, power) for factor, power in terms if factor)
@@ -99,5 +119,7 @@ def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
     return tuple(exponential((mass, Fraction(0))) for mass in masses)
 
 
-ExactRound: TypeAlias = ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
+ExactRound: TypeAlias = (
+    ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve | ExactAllocation
+)
 """A round of which a proof knows how to be made."""

@@ -132,9 +132,11 @@ def gathered(composition: Composition) -> Gathered:
     one = Gathered(composition)
     if 2 * len(composition.rounds) <= MOST:
         return one
-    sampled_boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
-    if len(composition.rounds) + sampled_boxes <= MOST:  # which have twice as many atoms as others
-        return one
+    kinds = len(composition.rounds)
+    if kinds <= MOST:  # of boxes, which have twice as many atoms as others, fewer
+        boxes = sum(isinstance(getattr(pair, "base", None), pairs.BlackBoxPair) for pair, _ in composition.rounds)
+        if kinds + boxes <= MOST:
+            return one
     one = Gathered(composition, many=True)
     if one.bundled:
         return one

@@ -114,6 +114,8 @@ def power(atoms: Atoms, count: int) -> Atoms:
     """
     if count == 1 or not len(atoms.loss):
         return _with_slips(atoms)
+    if len(atoms.loss) == 1:
+        return _repeated(atoms, count)
     m, factorials = len(atoms.loss), _log_factorials(count)
     whole = float(factorials[count])
     left = np.array([count], dtype=np.intp)
@@ -137,6 +139,18 @@ def power(atoms: Atoms, count: int) -> Atoms:
         log_q = log_q[of] + _weighted(times, atoms.log_q[i]) - factorials[n]
     slip = (1 + 1e-9) * slip + (m + LOSS_CARE + atoms.units) * UNIT_ROUNDOFF * size
     log_slip = (1 + 1e-9) * log_slip + UNIT_ROUNDOFF * ((m + MASS_CARE) * (3 * whole + np.abs(log_p)) + 16 * count)
+    return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
+
+
+def _repeated(atoms: Atoms, count: int) -> Atoms:
+    """The one sum of ``count`` losses of a single atom: no way of ordering them is counted, however many they are.
+
+    A product of doubles is off by one unit roundoff of itself beyond what the atom itself is off by.
+    """
+    once = _with_slips(atoms)
+    loss, log_p, log_q = count * once.loss, count * once.log_p, count * once.log_q
+    slip = (1 + 1e-9) * count * once.slip + UNIT_ROUNDOFF * np.abs(loss)
+    log_slip = (1 + 1e-9) * count * once.log_slip + UNIT_ROUNDOFF * np.abs(log_p)
     return Atoms(loss, log_p, log_q, 0.0, slip, log_slip)
 
 

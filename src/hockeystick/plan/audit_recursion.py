@@ -148,8 +148,8 @@ def recursion_p_value(canaries: int, guesses: int, correct: int, least_wrong: Wr
         most: a bound that is known already, in (0, 1].
 
     >>> pure = WrongGuesses([(0.0, 0.4621171572600098), (1.0, 0.0)])  # randomised response at epsilon 1
-    >>> 0.05 < recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure) < 0.09
-    True
+    >>> print(f"{recursion_p_value(canaries=1000, guesses=100, correct=80, least_wrong=pure):.4f}")
+    0.0845
     """
     if correct <= 0 or not impossible(canaries, guesses, correct, least_wrong, most):
         return most

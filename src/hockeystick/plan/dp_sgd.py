@@ -25,6 +25,9 @@ def dp_sgd(
     last_batch_size: int | None = None,
     check_in: float | str | None = None,
     drop_last: bool | None = None,
+    draws: int | None = None,
+    max_batch_size: int | None = None,
+    groups: int | None = None,
     epochs: int | None = None,
     sampling: str = Poisson.name,
     adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
@@ -46,6 +49,10 @@ def dp_sgd(
             the last batch.
         check_in: of ``"random-allocation"``: the probability with which a record takes part in an epoch at all.
         drop_last: of ``"shuffled"``, with both sizes: whether a last batch with fewer records is dropped.
+        draws: of ``"with-replacement"``, with ``dataset_size``: number of draws in a step.
+        max_batch_size: of ``"truncated-poisson"``, with ``sample_rate`` and ``dataset_size``: largest batch that is
+            not cut.
+        groups: of ``"cyclic-poisson"``, with ``sample_rate``: number of groups that take turns.
         epochs: passes over the data, kept in the plan. Each takes ``ceil(dataset_size / batch_size)`` steps, or
             ``ceil(1 / sample_rate)`` where no batch size is given.
         sampling: how batches are made: the name of a scheme that ``hockeystick supported`` lists.
@@ -62,8 +69,11 @@ def dp_sgd(
     >>> fixed = dp_sgd(2.0, batch_size=256, dataset_size=60_000, steps=14_100, sampling="without-replacement")
     >>> fixed.epsilon(1e-5).upper  # doctest: +ELLIPSIS
     2.82671...
+    >>> bootstrap = dp_sgd(1.1, draws=256, dataset_size=60_000, steps=1000, sampling="with-replacement")
+    >>> print(bootstrap.epsilon(1e-5))
+    6.68977 to 6.68978 (certified)
     >>> users = dp_sgd(1.0, sample_rate=0.01, steps=1000, unit="user", records_per_unit=4)
-    >>> round(users.epsilon(1e-6).upper, 4)
+    >>> print(f"{users.epsilon(1e-6):.4f}")
     10.0153
     """
     scheme = _scheme(
@@ -75,6 +85,9 @@ def dp_sgd(
         last_batch_size=last_batch_size,
         check_in=check_in,
         drop_last=drop_last,
+        draws=draws,
+        max_batch_size=max_batch_size,
+        groups=groups,
     )
     if (steps is None) == (epochs is None):
         raise InvalidInputError(
@@ -106,11 +119,12 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """
     schemes: dict[str, type[Sampling]] = {Poisson.name: Poisson}
     if name != Poisson.name:
+        from hockeystick.plan.other_names import scheme_refusal
         from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
     if name not in schemes:
-        raise InvalidInputError(domains.choice("sampling", name, list(schemes)), "sampling")
+        raise InvalidInputError(scheme_refusal(name, list(schemes)), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
     given = {key: value for key, value in keys.items() if value is not None}
     for key in given:

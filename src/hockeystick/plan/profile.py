@@ -7,11 +7,10 @@ certified ends that says which end is the safe one to quote.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +20,12 @@ from hockeystick.directions.curve import SidedCurve
 from hockeystick.directions.epsilons import epsilons
 from hockeystick.directions.gaussian_fit import GaussianFit, fitted, tight_mu
 from hockeystick.directions.tradeoff import TradeOffs
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import USED_UP, one_call, part, short, spent
+from hockeystick.numerics.work import USED_UP, part, short
 from hockeystick.pairs.sides import width_of
 from hockeystick.plan.by_group import check_chain
 from hockeystick.plan.caveats import told
-from hockeystick.plan.group_epsilon import least_epsilon
 from hockeystick.plan.pictured import gradient_of
+from hockeystick.plan.places import SLIP, checked, one_call_each
 from hockeystick.plan.plan import Plan
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -40,28 +38,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from hockeystick.plan.group_profile import GroupProfile
+
 Array = npt.NDArray[np.float64]
-P = ParamSpec("P")  # the parameters of a method that is one call
-T = TypeVar("T")  # what it returns
-S = TypeVar("S", "Profile", "GroupProfile")  # whose method it is
 
 GAP = 1e-4  # relative width wanted of error rates
 BEYOND = 1e-6  # of the least rate: what delta may be where nodes end
 LEAST_RATE = 1e-12  # error rates below it are bounded, not chased
-SLIP = 16 * UNIT_ROUNDOFF  # relative: some roundings
-MOST_STEPS = 200  # of a group, one evaluation of the trade-off function each
-GROUP_EPSILONS = np.concatenate([[0.0], np.geomspace(1e-3, 500.0, 24)])  # at which delta of a larger group is looked at
-
-
-def _one_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method that is one call, as far as counted work goes (:mod:`hockeystick.numerics.work`)."""
-
-    @wraps(method)
-    def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        with one_call(self._kinds):
-            return method(self, *args, **kwargs)
-
-    return called
 
 
 class Profile:
@@ -81,10 +64,10 @@ class Profile:
 
     >>> from hockeystick import dp_sgd
     >>> profile = Profile(dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000))
-    >>> profile.delta([0.5, 1.0, 2.0]).upper.round(6).tolist()
-    [0.030568, 0.002612, 3e-06]
-    >>> round(profile.advantage().upper, 3)
-    0.161
+    >>> (np.ceil(1e6 * profile.delta([0.5, 1.0, 2.0]).upper) / 1e6).tolist()
+    [0.030569, 0.002613, 3e-06]
+    >>> print(profile.advantage())
+    0.161017 to 0.161018 (certified)
     """
 
     def __init__(self, plan: Plan, gap: float | None = None) -> None:
@@ -112,25 +95,25 @@ class Profile:
         """
         return self.plan.plot(kind=kind, **options)
 
-    @_one_call
+    @one_call_each
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """The least delta at each epsilon >= 0; the safe end is the upper one."""
-        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
+        at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._deltas(at.ravel()), at, "upper")
 
-    @_one_call
+    @one_call_each
     def log_delta(self, epsilon: npt.ArrayLike) -> Band:
         """The natural logarithm of :meth:`delta`, for deltas below the range of a double."""
-        at = _checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
+        at = checked(epsilon, domains.EPSILON.of("the target epsilon"), "epsilon")
         return self._band(self._curve.log_delta(at.ravel()), at, "upper")
 
-    @_one_call
+    @one_call_each
     def epsilon(self, delta: npt.ArrayLike) -> Band:
         """The least epsilon at each delta in [0, 1); the safe end is the upper one, ``inf`` where there is none."""
-        at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
+        at = checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
         return self._band(self._epsilons(at.ravel()), at, "upper")
 
-    @_one_call
+    @one_call_each
     def advantage(self) -> Bound:
         """The largest true-positive rate less false-positive rate of a membership attack: delta at epsilon 0."""
         bound = self.plan.delta(0.0, gap=self._gap)
@@ -140,27 +123,27 @@ class Profile:
         )  # fmt: skip
         return told(said, self.plan, None)
 
-    @_one_call
+    @one_call_each
     def trade_off(self, fpr: npt.ArrayLike) -> Band:
         """The least false-negative rate at each false-positive rate; the safe end is the lower one.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[1], at, "lower")
 
-    @_one_call
+    @one_call_each
     def tpr(self, fpr: npt.ArrayLike) -> Band:
         """The largest true-positive rate at each false-positive rate; the safe end is the upper one.
 
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        at = _checked(fpr, RATES.of("false-positive rate"), "fpr")
+        at = checked(fpr, RATES.of("false-positive rate"), "fpr")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @_one_call
+    @one_call_each
     def bayes_risk(self, prior: npt.ArrayLike = 0.5) -> Band:
         """The least probability of error of an attacker with that prior on one of two datasets; safe below.
 
@@ -171,7 +154,7 @@ class Profile:
             UnsupportedError: an adjacency with one ordering only.
         """
         self._both_orderings()
-        at = _checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
+        at = checked(prior, PRIORS.of("prior probability of one of the two datasets"), "prior")
         flat = at.ravel()
         odds = np.abs(np.log(flat) - np.log1p(-flat))
         # delta moves by at most its own size times the rounding of epsilon: 1 - delta by no more than that
@@ -181,7 +164,7 @@ class Profile:
         upper = least * (1 - delta.lower) * (1 + SLIP) + least * slip
         return self._band(Ends.of(lower, least * (1 - delta.estimate), upper), at, "lower")
 
-    @_one_call
+    @one_call_each
     def reconstruction(self, baseline: npt.ArrayLike) -> Band:
         """The bound ``1 - f(baseline)`` on the success of reconstructing a record; the safe end is the upper one.
 
@@ -191,10 +174,10 @@ class Profile:
         Raises:
             UnsupportedError: an adjacency with one ordering only.
         """
-        at = _checked(baseline, RATES.of("success of guessing without the record"), "baseline")
+        at = checked(baseline, RATES.of("success of guessing without the record"), "baseline")
         return self._band(self._rates(at.ravel())[0], at, "upper")
 
-    @_one_call
+    @one_call_each
     def gdp(self, least_rate: float = 1e-9) -> GaussianFit:
         """The tight mu of Gaussian differential privacy, and its regret (Gomez et al. 2025 [GKK+25]).
 
@@ -209,13 +192,13 @@ class Profile:
         fit = fitted(self.trade_offs(least, 1 - least), least)
         return replace(fit, mu=self._told(fit.mu), regret=self._told(fit.regret))
 
-    @_one_call
+    @one_call_each
     def mu(self, least_rate: float = 1e-9) -> Bound:
         """The mu of :meth:`gdp`, without its regret."""
         least = RATES_INSIDE.of("least error rate for which mu is claimed").check(least_rate, "least_rate")
         return self._told(tight_mu(self.trade_offs(least, 1 - least), least))
 
-    @_one_call
+    @one_call_each
     def gradient(self, parameter: str, *, delta: float | None = None, epsilon: float | None = None) -> Estimate:
         """The derivative of epsilon at a delta, or of delta at an epsilon, by one parameter: an estimate, not a bound.
 
@@ -252,6 +235,8 @@ class Profile:
             InvalidInputError: a size that is no whole number from 1 on.
             UnsupportedError: a sampling scheme that is another one for the dataset without some of the records.
         """
+        from hockeystick.plan.group_profile import GroupProfile
+
         check_chain(self.plan)
         return GroupProfile(self, domains.whole(size, "size", "records of a group", least=1))
 
@@ -376,111 +361,3 @@ RATES_INSIDE = domains.Domain(
 
 PRIORS = domains.Domain("a number greater than 0 and less than 1", {"exclusiveMinimum": 0, "exclusiveMaximum": 1})
 """Domain of the prior of an attacker, of which 0 and 1 leave nothing to find out."""
-
-
-@dataclass(frozen=True)
-class GroupProfile:
-    """What a plan promises to a group of up to ``size`` records, whatever the mechanism does to them together.
-
-    Upper ends are proven; the lower ones are those of a single record, which is a group too.
-
-    Attributes:
-        profile: of one record.
-        size: number of records k.
-    """
-
-    profile: Profile
-    size: int
-
-    def _repr_html_(self) -> str:
-        """The plan as notebooks show it, under the size of the group."""
-        from hockeystick.plan.notebook import plan_html
-        from hockeystick.values.outward import html_table
-
-        return html_table(f"Groups of up to {self.size} records", []) + plan_html(self.profile.plan)
-
-    @property
-    def _kinds(self) -> int:
-        return self.profile._kinds
-
-    @_one_call
-    def delta(self, epsilon: npt.ArrayLike) -> Band:
-        """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
-
-        (Vadhan 2017 [Vad17], Lemma 2.2.)
-        """
-        single = self.profile.delta(epsilon)
-        upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
-        upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
-        return Band(np.minimum(single.lower, upper), upper, upper, "upper")
-
-    @_one_call
-    def epsilon(self, delta: npt.ArrayLike) -> Band:
-        """The least epsilon at each delta in [0, 1) that :meth:`delta` certifies; ``inf`` where none below 1e6.
-
-        An epsilon with ``delta_k(eps) <= delta`` is one that was looked at; the lower end is that of a single record.
-        """
-        at = _checked(delta, domains.PROBABILITY_BELOW_ONE.of("the target delta"), "delta")
-        single = self.profile.epsilon(at)
-        upper = single.upper
-        if self.size > 1:
-            starts = np.where(np.isfinite(upper), self.size * upper, 1.0)
-            pairs = zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
-            found = [least_epsilon(self._deltas, target, start) for target, start in pairs]
-            upper = np.maximum(np.array(found).reshape(at.shape), single.lower)
-        return Band(single.lower, upper, upper, "upper")
-
-    def _deltas(self, at: Array) -> Array:
-        """Upper ends of delta of the group."""
-        share = np.nextafter(at / self.size, -math.inf).clip(0.0)
-        each = self.profile.log_delta(share).upper
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # (e^eps - 1) / (e^(eps/k) - 1), in logarithms: both may be beyond the range of a double
-            ratio = at - at / self.size + np.log(np.expm1(-at) / np.expm1(-at / self.size))
-            log = each + np.where(share > 0, ratio, math.log(self.size))
-            log += SLIP * (4 + at + np.abs(each))
-        upper: Array = np.where(each > -math.inf, np.minimum(np.nextafter(np.exp(np.minimum(log, 0.0)), 2.0), 1.0), 0.0)
-        return upper
-
-    @_one_call
-    def tpr(self, fpr: npt.ArrayLike) -> Band:
-        """The largest true-positive rate: k steps of the one of a single record ([DRS22], Theorem 2.14).
-
-        Each step has its evaluation, so only :data:`MOST_STEPS` are taken one by one. A test of rate a on the first
-        dataset then has a rate of at most ``T`` on the one m records away; for the n = k - m records that are left, as
-        groups of n are ``(eps, delta_n(eps))``-private both ways for every eps,
-
-            tpr <= e^eps T + delta_n(eps)      and      1 - tpr >= e^-eps (1 - delta_n(eps) - T) .
-        """
-        single = self.profile.tpr(fpr)
-        upper, reason = single.upper, None
-        rest = self.size - 1
-        while rest > max(self.size - 1 - MOST_STEPS, 0) and not spent():
-            before, upper = upper, self.profile.tpr(upper).upper
-            if np.array_equal(before, upper):  # 1, as a rule: it stays there
-                return Band(single.lower, upper, upper, "upper")
-            rest -= 1
-        if rest:
-            upper = GroupProfile(self.profile, rest)._by_delta(upper)
-            reason = f"the last {rest} of {self.size} records of the group by its delta, not one by one"
-        return Band(single.lower, upper, upper, "upper", reason)
-
-    def _by_delta(self, fpr: Array) -> Array:
-        """Upper ends of the true-positive rate from delta of the group at a few epsilons."""
-        flat = np.ravel(fpr)
-        delta = self._deltas(GROUP_EPSILONS)
-        growth = np.exp(GROUP_EPSILONS)
-        steep = (np.multiply.outer(flat, growth) + delta) * (1 + SLIP)
-        flatter = 1 - (1 - delta - flat[:, None]) / growth * (1 - SLIP) + SLIP
-        # where 1 - delta - T is negative the second line says nothing: it is above 1
-        least = np.minimum(steep, flatter).min(axis=1)
-        out: Array = np.minimum(np.maximum(least, flat), 1.0).reshape(np.shape(fpr))
-        return out
-
-
-def _checked(value: npt.ArrayLike, domain: domains.Domain, key: str) -> Array:
-    """The value as an array of floats, each checked to be in the domain."""
-    at = domains.array(value, key)
-    for one in at.ravel()[[] if not at.size else [int(at.argmin()), int(at.argmax())]]:
-        domain.check(float(one), key)
-    return at

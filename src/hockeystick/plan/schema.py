@@ -20,6 +20,7 @@ from hockeystick.plan.best_of import MEAN, RUNS, SHAPE
 from hockeystick.plan.labels import LABELS, MEANINGS, checked_label
 from hockeystick.plan.labels import LONGEST as LONGEST_LABEL
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
+from hockeystick.plan.other_names import MECHANISM_NAMES, key_meant, name_meant, scheme_refusal
 from hockeystick.plan.sampling import SAMPLINGS, NoSampling, Sampling
 from hockeystick.plan.unit import PARTITIONS_PER_UNIT, RECORD, RECORDS_PER_UNIT, UNITS
 from hockeystick.values.adjacency import Adjacency
@@ -383,17 +384,17 @@ def _kind_refusal(item: Mapping[Any, Any]) -> InvalidInputError:
             return InvalidInputError(f"unknown key {slips[0]!r}; did you mean 'mechanism'?", "mechanism")
         return InvalidInputError(f"mechanism is missing; it must be one of {few}", "mechanism")
     if item["mechanism"] not in names:
-        close = nearest(item["mechanism"], names, ANOTHER)
+        close = nearest(item["mechanism"], names, ANOTHER) or name_meant(item["mechanism"], MECHANISM_NAMES)
         absent = "; that mechanism is not there" if isinstance(item["mechanism"], str) else ""
         hint = absent if close is None else f"; did you mean {close!r}?"
         line = f"mechanism must be one of {few}; received {shown(item['mechanism'])}{hint}"
         return InvalidInputError(line, "mechanism")
-    return InvalidInputError(choice("sampling", item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
+    return InvalidInputError(scheme_refusal(item["sampling"], [kind.name for kind in SAMPLINGS]), "sampling")
 
 
 def _unknown(key: object, known: Iterable[str]) -> str:
     known = list(known)
-    close = nearest(key, known)
+    close = key_meant(key, known) or nearest(key, known)
     hint = f"the keys here are {', '.join(known)}" if close is None else f"did you mean {close!r}?"
     return f"unknown key {shown(key)}; {hint}"
 

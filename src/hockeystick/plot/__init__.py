@@ -21,6 +21,7 @@ from hockeystick.plot.plans import steps_panel as steps_panel
 from hockeystick.plot.plans import tradeoff_panel as tradeoff_panel
 from hockeystick.plot.schemes import samplings_figure as samplings_figure
 from hockeystick.plot.shown import compare, curve, steps, tradeoff
+from hockeystick.plot.shown import with_quoted as with_quoted
 from hockeystick.plot.sweeps import heat_map, pareto
 
 __all__ = ["compare", "curve", "heat_map", "pareto", "save", "steps", "tradeoff"]

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.plot.style import SETTINGS
 from hockeystick.values.domains import place, shown
-from hockeystick.values.errors import HockeystickError, InvalidInputError
+from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.files import write_bytes
+from hockeystick.values.needed import need
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MISSING = (
-    "a figure needs matplotlib, which is missing: install it with `pip install matplotlib`, or in a clone with "
-    "`pip install '.[plot]'`"
-)
-"""What is said where matplotlib cannot be imported."""
 
 ENDINGS = (".svg", ".png", ".pdf")
 """Endings of the files that a figure may be written to."""
@@ -38,10 +32,7 @@ def need_matplotlib() -> None:
     Raises:
         HockeystickError: it is.
     """
-    try:
-        importlib.import_module("matplotlib")
-    except ImportError:
-        raise HockeystickError(MISSING) from None
+    need("a figure", {"matplotlib": "matplotlib"}, "plot")
 
 
 def checked_ending(path: str | Path) -> str:

@@ -265,6 +265,22 @@ def _quoted(plan: Plan, delta: float) -> Mark:
     return _mark(epsilon, delta, epsilon)
 
 
+def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
+    """A curve of delta with the epsilon marked that is quoted at a delta: the plan's own where none is given.
+
+    Args:
+        panel: delta against epsilon, of the plan.
+        plan: what was run.
+        delta: target; of a plan that has none either nothing is marked.
+
+    Raises:
+        InvalidInputError: a delta outside (0, 1).
+        UnsupportedError: a round for which no dominating pair is proven.
+    """
+    at = plan.delta_target if delta is None else target_delta(delta)
+    return panel if at is None else replace(panel, points=[_quoted(plan, at)])
+
+
 def _mark(x: float, y: float, epsilon: float) -> Mark:
     return Mark(x, y, f"$\\varepsilon$ \u2264 {rounded(epsilon, '.3g', UP)}")
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from hockeystick.plot.draw import plain
 from hockeystick.plot.files import need_matplotlib
 from hockeystick.plot.notebook import figure_class
+from hockeystick.plot.shown import literal
 from hockeystick.plot.style import BLACK, BLUE, GREY, SETTINGS
 from hockeystick.questions.sweeps.table import CERTAIN, GRADIENTS, NOISE, Sweep
 from hockeystick.report.rounding import round_up
@@ -108,7 +109,7 @@ def heat_map(
         for axis, name, places in ((axes.xaxis, across, x_places), (axes.yaxis, up, y_places)):
             places.say(axis)
             axis.set_label_text(LABELS.get(name, name.replace("_", " ")))
-        axes.set_title(title, pad=4)
+        axes.set_title(literal(title), pad=4)
         figure.canvas.draw()
     return figure
 
@@ -155,7 +156,7 @@ def pareto(
         axes.plot(front[GRADIENTS], front[NOISE], "o-", color=BLUE, markersize=4.2, zorder=3)
         axes.set_xlabel(LABELS[GRADIENTS])
         axes.set_ylabel(LABELS[NOISE])
-        axes.set_title(title, pad=4)
+        axes.set_title(literal(title), pad=4)
         axes.margins(x=0.36, y=0.14)  # on the left, where no row is better, are the words
         for axis in (axes.xaxis, axes.yaxis):
             _say_ticks(axis, *axis.get_view_interval())

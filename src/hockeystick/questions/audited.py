@@ -13,14 +13,11 @@ from dataclasses import dataclass
 from hockeystick.numerics.work import USED_UP, counted, left
 from hockeystick.plan.audit import Audit, p_value, rejects
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import Build, of_plan
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.questions.parameters import noise_of
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 TOLERANCE = 1e-3
 """Relative distance of the two noises between which the answer lies: an audit is no more exact than that."""
-
-FACTORS = ("noise-multiplier", "scale", "noise")
-"""The parameters that are tried: that of the plan where there is one, else a common factor on all noise."""
 
 MOST_FACTOR = 2.0**40
 """Of the plan's own noise, up to which one is looked for that is rejected."""
@@ -68,10 +65,11 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
     >>> most.parameter, round(most.value, 2)
     ('noise-multiplier', 1.66)
     """
-    noise = _noise_of(plan)
-    if noise is None:
+    try:
+        parameter, build = noise_of(plan)
+    except UnsupportedError:
         return None
-    name, start, build = noise
+    name, start = parameter.name, parameter.start
     counts = found.canaries, found.guesses, found.correct
     if p_value(*counts, 0.0, 0.0) > found.significance:
         return UnrejectedNoise(name, math.inf, None, "however large: so many may be right by tossing coins")
@@ -101,18 +99,3 @@ def unrejected_noise(plan: Plan, found: Audit) -> UnrejectedNoise | None:
         else:
             kept = middle
     return UnrejectedNoise(name, kept, rejected)
-
-
-def _noise_of(plan: Plan) -> tuple[str, float, Build] | None:
-    """The noise parameter of a plan: its name, its present value, and the plan with another value; ``None`` if none.
-
-    That is the one parameter which all noise of the plan has, or a common factor.
-    """
-    found = []
-    for name in FACTORS:
-        try:
-            parameter, build = of_plan(plan, name)
-        except InvalidInputError:  # the plan has none of that name, or several values
-            continue
-        found.append((name, parameter.start, build))
-    return found[0] if len(found) == 2 else found[-1] if found else None

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.calibration import CLOSE, FAR_SIDE, MARGIN
 from hockeystick.questions.many import NOISES, Kind, epsilons_of_kinds, kind_of
+from hockeystick.questions.search import CLOSE, FAR_SIDE, MARGIN
 from hockeystick.questions.targets import NEXT_TO_0
 
 STEPS = 12  # of the secant method, which takes five to eight; a search that wants more has a hard plan

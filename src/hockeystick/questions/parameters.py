@@ -12,12 +12,15 @@ from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
 from hockeystick.values.domains import MAX_COUNT, choice
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 Build = Callable[[float], Plan]
 
 FOLLOWING = ("sample_rate", "steps_per_epoch", "last_batch_size")
 """Keys of sampling schemes that follow from the sizes of batch and data set: of another batch size they are others."""
+
+NOISES = ("noise_multiplier", "scale")
+"""Keys of mechanisms that scale their noise."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,29 @@ def build_of(plan: Plan, name: str) -> Build:
         InvalidInputError: as :func:`of_plan` raises it.
     """
     return _READERS[named(name).name](plan)[1]
+
+
+def noise_of(plan: Plan) -> tuple[Parameter, Build]:
+    """What is called noise of a plan: the one parameter that all its noise has, else a common factor on all of it.
+
+    Returns:
+        The parameter, starting at its present value, and the plan with another value of it.
+
+    Raises:
+        UnsupportedError: the plan has no noise that could be scaled, or privacy is not monotone in it.
+
+    >>> import hockeystick as hs
+    >>> gaussian, laplace = hs.Round(hs.Gaussian(2.0)), hs.Round(hs.Laplace(3.0))
+    >>> [noise_of(hs.Plan(rounds))[0].name for rounds in ([gaussian], [laplace], [gaussian, laplace])]
+    ['noise-multiplier', 'scale', 'noise']
+    """
+    present = [key for key in NOISES if any(_has(item.mechanism, key) for item in plan.rounds)]
+    for name in [*present, "noise"] if len(present) == 1 else ["noise"]:
+        try:
+            return of_plan(plan, name)
+        except InvalidInputError as error:  # of several values of one key there is a common factor
+            reason = str(error)
+    raise UnsupportedError(reason)
 
 
 def batch_of(plan: Plan) -> float | None:
@@ -264,15 +290,14 @@ _LIMITS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
 
 
 def _noise(plan: Plan) -> tuple[float, Build]:
-    keys = ("noise_multiplier", "scale")
-    for key in keys:
+    for key in NOISES:
         _check_monotone(plan, key)
-    if not any(_has(item.mechanism, key) for item in plan.rounds for key in keys):
+    if not any(_has(item.mechanism, key) for item in plan.rounds for key in NOISES):
         raise InvalidInputError("the plan has no round whose noise could be scaled", "noise")
 
     def build(factor: float) -> Plan:
         def scaled(item: Round) -> Round:
-            for key in keys:
+            for key in NOISES:
                 if _has(item.mechanism, key):
                     return _with(item, "mechanism", key, factor * getattr(item.mechanism, key))
             return item

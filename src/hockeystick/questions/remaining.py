@@ -57,8 +57,8 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60)
     >>> found = remaining(plan, 3.0, 1e-5)
-    >>> found.count, found.unit, found.achieved.quoted <= 3.0 < found.beside.quoted
-    (30, 'epochs', True)
+    >>> print(f"{found.count} {found.unit}: {found.achieved}; one more: {found.beside}")
+    30 epochs: 2.98323 to 2.98324 (certified); one more: 3.00161 to 3.00162 (certified)
     """
     target = Epsilon(epsilon, delta)
     one = _unit(plan, more)

@@ -1,13 +1,15 @@
 """The history of a stepped accountant as sums that are kept from question to question, where it is one for them.
 
 Those are histories of Poisson-sampled Gaussian rounds of so many different kinds that a plan takes them as one factor
-of a contour (``pairs/sampled/bundles.py``). Any other history is answered as its plan.
+of a contour (``pairs/sampled/bundles.py``), and those of one kind, whose answers are the plan's to the last bit
+(``directions/repeated.py``). Any other history is answered as its plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hockeystick.directions.repeated import Repeated
 from hockeystick.directions.stepped import Stepped
 from hockeystick.pairs.sampled.bundles import DISTANCES, LARGEST_RATE, MOST_ROUNDS
 from hockeystick.plan.caveats import told
@@ -24,8 +26,8 @@ LEAST_RATE = 1e-9  # below, single losses decide, of which a contour sees little
 REMOVING = (Direction.REMOVE, Direction.ZERO_OUT)  # in which a record's law comes first
 
 
-class KeptHistory:
-    """What of a history is kept from question to question.
+class SummedHistory:
+    """A history that may grow, as the sums of its rounds and the schemes that an answer is about.
 
     Args:
         adjacency: of the accountant.
@@ -37,6 +39,7 @@ class KeptHistory:
         self._read = self._rounds = 0
         self._kinds: set[tuple[float, float]] = set()
         self._about: list[Sampling] = []
+        self._repeated: Repeated | None = None
 
     def epsilon(self, history: Sequence[Round], delta: float, gap: float | None) -> Bound | None:
         """Epsilon at delta of the history, which may have grown since; ``None`` where its plan has to be asked.
@@ -46,7 +49,10 @@ class KeptHistory:
         """
         target = domains.open_probability(delta, "delta", "the target delta")
         stepped = self._followed(history)
-        found = None if stepped is None else stepped.epsilon(target, gap)
+        if stepped is not None:
+            found = stepped.epsilon(target, gap)
+        else:
+            found = None if (one := self._one()) is None else one.epsilon(self._rounds, target, gap)
         return None if found is None else told(found, self._about, target)
 
     def delta(self, history: Sequence[Round], epsilon: float, gap: float | None) -> DeltaBound | None:
@@ -57,7 +63,10 @@ class KeptHistory:
         """
         at = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         stepped = self._followed(history)
-        found = None if stepped is None else stepped.delta(at, gap)
+        if stepped is not None:
+            found = stepped.delta(at, gap)
+        else:
+            found = None if (one := self._one()) is None else one.delta(self._rounds, at, gap)
         return None if found is None else told(found, self._about, found.quoted)
 
     def _followed(self, history: Sequence[Round]) -> Stepped | None:
@@ -68,6 +77,15 @@ class KeptHistory:
             self._put(number, history[number], self._stepped)
         self._read = len(history)
         return self._stepped if len(self._kinds) >= FEWEST and self._rounds <= MOST_ROUNDS else None
+
+    def _one(self) -> Repeated | None:
+        """The one kind of which the history that was followed is; ``None`` where there are others."""
+        if self._stepped is None or len(self._kinds) != 1:
+            return None
+        if self._repeated is None:
+            ((mu, rate),) = self._kinds
+            self._repeated = Repeated(self._stepped.directions, mu, rate)
+        return self._repeated
 
     def _put(self, number: int, item: Round, stepped: Stepped) -> None:
         mechanism, sampling = item.mechanism, item.sampling

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hockeystick.questions.calibration import Calibration
+from hockeystick.questions.calibration import Calibration, beside_said
 from hockeystick.questions.parameters import named, of_plan
 from hockeystick.report.answer import (
     Answer,
@@ -42,7 +42,7 @@ def calibration_answer(found: Calibration) -> Answer:
     ends = f"{round_down(achieved.lower, SHOWN_DIGITS)} to {round_up(achieved.upper, SHOWN_DIGITS)}"
     lines = [("achieved", f"{target.name} {ends}{' at ' + others if others else ''}")]
     if found.beside is not None:
-        lines.append(("just beside", f"{found.parameter} = {found.beside[0]:.8g} does not meet it"))
+        lines.append(("just beside", f"{found.parameter} = {beside_said(found)}"))
     else:
         lines.append(("note", "the target is met at the end of the parameter's range"))
     if found.limited is not None:

@@ -17,7 +17,7 @@ _moves = itertools.cycle(range(1, MOST + 1))
 
 
 def cold(plan: Plan) -> Plan | None:
-    """A plan with its noise larger by some parts in a million, others than before.
+    """A plan with its noise larger by some parts in a million, others than before; less, where it cannot be larger.
 
     Laws, moments and contours of rounds are kept by their parameters, so that a question that was asked before, by
     another accountant too, is answered in a fraction of its time. The answers of the moved plan differ in the sixth
@@ -27,10 +27,17 @@ def cold(plan: Plan) -> Plan | None:
         plan: any plan.
 
     Returns:
-        The moved plan; ``None`` where no round has noise, as in plans of guarantees.
+        The moved plan; ``None`` where no round has noise, as in plans of guarantees, and where one noise is the largest
+        that may be and another one the smallest.
     """
     try:
         _, build = of_plan(plan, "noise")
     except InvalidInputError:
         return None
-    return build(1 + STEP * next(_moves))
+    move = STEP * next(_moves)
+    for factor in (1 + move, 1 / (1 + move)):
+        try:
+            return build(factor)
+        except InvalidInputError:  # some noise is at the end of its domain
+            continue
+    return None

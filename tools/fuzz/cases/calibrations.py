@@ -11,7 +11,7 @@ from fuzz.laws import Held
 from fuzz.registry import case
 from hockeystick import targets
 from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.questions.calibration import SPENT_TOLERANCE
+from hockeystick.questions.search import SPENT_TOLERANCE
 
 
 def _two(draw: Draw) -> tuple[float, float]:

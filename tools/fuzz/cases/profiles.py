@@ -228,14 +228,18 @@ def table(draw: Draw, held: Held) -> None:
     if profile is None:
         return
     at = draw.note("epsilon", draw.several(draw.epsilon))
-    for _ in range(WARM):  # what one call leaves out for want of work the next one adds
+    uppers: list[list[float]] = []
+    for _ in range(WARM):  # what one call leaves out, for want of work or after a few failures, the next one adds
         band = held.ask("delta", lambda: profile.delta(at))
-        if band is None or band.reason is None:
+        if band is None:
+            return
+        uppers.append(np.ravel(band.upper).tolist())
+        if band.reason is None and uppers.count(uppers[-1]) > 2:
             break
     columns = held.ask("table", lambda: profile.table(at))
     if columns is None or band is None or band.reason is not None:
         return
-    held.same("table", columns["delta_upper"], np.ravel(band.upper).tolist())
+    held.same("table", columns["delta_upper"], uppers[-1])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table"
         if held.do("to_csv", lambda: profile.to_csv(path, at)):

@@ -191,9 +191,17 @@ def _law(points: _Points, side: Side, used: npt.NDArray[np.bool_]) -> LatticeLaw
     mass, error = _jumps(points, kept)
     out = np.zeros(knots.n)
     out[kept] = np.maximum(mass + side * error, 0.0)  # the jumps themselves are not negative
-    last = kept[-1]
-    infinite = max(float(points.values[last]), 0.0)
+    infinite = max(_flat(points, int(kept[-1]), side), 0.0)
     return LatticeLaw(knots.first, knots.gap, out, infinite, 4 * UNIT_ROUNDOFF * _reach(knots))
+
+
+def _flat(points: _Points, last: int, side: Side) -> float:
+    """Delta at the last knot that is kept, where the flat end begins, rounded to a side."""
+    value = float(points.values[last])
+    if not points.left[last]:
+        return value
+    rest = -math.expm1(points.knots.first + last * points.knots.gap)
+    return value + rest + side * 8 * UNIT_ROUNDOFF * (abs(value) + rest)
 
 
 def _not_corners(points: _Points, kept: Index) -> npt.NDArray[np.bool_]:
@@ -237,9 +245,11 @@ def _one_by_one(points: _Points, kept: Index) -> Index:
 
 def _is_corner(points: _Points, low: int | None, i: int, high: int | None) -> bool:
     """Whether knot i has a mass, if its neighbours are these: :func:`_jumps` of one point."""
-    out, into = 0.0, float(points.values[i]) - (0.0 if points.left[i] else 1.0)
+    into = float(points.values[i]) - (0.0 if points.left[i] else 1.0)
     if high is not None:
         out = _slopes(points, i, high)[0]
+    else:
+        out = math.exp(points.knots.first + i * points.knots.gap) if points.left[i] else 0.0
     if low is not None:
         into = _slopes(points, low, i)[1]
     return out > into
@@ -285,6 +295,8 @@ def _jumps(points: _Points, kept: Index) -> tuple[Array, Array]:
     grow = 1 + wide
     rise = np.diff(value)
     out: Array = np.append(rise / wide, 0.0)
+    if left[-1]:  # all losses lie below 0, or are merged there: the flat end, less the slope of 1 - alpha
+        out[-1] = math.exp(at[-1])
     out_error = JUMP * (1 + np.append(apart, 0.0)) * np.abs(out)
     first = value[0] if left[0] else value[0] - 1
     into = np.append(first, out[:-1] * grow)

@@ -31,7 +31,7 @@ from hockeystick.engines.batch.sums import Known, Sums
 from hockeystick.engines.contour.engine import DEFAULT_GAP
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF
 
-NUMBERS = 1 << 15  # doubles of one array of a chunk
+NUMBERS = 1 << 16  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
 LARGER = 1  # numbers of the points of a chunk, of those of its nodes
 # outer and inner numbers of points of a line: by a quarter or a third more from one to the next

@@ -19,10 +19,10 @@ by k times the error of D. That of m(t), had on the real axis, is one factor of 
 **Products.** ``s_j = j ds``, ``j = a B + b``, and ``e^(i s_j l) - 1 = E_a + E_b + E_a E_b`` with
 ``E_b = e^(i b ds l) - 1`` and ``E_a = e^(i a B ds l) - 1``, each by steps ``1 + E' = (1 + E) (1 + E_1)``. As
 ``|1 + E| <= 1`` and ``|E_b| <= min(2, b |E_1|)``, an error of f u ``|E_1|`` in E_1 and 4 u of ``|E| + |E_1|`` a step
-leave at most ``(f + 4 b) u b |E_1|`` after b steps. The third part is a product of matrices over panels of PANEL nodes,
-added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes
-in any order (Higham 2002 [Hig02], Section 3.6), and ``|E_a E_b| <= 2 s |l|``. The other two are sums in blocks of
-BLOCK.
+leave at most ``(f + 4 b) u b |E_1|`` after b steps. ``w E_a`` is added up in blocks of BLOCK, and ``(w E_a + w) E_b``,
+whose first factor meets one more rounding, is a product of matrices over panels of PANEL nodes, added up one by one: an
+inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in any order (Higham 2002
+[Hig02], Section 3.6), and ``|(1 + E_a) E_b| <= |E_b| <= s |l|``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 PANEL = 32  # nodes of one product of matrices: few enough for one thread
 MANY = 8192  # points up to which panels are that; up to twice as many half of it, beyond a quarter
-NUMBERS = 1 << 14  # complex numbers of the factors at once
+NUMBERS = 1 << 15  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
 OWN = 64.0  # units: D from its sum, ``log (1 + D)`` and its angle
@@ -189,9 +189,8 @@ def _sums_of(weight: ComplexArray, first: ComplexArray, outer: int, inner: int) 
     leap += first
     far = _powers(leap, outer)
     far *= weight[:, None, :]
-    alone = _summed(near * weight[:, None, :])
     out = np.repeat(_summed(far)[:, :, None], inner, axis=2)
-    out += alone[:, None, :]
+    far += weight[:, None, :]
     panels = count // panel
     far = far.reshape(rows, outer, panels, panel).transpose(0, 2, 1, 3)
     near = near.reshape(rows, inner, panels, panel).transpose(0, 2, 3, 1)

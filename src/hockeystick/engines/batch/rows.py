@@ -12,7 +12,7 @@ that row alone, to the last bit, so that neither the order of the rows nor how t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -30,11 +30,10 @@ class Columns:
 
     def at(self: T, rows: Places | Mask) -> T:
         """Some of the rows."""
-        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return type(self)(*[getattr(self, name)[rows] for name in self.__slots__])  # the names of the fields
 
     def __len__(self) -> int:
-        first = fields(self)[0].name
-        return len(getattr(self, first))
+        return len(getattr(self, self.__slots__[0]))
 
 
 @dataclass(frozen=True, slots=True)

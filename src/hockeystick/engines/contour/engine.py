@@ -175,14 +175,17 @@ class ContourEngine:
 
         A kind by itself is charged for its rounding more exactly, and its bounds fall off faster.
         """
-        one_by_one = self._one_by_one
-        if one_by_one is None:
-            return ask(self)
         try:
             found = ask(self)
         except NotApplicableError:
+            one_by_one = self._one_by_one
+            if one_by_one is None:
+                raise
             return ask(one_by_one)
         if found.limited is None or gap >= COARSE:
+            return found
+        one_by_one = self._one_by_one
+        if one_by_one is None:
             return found
         try:
             other = ask(one_by_one)

@@ -260,8 +260,13 @@ class Path:
         return Terms(self.s, terms, k_error, k_top, self.t, self.period, right, log_tail, slack, core, common)
 
 
-def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
+def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = False) -> Array:
     """Certified upper bounds on K(t) of one round of each kind; ``inf`` where there is none.
+
+    Args:
+        transforms: characteristic functions and counts.
+        t: tilt.
+        rough: whether bounds that are a little larger will do, which of many kinds are quicker.
 
     Raises:
         WorkLimitError: the work that the call may take is used up.
@@ -269,8 +274,12 @@ def uppers(transforms: list[tuple[Transform, int]], t: float) -> Array:
     check_left()
     slack = 1e-3 / sum(k for _, k in transforms)
     with np.errstate(over="ignore", invalid="ignore"):
-        found = np.array([transform.upper(t, slack) for transform, _ in transforms])
+        found = np.array([(_above(each) if rough else each).upper(t, slack) for each, _ in transforms])
     return np.where(np.isnan(found), np.inf, found)
+
+
+def _above(transform: Transform) -> Transform:
+    return transform.above if isinstance(transform, Bundle) else transform
 
 
 def summed(counts: list[int], each: Array) -> float:
@@ -307,7 +316,7 @@ def placed(
         if not hoped < best[2]:
             return best
         tilted = t + theta
-        right = uppers(transforms, tilted)
+        right = uppers(transforms, tilted, rough=True)
         needed = (summed(_counts(transforms), right) - tilted * aim.epsilon + log_peak(tilted) - wanted + 1.0) / theta
         if needed < best[2]:
             best = t, theta, max(hoped, needed), right

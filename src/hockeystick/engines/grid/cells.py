@@ -175,7 +175,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
 
     Raises:
         OverflowError: the tilt weighs the two ends of a cell by more than a double can hold.
-        NotApplicableError: that would take too many cells or evaluations.
+        NotApplicableError: that would take too many cells or evaluations, or doubles do not hold the places of losses.
     """
     work = work or Work()
     if mesh.t * mesh.h > MAX_TILTED_GAP:
@@ -194,6 +194,8 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
         highs.append(float(losses[1]))
     first = math.floor((min(lows) - mesh.offset) / mesh.h - 0.25)
     last = math.ceil((max(highs) - mesh.offset) / mesh.h + 0.25) + 1
+    if last - first < 2:
+        raise NotApplicableError("the losses of one round are so large that doubles do not tell grid points apart")
     check_range(last - first, "one round")
     work.charge(PLACE * (last - first), "one round reaches too far")
     # an atom on a grid point is no cell's, so that cells may be wide beside it: tried where halves meet at loss 0

@@ -41,11 +41,14 @@ class Term(NamedTuple):
 
 
 class AtomSum:
-    """delta(eps) of black boxes, and of other rounds with finitely many losses.
+    """delta(eps) of black boxes, and of other rounds with atoms alone.
 
     Args:
         rounds: such rounds alone.
         log_floor: log of the mass below which terms are left out.
+
+    Raises:
+        NotApplicableError: delta is too small, or there are too many terms.
     """
 
     name = "sum over atoms"
@@ -53,12 +56,15 @@ class AtomSum:
     def __init__(self, rounds: ExactRounds, log_floor: float) -> None:
         if log_floor < DEEPEST:
             raise NotApplicableError("delta is too small for a proof")
-        most = max(rounds.boxes.values())
+        atomic = rounds.atomic
+        most = max(count for _, count in atomic)
         self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * most.bit_length()
         with precision(self._bits):
             terms = [Term(arb(0), arb(1), arb(1))]
-            for box, count in rounds.boxes.items():
-                atoms = [Term(*atom) for atom in box.atoms()]
+            for law, count in atomic:
+                if law.terms(log_floor, self._bits) > MAX_TERMS:
+                    raise NotApplicableError("a round has too many different losses for a proof")
+                atoms = [Term(*outcome) for outcome in law.outcomes(log_floor)[0]]
                 if len(atoms) > MAX_ATOMS and count > 1:
                     raise NotApplicableError("a round has too many different losses for a proof")
                 most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from flint import arb
 
 from hockeystick.engines.proof.finite_sums import atom_sums, exponential_ball
+from hockeystick.engines.proof.lattice_laws import Outcome
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, precision
 from hockeystick.pairs.exact import ExactCurve, Exponential, exponential
 from hockeystick.values.adjacency import Direction
@@ -147,6 +148,14 @@ class CurveLaw:
         """The largest finite loss, where it is a fraction."""
         found = corners(self.curve)[-1].alpha
         return found[0][1] if self.curve.rate == 1 and found else None
+
+    def terms(self, log_mass: float, bits: int) -> int:
+        """How many outcomes there are."""
+        return len(corners(self.curve)) + 1
+
+    def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
+        """All outcomes, and that there are no others, whatever their masses."""
+        return [Outcome(*atom) for atom in self.atoms()], arb(0)
 
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""

@@ -8,7 +8,9 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
+from hockeystick.engines.proof.lattice_laws import Outcome
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, spread, upper
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import NotApplicableError
 
 SPARE_BITS = 8  # by which the first term that is left out is below the precision
@@ -45,6 +47,72 @@ class DiscreteNoise:
         spacing, offset, variance = ball(self.spacing), ball(self.offset), ball(self.variance)
         points = [acb(arb(t), arb(step) * j) for j in range(count)]
         return [(offset * z).exp() * noise_moment(variance, spacing * z) for z in points]
+
+    def terms(self, log_mass: float, bits: int) -> int:
+        """How many outcomes :meth:`outcomes` and what it takes go through, about."""
+        return 2 * self._reach(log_mass) + self.distance + self._reach(-bits * math.log(2))
+
+    def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
+        """The outcomes nearest to either centre, and a bound on what P shows of others: about ``e^log_mass``."""
+        law, reach = self._law(log_mass)
+        spacing, offset, d = ball(self.spacing), ball(self.offset), self.distance
+        out = [Outcome(spacing * (x - d) + offset, law[abs(x - d)], law[abs(x)]) for x in range(-reach, d + reach + 1)]
+        return out, _missing(out)
+
+    def _law(self, log_mass: float) -> tuple[list[Ball], int]:
+        """The masses of 0, 1, 2, ... and how far from the centre others are next to nothing.
+
+        The sum of all ``f(k) = e^(-k^2 / 2 s^2)`` is that of those up to a number K on either side and of the rest, at
+        most ``2 f(K + 1) / (1 - e^(-(2 K + 3) / 2 s^2))``, as the ratio of neighbours falls.
+        """
+        reach = self._reach(log_mass)
+        last, variance = max(reach + self.distance, self._reach(-ctx.prec * math.log(2))), ball(self.variance)
+        sizes = [(-arb(k * k) / (2 * variance)).exp() for k in range(last + 2)]
+        rest = 2 * sizes[-1] / (1 - (-arb(2 * last + 3) / (2 * variance)).exp())
+        whole = sizes[0] + 2 * sum(sizes[1:-1], arb(0)) + rest / 2 + spread(rest / 2)
+        return [size / whole for size in sizes], reach
+
+    def _reach(self, log_mass: float) -> int:
+        """About how far out the noise has a probability of ``e^log_mass``."""
+        return math.ceil(math.sqrt(2 * max(-log_mass, 1.0) * float(self.variance))) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class SampledNoise:
+    """Discrete Gaussian noise on a batch that a record enters with a probability below 1, a record removed or added.
+
+    Attributes:
+        noise: that of a batch.
+        rate: probability with which a record enters a batch.
+        direction: of the two.
+    """
+
+    noise: DiscreteNoise
+    rate: Fraction
+    direction: Direction
+
+    def terms(self, log_mass: float, bits: int) -> int:
+        """How many outcomes :meth:`outcomes` and what it takes go through, about."""
+        return self.noise.terms(log_mass, bits)
+
+    def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
+        """The outcomes nearest to either centre, and a bound on what P shows of others: about ``e^log_mass``."""
+        q, out = ball(self.rate), []
+        for _, with_, without in self.noise.outcomes(log_mass)[0]:
+            mixed = (1 - q) * without + q * with_
+            loss = (mixed / without).log()
+            removed = self.direction is Direction.REMOVE
+            out.append(Outcome(loss, mixed, without) if removed else Outcome(-loss, without, mixed))
+        return out, _missing(out)
+
+    def supremum(self) -> Ball:
+        """What no loss reaches where a record is added."""
+        return -(1 - ball(self.rate)).log()
+
+
+def _missing(outcomes: list[Outcome]) -> Ball:
+    """What P shows of others, at most."""
+    return (1 - sum((outcome.p for outcome in outcomes), arb(0))).upper().max(arb(0))
 
 
 def noise_moment(variance: Ball, w: ComplexBall) -> ComplexBall:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,8 @@ from hockeystick.values.errors import NotApplicableError
 
 NEAR = 2.0**-36  # relative: how near to epsilon a guess in floating point is as a rule
 MAX_STEPS = 60  # outward from the root, each twice as long as the last
+LARGEST = 1e300  # epsilon that is sought
+LEAST = 1e-300  # epsilon that is told from 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +100,40 @@ def epsilon_bisected(evaluator: Evaluator, target: Enclosure, guess: float = 0.0
             lower = middle
         else:
             return lower, upper
+
+
+class BothEnds(Protocol):
+    """Ends of delta over the finite losses of one direction, each asked for by itself."""
+
+    def upper(self, epsilon: Ball) -> Ball:
+        """An upper end of delta at an epsilon >= 0."""
+        ...
+
+    def lower(self, epsilon: Ball) -> Ball:
+        """A lower end of delta at an epsilon >= 0."""
+        ...
+
+
+def epsilon_between(ends: BothEnds, target: Enclosure) -> tuple[float, float]:
+    """The doubles at which each end of delta meets the target: the epsilon sought lies between them.
+
+    As delta falls with epsilon, it is at most every x with ``upper(x) <= target`` and at least every x with
+    ``lower(x) > target``; where there is no such x it is infinite, or 0.
+    """
+    if ends.upper(arb(0)) <= target.lower:
+        return 0.0, 0.0
+    _, upper = _change(lambda x: not ends.upper(arb(x)) <= target.lower)
+    lower, _ = _change(lambda x: bool(ends.lower(arb(x)) > target.upper))
+    return lower, upper
+
+
+def _change(holds: Callable[[float], bool]) -> tuple[float, float]:
+    """Neighbouring doubles: a property holds at the lower, or that is 0, and not at the other, or that is infinite."""
+    low, high = 0.0, 1.0
+    while holds(high):
+        low, high = high, 2 * high
+        if high > LARGEST:
+            return low, math.inf
+    while low < (middle := low + 0.5 * (high - low)) < high and high > LEAST:
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high

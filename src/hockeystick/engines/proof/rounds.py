@@ -10,12 +10,15 @@ from typing import Any, TypeAlias
 
 from flint import acb, arb
 
+from hockeystick.engines.proof.allocation_epoch import Epoch
 from hockeystick.engines.proof.curve_law import CurveLaw
-from hockeystick.engines.proof.discrete import DiscreteNoise
+from hockeystick.engines.proof.discrete import DiscreteNoise, SampledNoise
 from hockeystick.engines.proof.finite_sums import atom_sums, exponential_ball
+from hockeystick.engines.proof.lattice_laws import Outcome
 from hockeystick.numerics.balls import Ball, ComplexBall, ball
 from hockeystick.pairs.exact import (
     ONE,
+    ExactAllocation,
     ExactBlackBox,
     ExactCurve,
     ExactDiscreteGaussian,
@@ -25,7 +28,6 @@ from hockeystick.pairs.exact import (
     ExactRound,
 )
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import NotApplicableError
 
 MAX_EXACT = 300  # failing rounds whose mass at infinity is kept as a fraction
 
@@ -77,6 +79,14 @@ class BlackBox:
     def largest(self) -> Fraction | None:
         """The largest finite loss, where it is a fraction."""
         return self.epsilon if self.rate == 1 else None
+
+    def terms(self, log_mass: float, bits: int) -> int:
+        """How many outcomes there are, at most."""
+        return 3
+
+    def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
+        """All outcomes, and that there are no others, whatever their masses."""
+        return [Outcome(*atom) for atom in self.atoms()], arb(0)
 
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""
@@ -135,6 +145,14 @@ class FiniteLaw:
         """The largest finite loss, where it is a fraction."""
         return self.law.largest if self.law.rate == 1 else None
 
+    def terms(self, log_mass: float, bits: int) -> int:
+        """How many outcomes there are, at most."""
+        return len(self.law.with_)
+
+    def outcomes(self, log_mass: float) -> tuple[list[Outcome], Ball]:
+        """All outcomes, and that there are no others, whatever their masses."""
+        return [Outcome(*atom) for atom in self.atoms()], arb(0)
+
     def values(self, t: float, step: float, count: int) -> list[ComplexBall]:
         """``m(t + i j step) = sum p e^(zL)`` for j < count."""
         return atom_sums(self.atoms(), t, step, count)
@@ -176,8 +194,19 @@ class SampledLaplace:
         return (1 - q + q * theta.exp()).log()
 
 
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """An epoch of random allocation, and the direction."""
+
+    epoch: Epoch
+    direction: Direction
+
+
 Finite: TypeAlias = BlackBox | FiniteLaw | CurveLaw
 """Rounds with finitely many losses, of which some may be infinite."""
+
+Atomic: TypeAlias = Finite | DiscreteNoise | SampledNoise
+"""Rounds with no loss that is not an atom."""
 
 
 @dataclass
@@ -194,6 +223,8 @@ class ExactRounds:
     laplace: dict[LaplaceNoise, int] = field(default_factory=dict)
     sampled_laplace: dict[SampledLaplace, int] = field(default_factory=dict)
     discrete: dict[DiscreteNoise, int] = field(default_factory=dict)
+    sampled_discrete: dict[SampledNoise, int] = field(default_factory=dict)
+    allocations: dict[Allocation, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kinds: Iterable[tuple[ExactRound, int]], direction: Direction) -> ExactRounds:
@@ -209,6 +240,10 @@ class ExactRounds:
                 self.mu_squared += count * mu**2
             case ExactGaussian(mu, rate):
                 _add(self.sampled, SampledGaussian(mu, rate, direction), count)
+            case ExactAllocation(mu_squared, _, 1) if not item.constant:
+                self.mu_squared += count * mu_squared
+            case ExactAllocation(mu_squared, weight, steps):
+                _add(self.allocations, Allocation(Epoch(mu_squared, weight, steps), direction), count)
             case ExactLaplace(theta, rate) if rate == 1:
                 _add(self.laplace, LaplaceNoise(theta), count)
             case ExactLaplace(theta, rate):
@@ -221,8 +256,15 @@ class ExactRounds:
                 _add(self.boxes, CurveLaw(item, None if item.rate == 1 else direction), count)
             case ExactDiscreteGaussian(distance, variance, rate) if rate == 1:
                 _add(self.discrete, DiscreteNoise(distance, variance), count)
-            case ExactDiscreteGaussian():
-                raise NotApplicableError("sampled discrete Gaussian noise has too many losses, on no lattice")
+            case ExactDiscreteGaussian(distance, variance, rate):
+                _add(self.sampled_discrete, SampledNoise(DiscreteNoise(distance, variance), rate, direction), count)
+
+    @property
+    def atomic(self) -> list[tuple[Atomic, int]]:
+        """Each law and its count, where no law has anything but atoms; else none."""
+        if self.mu_squared or self.sampled or self.laplace or self.sampled_laplace or self.allocations:
+            return []
+        return [*self.boxes.items(), *self.discrete.items(), *self.sampled_discrete.items()]
 
     @property
     def empty(self) -> bool:
@@ -232,7 +274,8 @@ class ExactRounds:
     @property
     def _kinds(self) -> tuple[dict[Any, int], ...]:
         """The counts of all rounds but unsampled Gaussians, by kind."""
-        return self.sampled, self.boxes, self.laplace, self.sampled_laplace, self.discrete
+        noises = self.laplace, self.sampled_laplace, self.discrete, self.sampled_discrete
+        return self.sampled, self.boxes, *noises, self.allocations
 
     @property
     def kinds(self) -> int:
@@ -262,14 +305,16 @@ class ExactRounds:
     @property
     def bounded(self) -> bool:
         """Whether the finite losses are bounded above."""
-        added = all(item.direction is Direction.ADD for item in self.sampled)
-        return added and not self.mu_squared and not self.discrete
+        kinds = (self.sampled, self.sampled_discrete, self.allocations)
+        added = {item.direction for kind in kinds for item in kind} <= {Direction.ADD}
+        least = all(item.epoch.constant for item in self.allocations)
+        return added and least and not self.mu_squared and not self.discrete
 
     @property
     def rational_supremum(self) -> Fraction | None:
         """The largest finite loss, where it is a rational number."""
         largest = [(box.largest, count) for box, count in self.boxes.items()]
-        if not self.bounded or self.sampled or self.sampled_laplace:
+        if not self.bounded or self.sampled or self.sampled_laplace or self.sampled_discrete or self.allocations:
             return None
         boxes = Fraction(0)
         for loss, count in largest:
@@ -283,6 +328,8 @@ class ExactRounds:
         out = arb(0)
         for item, count in self.sampled.items():
             out -= count * (1 - ball(item.rate)).log()
+        for allocation, count in self.allocations.items():
+            out -= count * ball(allocation.epoch.constant).log()
         for box, count in self.boxes.items():
             losses = [loss for loss, _, _ in box.atoms()]
             top = losses[0]
@@ -293,6 +340,8 @@ class ExactRounds:
             out += count * ball(noise.theta)
         for sampled, count in self.sampled_laplace.items():
             out += count * sampled.supremum()
+        for added, count in self.sampled_discrete.items():
+            out += count * added.supremum()
         return out
 
 

@@ -4,6 +4,7 @@
 import { element } from "./dom.js";
 
 const HEIGHT = 230;
+const PATIENCE = 600; // milliseconds after which a figure says that it is being computed, and since when
 const LEAST = 1e-300; // on a logarithmic axis: below, doubles have not all their digits
 const POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
@@ -47,6 +48,7 @@ export class Chart {
     const id = `figure-${want}`;
     this.box = element("div", { className: "plot", tabIndex: 0, attributes: { role: "img", "aria-label": title } });
     this.lines = element("div", { className: "reading" });
+    this.doing = element("p", { className: "doing", hidden: true });
     this.table = element("div", { className: "table" });
     const details = element("details", {}, element("summary", { textContent: "Numbers" }), this.table);
     details.addEventListener("toggle", () => details.open && this.#tabulate());
@@ -57,6 +59,7 @@ export class Chart {
       { className: "figure", id, attributes: { "aria-label": title } },
       element("div", { className: "figure-head" }, element("h3", { textContent: title }), extra),
       this.box,
+      this.doing,
       this.lines,
       element("p", { className: "hint", textContent: hint }),
       details,
@@ -81,7 +84,23 @@ export class Chart {
   }
 
   #dim() {
-    this.root.classList.toggle("waits", this.late.size > 0);
+    const late = this.late.size > 0;
+    this.root.classList.toggle("waits", late);
+    if (late) {
+      this.since ??= performance.now();
+      this.ticking ??= setInterval(() => this.#say(), 200);
+    } else {
+      clearInterval(this.ticking);
+      this.since = this.ticking = null;
+    }
+    this.#say();
+  }
+
+  /** What takes long says so, with the seconds that it has taken. */
+  #say() {
+    const waited = this.since ? performance.now() - this.since : 0;
+    this.doing.hidden = waited < PATIENCE;
+    this.doing.textContent = this.doing.hidden ? "" : `computing, ${(waited / 1000).toFixed(0)} s`;
   }
 
   #table(name) {

@@ -16,8 +16,14 @@ const SCHEMES = {
   "random-allocation": "random allocation: once an epoch",
   "without-replacement": "fixed size, without replacement",
   shuffled: "shuffled batches",
+  "with-replacement": "draws with replacement",
+  "truncated-poisson": "Poisson, large batches cut",
+  "cyclic-poisson": "Poisson within groups in turn",
   none: "none: every step sees all",
 };
+const SIZES = ["batch_size", "draws", "dataset_size", "sample_rate", "max_batch_size", "groups"];
+const ROOM = 4; // standard deviations of a Poisson batch above its size, at which large ones are cut at first
+const GROUPS = "4"; // that take turns at first
 const WAYS = { batch_size: "size", sample_rate: "rate", epochs: "epochs", steps: "steps" };
 
 export class Panel {
@@ -89,14 +95,30 @@ export class Panel {
     const ways = this.#ways(name);
     const now = ways.find((way) => way.length && way.every((key) => key in keys)) || ways[0];
     this.#keep();
-    for (const key of ["batch_size", "dataset_size", "sample_rate"]) if (!now.includes(key)) delete keys[key];
-    for (const key of now) keys[key] ??= this.kept?.[key] ?? this.facts.example[key];
+    const sizes = this.#sizes();
+    for (const key of SIZES) if (!now.includes(key)) delete keys[key];
+    for (const key of now) keys[key] ??= sizes[key];
     if (!now.length && "epochs" in keys) {
       delete keys.epochs; // a pass has no length where every step sees all records
       keys.steps = String(this.rounds ?? 1000);
     }
     keys.sampling = name;
     this.#rebuilt("sampling");
+  }
+
+  /** All that schemes say of the size of a batch, as it is under the present one, as far as that says it. */
+  #sizes() {
+    const { batch_size, draws, dataset_size, sample_rate } = this.plan.keys;
+    const kept = { ...this.facts.example, ...this.kept };
+    const records = dataset_size ?? kept.dataset_size;
+    const drawn = sample_rate === undefined ? undefined : String(Math.max(Math.round(roughly(sample_rate) * roughly(records)), 1));
+    const batch = batch_size ?? draws ?? drawn ?? kept.batch_size;
+    const spread = Math.sqrt(roughly(batch) * Math.max(1 - roughly(batch) / roughly(records), 0));
+    const most = String(Math.ceil(roughly(batch) + ROOM * spread));
+    return {
+      batch_size: batch, draws: batch, dataset_size: records, sample_rate: sample_rate ?? `${batch}/${records}`,
+      max_batch_size: Number.isFinite(spread) ? most : records, groups: kept.groups ?? GROUPS,
+    };
   }
 
   #keep() {

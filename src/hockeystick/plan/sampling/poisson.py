@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.numerics.decimals import decimal
@@ -109,6 +110,7 @@ class Poisson(Sampling):
         object.__setattr__(self, "sample_rate", rate)
 
     @classmethod
+    @cache
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """Adding and removing: as good as the mechanism's own pair. Replacing: for Gaussian noise alone.
 

@@ -1,0 +1,84 @@
+"""What mechanisms, sampling schemes and keys are called elsewhere, and which names here mean the same.
+
+Only where they mean the same: a name that others use for several things is not listed. They are for the line that
+refuses an unknown name, and nothing is accepted by them, so that a plan file says one thing in one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hockeystick.values.words import choice
+
+MECHANISM_NAMES: Mapping[str, str] = {
+    "above-threshold": "sparse-vector",
+    "bounded-range": "exponential",
+    "exponential-mechanism": "exponential",
+    "geometric": "discrete-laplace",
+    "k-ary-randomized-response": "randomized-response",
+    "krr": "randomized-response",
+    "noisy-max": "report-noisy-max",
+    "normal": "gaussian",
+    "pure-dp": "approximate-dp",
+    "rnm": "report-noisy-max",
+    "svt": "sparse-vector",
+    "two-sided-geometric": "discrete-laplace",
+}
+"""Names of mechanisms: the geometric mechanism has two-sided noise in most libraries, which is discrete Laplace."""
+
+SCHEME_NAMES: Mapping[str, str] = {
+    "balls-and-bins": "random-allocation",
+    "balls-in-bins": "random-allocation",
+    "bernoulli": "poisson",
+    "bootstrap": "with-replacement",
+    "fixed-size": "without-replacement",
+    "full-batch": "none",
+    "permutation": "shuffled",
+}
+"""Names of ways to make batches."""
+
+KEY_NAMES: Mapping[str, tuple[str, ...]] = {
+    "b": ("scale",),
+    "batch": ("batch_size",),
+    "eps": ("epsilon",),
+    "iterations": ("count",),
+    "lot_size": ("batch_size",),
+    "max_batch": ("max_batch_size",),
+    "n": ("dataset_size",),
+    "noise": ("noise_multiplier", "scale"),
+    "num_steps": ("count",),
+    "q": ("sample_rate",),
+    "sampling_rate": ("sample_rate",),
+    "sigma": ("noise_multiplier",),
+    "steps": ("count",),
+}
+"""Names of keys of a round, each with those that it may stand for, the likeliest first."""
+
+
+def key_meant(key: object, known: Iterable[str]) -> str | None:
+    """The key that is meant by one of another tool, among those that there are; ``None`` where it is none of them.
+
+    >>> key_meant("sigma", ["noise_multiplier", "count"]), key_meant("sigma", ["scale"])
+    ('noise_multiplier', None)
+    """
+    names = set(known)
+    return next((name for name in KEY_NAMES.get(str(key).lower(), ()) if name in names), None)
+
+
+def name_meant(name: object, names: Mapping[str, str]) -> str | None:
+    """The name here of what is called so elsewhere.
+
+    >>> name_meant("SVT", MECHANISM_NAMES), name_meant("balls_in_bins", SCHEME_NAMES), name_meant(3, SCHEME_NAMES)
+    ('sparse-vector', 'random-allocation', None)
+    """
+    return names.get(name.lower().replace("_", "-")) if isinstance(name, str) else None
+
+
+def scheme_refusal(name: object, known: Sequence[str]) -> str:
+    """The line that refuses an unknown sampling scheme, with the name here of what is called so elsewhere.
+
+    >>> scheme_refusal("bernoulli", ["poisson", "shuffled"])
+    "sampling must be one of 'poisson', 'shuffled'; received 'bernoulli'; did you mean 'poisson'?"
+    """
+    meant, line = name_meant(name, SCHEME_NAMES), choice("sampling", name, known)
+    return line if meant is None or "did you mean" in line else f"{line}; did you mean {meant!r}?"

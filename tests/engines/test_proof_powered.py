@@ -1,0 +1,365 @@
+"""Proofs of rounds with atoms alone by laws on a grid: each step on its side, and answers against enumerated sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp
+
+import hockeystick as hs
+import oracle
+from hockeystick.engines.proof import powered
+from hockeystick.engines.proof.discrete import DiscreteNoise, SampledNoise
+from hockeystick.engines.proof.enclosure import Enclosure, epsilon_between
+from hockeystick.engines.proof.lattice_laws import Above, Below, Outcome, Scale, power, products, together
+from hockeystick.engines.proof.powered import PoweredLaws
+from hockeystick.engines.proof.rounds import ExactRounds, FiniteLaw
+from hockeystick.numerics.balls import ball, precision
+from hockeystick.pairs.exact import ExactFinite, constant
+from hockeystick.values.adjacency import Direction
+from oracle.real import to_fraction, to_mpf
+
+BITS = 96
+FEW = 11  # bits of a mass, with which roundings decide
+EPSILONS = (-1.5, -0.3, 0.0, 0.2, 0.7, 1.9)
+SMALL = arb("1e-40")  # what balls of 200 bits may come to, in the laws below
+
+masses = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), min_size=2, max_size=5)
+"""P- and Q-masses of the outcomes of a round, up to factors."""
+
+
+def pair(weights: Sequence[tuple[int, int]]) -> list[tuple[Fraction, Fraction]]:
+    p, q = sum(a for a, _ in weights), sum(b for _, b in weights)
+    return [(Fraction(a, p), Fraction(b, q)) for a, b in weights]
+
+
+def outcomes(law: Sequence[tuple[Fraction, Fraction]]) -> list[Outcome]:
+    return [Outcome((ball(p) / ball(q)).log(), ball(p), ball(q)) for p, q in law]
+
+
+def composed(
+    one: Sequence[tuple[Fraction, Fraction]], other: Sequence[tuple[Fraction, Fraction]]
+) -> list[tuple[Fraction, Fraction]]:
+    return [(a * c, b * d) for a, b in one for c, d in other]
+
+
+def truth(law: Sequence[tuple[Fraction, Fraction]], epsilon: float) -> arb:
+    """``sum (p - e^eps q)_+`` over all outcomes."""
+    odds = arb(epsilon).exp()
+    return sum(((ball(p) - odds * ball(q)).max(arb(0)) for p, q in law), arb(0))
+
+
+def of_above(law: Above, offset: arb, epsilon: float) -> arb:
+    parts, spacing = arb(2) ** -law.scale.bits, law.scale.spacing(law.fine)
+    total = parts * law.lost
+    for place, mass in enumerate(law.masses):
+        total += parts * mass * (-(arb(epsilon) - offset - spacing * (law.first + place)).expm1()).max(arb(0))
+    return total
+
+
+def of_below(law: Below, epsilon: float) -> arb:
+    """The largest ``P(E) - e^eps Q(E)``: over the cells where that is positive."""
+    p, q, odds = arb(2) ** -law.scale.bits, arb(2) ** -law.scale.q_bits, arb(epsilon).exp()
+    return sum(((p * a - odds * q * b).max(arb(0)) for a, b in zip(law.p, law.q, strict=True)), arb(0))
+
+
+def made(law: Sequence[tuple[Fraction, Fraction]], scale: Scale, fine: int) -> tuple[Above, Below, arb]:
+    found = outcomes(law)
+    offset = found[0].loss.mid()
+    return Above.of(found, offset, scale, fine, arb(0)), Below.of(found, offset, scale, fine), offset
+
+
+def held(above: Above, below: Below, offset: arb, law: Sequence[tuple[Fraction, Fraction]]) -> None:
+    for epsilon in EPSILONS:
+        exact = truth(law, epsilon)
+        assert of_above(above, offset, epsilon) > exact - SMALL
+        assert of_below(below, epsilon) < exact + SMALL
+
+
+@settings(max_examples=40, deadline=None)
+@given(masses, st.floats(0.05, 2.0), st.integers(-1, 4), st.sampled_from([FEW, BITS]))
+def test_one_round_is_between(weights: list[tuple[int, int]], unit: float, fine: int, bits: int) -> None:
+    """At every real epsilon, not only from 0 on: compositions rest on that. Coarser grids too."""
+    with precision(200):
+        law = pair(weights)
+        above, below, offset = made(law, Scale(arb(unit), bits, bits + 2), fine)
+        held(above, below, offset, law)
+        held(above.coarser(), below.coarser(), offset, law)
+        held(above.coarser().coarser(), below.coarser().coarser(), offset, law)
+
+
+@settings(max_examples=30, deadline=None)
+@given(masses, masses, st.floats(0.05, 1.0), st.floats(0, 1 / 16), st.sampled_from([FEW, BITS]))
+def test_two_rounds_and_what_is_cut_are_between(
+    first: list[tuple[int, int]], second: list[tuple[int, int]], unit: float, cut: float, bits: int
+) -> None:
+    """On grids of their own, with up to a sixteenth cut at either end."""
+    with precision(200):
+        laws, scale, parts = (pair(first), pair(second)), Scale(arb(unit), bits, bits + 2), int(cut * 2**bits)
+        one, other = made(laws[0], scale, 3), made(laws[1], scale, 2)
+        above = together(one[0], other[0], 64, parts)
+        below = together(one[1], other[1], 64, parts)
+        assert max(above.length, below.length) <= 64
+        held(above, below, one[2] + other[2], composed(*laws))
+        again = together(above, above, 32, parts), together(below, below, 32, parts)
+        held(*again, 2 * (one[2] + other[2]), composed(composed(*laws), composed(*laws)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 6, 7])
+def test_powers_are_of_all_rounds(count: int) -> None:
+    with precision(200):
+        law = pair([(9, 1), (2, 3), (1, 7)])
+        above, below, offset = made(law, Scale(arb(0.5), BITS, BITS), 6)
+        whole = [(Fraction(1), Fraction(1))]
+        for _ in range(count):
+            whole = composed(whole, law)
+        sizes: list[int] = []
+
+        def parts(size: int) -> int:
+            sizes.append(size)
+            return 0
+
+        held(power(above, count, 1 << 12, parts), power(below, count, 1 << 12, parts), count * offset, whole)
+        assert len(sizes) == 2 * products(count)
+        assert max(sizes, default=1) == count
+        near = of_above(power(above, count, 1 << 12, parts), count * offset, 0.2) - truth(whole, 0.2)
+        assert near < 1e-3
+
+
+def test_each_rounding_is_to_the_safe_side() -> None:
+    """Products and splits with so few bits that every rounding shows."""
+    scale = Scale(arb(1), 4, 4)
+    one = Above(scale, 0, 0, [3, 5], 2)
+    assert one.times(one) == Above(scale, 0, 0, [1, 2, 2], 4)  # 9, 30 and 25 sixteenths
+    coarse = Above(scale, 0, 1, [15], 1).coarser()
+    assert coarse == Above(scale, -1, 0, [5, 11], 1)  # 4.03 and 10.97
+    below = Below(scale, 0, 0, [3, 5], [3, 5])
+    assert below.times(below) == Below(scale, 0, 0, [0, 1, 1], [1, 2, 2])
+    assert Below(scale, 0, 1, [1, 2, 4], [3, 5, 6]).coarser() == Below(scale, -1, 0, [1, 6], [3, 11])
+    assert Above(scale, 0, 5, [1, 2, 9, 2, 1], 3).cut(3) == Above(scale, 0, 7, [12], 6)
+    assert Below(scale, 0, 5, [1, 2, 9, 2, 1], [7, 7, 7, 7, 7]).cut(1) == Below(scale, 0, 6, [2, 9, 2], [7, 7, 7])
+    third = Outcome(arb(0), ball(Fraction(1, 3)), ball(Fraction(1, 3)))
+    assert Above.of([third], arb(0), scale, 0, ball(Fraction(1, 100))) == Above(scale, 0, 0, [6, 0], 1)
+    assert Below.of([third], arb(0), scale, 0) == Below(scale, 0, 0, [5], [6])
+
+
+def test_a_loss_on_the_grid_is_not_split() -> None:
+    """Exactly one lattice: both ends differ by roundings alone, and none of the mass moves."""
+    with precision(300):
+        step = arb(1) / 3
+        found = [Outcome(step * n, ball(Fraction(1, 4)), ball(Fraction(1, 4)) * (-step * n).exp()) for n in range(4)]
+        law = Above.of(found, found[1].loss.mid(), Scale(step.mid(), BITS, BITS), 0, arb(0))
+        assert law.first == -1
+        assert [mass >> BITS - 40 for mass in law.masses[:4]] == [1 << 38] * 4
+        assert sum(law.masses[4:]) < 8
+
+
+def test_noise_is_all_of_its_outcomes() -> None:
+    """The masses, and what is left out of them: Z has a bound on its tail of its own."""
+    for variance in (Fraction(1, 16), Fraction(4), Fraction(150)):
+        noise = DiscreteNoise(2, variance)
+        with precision(160), mp.workdps(60):
+            weights = {
+                k: mp.exp(-mp.mpf(k * k) / 2 / mp.mpf(variance.numerator) * variance.denominator)
+                for k in range(-400, 401)
+            }
+            whole = mp.fsum(weights.values())
+            found, left = noise.outcomes(-30.0)
+            beyond = mp.one
+            for outcome, x in zip(found, range(-(len(found) // 2) + 1, len(found)), strict=False):
+                exact = to_fraction(weights[x - 2] / whole), to_fraction(weights[x] / whole)
+                assert outcome.p.overlaps(ball(exact[0]) + arb(0, 1e-40))
+                assert outcome.q.overlaps(ball(exact[1]) + arb(0, 1e-40))
+                assert (outcome.loss - (outcome.p / outcome.q).log()).overlaps(arb(0))
+                beyond -= weights[x - 2] / whole
+            assert left >= ball(to_fraction(beyond)) - arb("1e-40")
+            assert left < 2e-13
+
+
+CASES: list[tuple[dict[str, object], str, float]] = [
+    (
+        {"mechanism": "discrete-gaussian", "noise_multiplier": 1.0, "sampling": "poisson", "sample_rate": 0.1},
+        "remove",
+        0.1,
+    ),
+    (
+        {"mechanism": "discrete-gaussian", "noise_multiplier": 0.9, "sampling": "poisson", "sample_rate": 0.1},
+        "add",
+        0.1,
+    ),
+    (
+        {"mechanism": "discrete-gaussian", "noise_multiplier": 0.7, "sampling": "poisson", "sample_rate": 0.3},
+        "remove",
+        1.5,
+    ),
+    ({"mechanism": "binomial", "trials": 8, "probability": 0.4}, "remove", 0.6),
+    ({"mechanism": "pmf", "p": ["0.5", "0.3", "0.2"], "q": ["0.2", "0.2", "0.6"]}, "add", 1.0),
+    ({"mechanism": "discrete-laplace", "scale": 3.0, "sensitivity": 4}, "remove", 0.9),
+]
+
+
+def laws(item: dict[str, object], adjacency: str, count: int, epsilon: float, length: int) -> Enclosure:
+    plan = hs.Plan.from_dict({"adjacency": adjacency, "round": [{**item, "count": count}]})
+    direction = Direction(adjacency)
+    rounds = ExactRounds.of(plan.directions.exact(direction), direction)
+    depth = plan.delta(epsilon).log_delta.lower
+    return PoweredLaws(rounds, epsilon, depth, 1e-6, length).delta(arb(epsilon))
+
+
+@pytest.mark.parametrize(("item", "adjacency", "epsilon"), CASES)
+def test_a_few_rounds_are_their_sums(item: dict[str, object], adjacency: str, epsilon: float) -> None:
+    """Within, and of second order in the grid."""
+    count = 2 if item["mechanism"] == "discrete-gaussian" else 5  # the oracle lists all sums
+    table = {"adjacency": adjacency, "round": [{**item, "count": count}]}
+    exact = oracle.delta(table, epsilon, 30)
+    plan = hs.Plan.from_dict(table)
+    for alone in plan.directions.exact(Direction(adjacency)):
+        rounds = ExactRounds.of([alone], Direction(adjacency))
+        infinite = rounds.exact_infinite_mass
+        assert infinite is not None
+        exact -= to_mpf(infinite)
+    widths = []
+    for length in (512, 4096):
+        found = laws(item, adjacency, count, epsilon, length)
+        with precision(200):
+            assert found.lower <= ball(to_fraction(exact)) * (1 + arb("1e-14"))
+            assert ball(to_fraction(exact)) * (1 - arb("1e-14")) <= found.upper
+            widths.append(float((found.upper - found.lower) / found.upper))
+    assert widths[1] <= max(widths[0] / 16, 1e-7)
+
+
+def test_on_a_lattice_there_is_no_width() -> None:
+    with precision(128):
+        found = laws({"mechanism": "discrete-laplace", "scale": 3.0, "sensitivity": 4}, "remove", 50, 3.0, 4096)
+        assert found.upper - found.lower <= found.upper * arb("1e-7")
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None)
+@given(
+    st.floats(0.5, 20.0),
+    st.floats(-3.0, -0.3),
+    st.integers(2, 1000),
+    st.floats(-10.0, -3.0),
+    st.sampled_from(["add", "remove"]),
+)
+def test_sampled_noise_agrees_with_the_certified_answer(
+    noise: float, log_rate: float, count: int, log_delta: float, adjacency: str
+) -> None:
+    made = hs.Round(hs.DiscreteGaussian(round(noise, 3)), hs.Poisson(round(10.0**log_rate, 6)), count)
+    plan, delta = hs.Plan([made], adjacency=adjacency), 10.0**log_delta
+    found = plan.epsilon(delta)
+    proved = plan.epsilon(delta, proof=True)
+    assert proved.guarantee == "proved"
+    assert max(proved.lower, found.lower) <= min(proved.upper, found.upper)
+    assert proved.upper - proved.lower <= 1e-4 * proved.upper
+
+
+def test_kinds_of_rounds_with_atoms_are_proved_together() -> None:
+    plan = hs.Plan(
+        [
+            hs.Round(hs.DiscreteGaussian(4.0), count=10),
+            hs.Round(hs.RandomizedResponse(0.3), count=3),
+            hs.Round(hs.DiscreteGaussian(3.0), hs.Poisson(0.1), 4),
+        ],
+        adjacency="remove",
+    )
+    proved, found = plan.epsilon(1e-6, gap=1e-4, proof=True), plan.epsilon(1e-6)
+    assert proved.accountant == "grid of whole numbers"
+    assert max(proved.lower, found.lower) <= min(proved.upper, found.upper)
+    assert proved.upper - proved.lower <= 1e-4 * proved.upper
+    deltas, certified = plan.delta(1.0, gap=1e-3, proof=True), plan.delta(1.0)
+    assert max(deltas.lower, certified.lower) <= min(deltas.upper, certified.upper)
+    assert deltas.upper - deltas.lower <= 1e-3 * deltas.upper
+
+
+def test_cells_around_epsilon_are_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epsilon of which a ball cannot say on which side of a loss it lies: what lies there is counted from above."""
+    half = Fraction(1, 2)
+    law = constant([half, half / 2, half / 2])
+    rounds = ExactRounds(boxes={FiniteLaw(ExactFinite(law, law[::-1]), None): 9})
+    found = PoweredLaws(rounds, 1.0, -1.0, 1e-6, 512)
+    wide = arb("1.0", "0.5")
+    assert found.upper(wide) >= found.upper(arb("0.5"))
+    assert found.lower(wide) <= found.lower(arb("1.5"))
+
+
+def test_what_is_left_out_of_a_round_is_lost() -> None:
+    """An outcome too light to be kept has its mass at infinity: also where its loss is above epsilon."""
+    tiny = Fraction(1, 10**12)
+    p = constant([Fraction(1, 2) - tiny, Fraction(1, 2), tiny])
+    q = constant([Fraction(1, 2), Fraction(1, 2) - tiny / 10**12, tiny / 10**12])
+    rounds = ExactRounds(boxes={FiniteLaw(ExactFinite(p, q), None): 1})
+    with precision(200):
+        found = PoweredLaws(rounds, 1.0, 0.0, 1e-6, 512).delta(arb(1))
+        assert found.lower == 0
+        assert ball(tiny) * (1 - arb("1e-6")) <= found.upper
+
+
+def test_what_has_infinite_loss_is_added() -> None:
+    """Binomial noise shows what is possible with the record alone."""
+    plan = hs.Plan([hs.Round(hs.Binomial(20), count=12)], adjacency="remove")
+    proved, found = plan.delta(1.0, proof=True), plan.delta(1.0)
+    assert proved.accountant == "grid of whole numbers"
+    assert max(proved.lower, found.lower) <= min(proved.upper, found.upper)
+
+
+class Line:
+    """``delta(eps) = e^-eps``, between ends that are a known share apart."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def upper(self, epsilon: arb) -> arb:
+        return (1 + self.share) * (-epsilon).exp()
+
+    def lower(self, epsilon: arb) -> arb:
+        return (1 - self.share) * (-epsilon).exp()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.floats(1e-12, 1.5), st.sampled_from([0.0, 1e-9, 0.3]))
+def test_each_end_meets_the_target_by_itself(target: float, share: float) -> None:
+    with precision(128):
+        lower, upper = epsilon_between(Line(share), Enclosure(arb(target), arb(target)))
+        assert Line(share).upper(arb(upper)) <= target
+        assert lower == 0.0 or Line(share).lower(arb(lower)) > target
+        assert lower <= max(-math.log(target), 0.0) * (1 + 1e-15)
+        assert max(-math.log(target), 0.0) <= upper * (1 + 1e-15)
+        assert upper - lower <= 2.5 * share + 1e-12
+
+
+def test_an_end_that_never_meets_the_target_is_none() -> None:
+    class Floor(Line):
+        def upper(self, epsilon: arb) -> arb:
+            return super().upper(epsilon) + arb("1e-3")
+
+    with precision(64):
+        lower, upper = epsilon_between(Floor(0.0), Enclosure(arb("1e-4"), arb("1e-4")))
+        assert lower == pytest.approx(9.2103, abs=1e-3)
+        assert upper == math.inf
+
+
+def test_the_cells_that_are_looked_at_need_not_be_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any event is a bound from below: with none beside the guessed one the end is lower, and still below."""
+    law = constant([Fraction(1, 2), Fraction(3, 10), Fraction(1, 5)])
+    rounds = ExactRounds(boxes={FiniteLaw(ExactFinite(law, law[::-1]), None): 9})
+    full = PoweredLaws(rounds, 1.0, -1.0, 1e-6, 512).lower(arb(1.0))
+    monkeypatch.setattr(powered, "NEIGHBOURS", 0)
+    assert PoweredLaws(rounds, 1.0, -1.0, 1e-6, 512).lower(arb(1.0)) <= full
+
+
+def test_a_record_that_is_added_has_a_largest_loss() -> None:
+    noise = SampledNoise(DiscreteNoise(1, Fraction(4)), Fraction(1, 10), Direction.ADD)
+    rounds = ExactRounds(sampled_discrete={noise: 7})
+    assert rounds.bounded
+    assert rounds.supremum().overlaps(-7 * arb("0.9").log())
+    plan = hs.Plan([hs.Round(hs.DiscreteGaussian(2.0), hs.Poisson(0.1), 7)], adjacency="add")
+    assert plan.delta(0.8, proof=True).upper == 0.0
+    assert plan.epsilon(0.0, proof=True).upper == pytest.approx(-7 * math.log(0.9))
