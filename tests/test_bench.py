@@ -100,14 +100,14 @@ def test_the_page_shows_the_data(results: dict[str, Any]) -> None:
 
 
 def test_everyday_plans_are_on_the_page(results: dict[str, Any]) -> None:
-    """All parts were measured, our answers are certified, and the peer's values are of the same plans."""
+    """All parts were measured, our answers are narrow, and the peer's upper bounds are none below them."""
     found = results["everyday"]
     assert set(found) == set(PARTS)
     assert len(found["sweep"]["each"]) == OF_THEM
     assert all(0 < cell["asking"] < 1 and cell["wide"] <= 0.02 for cell in found["sweep"]["sizes"])
     for cell in found["sweep"]["each"]:
         assert cell["ours"]["width"] <= 1e-3
-        assert cell["theirs"]["error"] or cell["theirs"]["value"] == pytest.approx(cell["ours"]["value"], rel=0.01)
+        assert cell["theirs"]["error"] or cell["theirs"]["value"] >= cell["ours"]["value"] * (1 - 1e-3)
     for series in ("kinds", "different", "alike"):
         assert all(cell["ours"]["error"] is None for cell in found["schedules"][series])
         assert [cell["theirs"] is None for cell in found["schedules"][series]] == [
