@@ -1,4 +1,4 @@
-"""Every mechanism has true values from code that shares nothing with the library, or stands in one short list."""
+"""Every mechanism has true values from code that shares nothing with the library."""
 
 from __future__ import annotations
 
@@ -17,15 +17,11 @@ OF_ITS_OWN = {
     "exponential": "bounded_range",
     "laplace-threshold": "keys",
     "gaussian-threshold": "keys",
+    "zcdp": "moments",
+    "rdp": "moments",
+    "dp-sgd-jl": "projections",
 }
 """Mechanisms with a module of tests/oracle for themselves, which the plans of the oracle do not know."""
-
-WITHOUT_AN_ORACLE: dict[str, str] = {
-    "zcdp": "moments alone are known: tests/plan/test_black_boxes.py holds it against the noise it came from",
-    "rdp": "moments alone are known: tests/plan/test_black_boxes.py holds it against the noise it came from",
-    "dp-sgd-jl": "tests/plan/test_black_boxes.py integrates over the projections",
-}
-"""Mechanisms that the oracle does not know, and why."""
 
 SCHEMES = {
     "none": "the oracle composes what is unsampled",
@@ -40,16 +36,10 @@ SCHEMES = {
 }
 """Sampling schemes, and what true values they are held against."""
 
-MOST_WITHOUT = 3
-"""Mechanisms that may go without an oracle before one has to be written."""
-
 
 def test_every_mechanism_has_an_oracle() -> None:
-    for mechanism in MECHANISMS:
-        known = {*PARAMETERS, *OF_ITS_OWN}
-        assert mechanism.name in known or WITHOUT_AN_ORACLE.get(mechanism.name), mechanism.name
-    assert len(WITHOUT_AN_ORACLE) <= MOST_WITHOUT
-    assert not set(WITHOUT_AN_ORACLE) & known
+    known = {*PARAMETERS, *OF_ITS_OWN}
+    assert {mechanism.name for mechanism in MECHANISMS} == known
     for module in OF_ITS_OWN.values():
         assert importlib.import_module(f"oracle.{module}").__doc__
 

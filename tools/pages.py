@@ -101,13 +101,18 @@ def keys() -> str:
 
 def gallery() -> str:
     """What each source of a plan in ``examples/plans`` claims, and what is certified, with a link to its page."""
-    table = "| plan | for the sampling that the plan assumes, published is | published | certified | delta | note |\n"
+    table = "| plan | for the plan's sampling, published is | published | certified | delta | note |\n"
     table += "| --- | --- | --- | --- | --- | --- |\n"
     for found in _compared():
         name = f"[{found.name}](generated/gallery/{found.name}.md)"
-        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), found.note)
+        row = (name, found.verdict, found.claimed, found.interval, _short(found.delta), _flags(found.note))
         table += "| " + " | ".join(cell or "–" for cell in row) + " |\n"
     return table
+
+
+def _flags(text: str) -> str:
+    """A note with its flags as code: two dashes would be made one long one."""
+    return re.sub(r"--\w[\w-]*", lambda flag: f"`{flag[0]}`", text)
 
 
 def plan_pages() -> Mapping[str, str]:
@@ -258,7 +263,7 @@ def _plan(found: Comparison) -> str:
     published = tomllib.loads(text)["published"]
     said = [f"Source: {published['source']}."]
     said += [
-        f"{title}: {published[key]}."
+        f"{title}: {_flags(published[key])}."
         for key, title in (("accountant", "Accountant there"), ("note", "Note"))
         if key in published
     ]

@@ -70,6 +70,7 @@ def truth(case: str, epsilon: float) -> float:
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("factor", [1.0003, 1.004, 1.03, 1.25, 3.0])
 @pytest.mark.parametrize("number", [60, 700, 3000])
+@pytest.mark.share(2)
 def test_both_ends_bound_the_truth_at_many_factors(case: str, factor: float, number: int) -> None:
     """From thousands of buckets inside one loss to one bucket for all of them; squared at need or never."""
     directions = plan_of(case).directions

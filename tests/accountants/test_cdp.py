@@ -54,6 +54,7 @@ SAMPLED: dict[str, type] = {"remove": PoissonRemovePair, "add": PoissonAddPair}
 
 @pytest.mark.parametrize("way", ["remove", "add", "replace"])
 @pytest.mark.parametrize(("mu", "rate"), [(0.5, 0.01), (1.0, 0.3), (2.0, 0.4)])
+@pytest.mark.share(2)
 def test_sampled_gaussian_losses_are_subgaussian(way: str, mu: float, rate: float) -> None:
     pair: DominatingPair = (
         PoissonSubstitutionPair(mu, rate) if way == "replace" else SAMPLED[way](GaussianPair(mu), rate)

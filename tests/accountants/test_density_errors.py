@@ -92,6 +92,7 @@ def exact(noise: float, rate: float, loss: mpmath.mpf) -> mpmath.mpf:
 
 @pytest.mark.parametrize("noise", [0.6, 1.0, 2.0, 5.0])
 @pytest.mark.parametrize("rate", [1e-3, 0.01, 0.3])
+@pytest.mark.share(3)
 def test_the_variations_of_the_density(noise: float, rate: float) -> None:
     """By differences of the density itself on a fine mesh in log u, and not more than twice as much."""
     found = errors_of(noise, rate, 40.0, 1 << 20)
@@ -142,6 +143,7 @@ def test_every_sample_is_off_by_what_is_charged(noise: float, rate: float) -> No
     ("noise", "rate", "rounds"), [(1.0, 0.3, 1), (1.0, 0.01, 1), (1.0, 0.3, 3), (2.0, 0.1, 20), (4.0, 0.45, 60)]
 )
 @pytest.mark.parametrize(("length", "points"), [(2.5, 400), (2.5, 1 << 15), (12.0, 4000), (12.0, 1 << 17)])
+@pytest.mark.share(3)
 def test_the_bounds_hold_the_truth(
     noise: float, rate: float, rounds: int, length: float, points: int, printed: bool
 ) -> None:

@@ -75,6 +75,13 @@ def test_rounds_narrower_than_the_gap_cost_connect_the_dots_a_gap_each() -> None
     assert found.lower > found.upper - 3e-3
 
 
+def test_connect_the_dots_resolves_rounds_of_rare_samples() -> None:
+    """Nearly all mass lies between the loss -0.0006 and 0, nearer to each other than two points a thousandth apart."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(0.636), hs.Poisson(0.000565), count=110)])
+    assert bracket(plan, 4e-7, "connect-the-dots").relative_gap < 1e-4
+    assert bracket(plan, 4e-7, "connect-the-dots", interval=1e-3).relative_gap > 0.5
+
+
 def test_connect_the_dots_is_second_order_in_the_gap() -> None:
     """Half the gap, a quarter of the width; and the width is that of the law, ``k h^2 (1 + t) / 8``."""
     widths = [bracket(REMOVE, 1e-5, "connect-the-dots", interval=h).gap for h in (2.5e-4, 1.25e-4, 6.25e-5)]

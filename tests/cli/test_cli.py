@@ -406,7 +406,7 @@ def test_plot_alone_shows_its_help_as_the_command_alone_does() -> None:
         (["epsilon", *FLAGS, "--delt", "1"], "did you mean '--delta'?"),
         (["epsilon", *FLAGS, "--noise", "1"], "did you mean '--noise-multiplier'?"),
         (["epsilon", *FLAGS, "--sample-rates", "1"], "did you mean '--sample-rate'?"),
-        (["plot", "curve", *FLAGS, "--delta", "1"], None),
+        (["plot", "tradeoff", *FLAGS, "--delta", "1"], None),
         (["delta", *FLAGS, "--delta", "1"], None),
         (["epsilon", *FLAGS, "--xy", "1"], None),
         (["epsilon", *FLAGS, "--bad", "1"], None),

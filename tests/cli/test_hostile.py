@@ -14,7 +14,9 @@ pytest.importorskip("matplotlib")
 
 TEXT = (
     "<script>alert(1)</script> <img src=x onerror=alert(1)> $\\frac{1}{0}$ $x^{2$ \x1b[31mred\x1b]0;title\x07 \x9b2J "
-    "\u202eesrever \u2066iso [x](javascript:alert(1)) \\textbf{b} \\input{/etc/passwd}\rsecond\nline"
+    "\u202eesrever \u2066iso [x](javascript:alert(1)) \\textbf{b} \\input{/etc/passwd}\rsecond\nline "
+    "</style></script></svg>]]><!-- &lt;b&gt; &#x3C;i&#x3E; {{7*7}} `a` |b| "
+    "\x1b]8;;http://example.invalid\x1b\\ \u200b\u2028\x85"
 )
 """Markup of HTML, Markdown, LaTeX and matplotlib, escape codes of terminals, marks that turn the direction of text."""
 

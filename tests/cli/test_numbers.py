@@ -69,8 +69,14 @@ def test_plan_files_have_quotients_where_people_have_them() -> None:
     assert "sample_rate must be a number greater than 0 and at most 1" in beyond.stderr
 
 
+def test_commas_between_thousands_are_told_how_to_write_the_number() -> None:
+    result = run("epsilon", "--sigma", "1", "--sample-rate", "1%", "--steps", "60,000", "--delta", "1e-5")
+    assert result.exit_code == 2
+    assert "'60,000' is not a number: write 60000." in result.stderr
+
+
 def test_what_is_no_number_is_told_what_is_one() -> None:
-    for text in ("60,000", "x", "1/0", ""):
+    for text in ("6,0.1", "x", "1/0", ""):
         result = run("epsilon", "--sigma", "1", "--sample-rate", text, "--steps", "3", "--delta", "1e-5")
         assert result.exit_code == 2
         assert "is not a number, such as 0.01, 1e-5, 1/60000 or 1%" in result.stderr

@@ -38,6 +38,7 @@ def drawn(index: int) -> tuple[hs.Plan, float]:
 
 
 @pytest.mark.parametrize("index", range(60))
+@pytest.mark.share(3)
 def test_engines_agree(index: int) -> None:
     """epsilon at a delta, then delta near that epsilon."""
     plan, delta = drawn(index)

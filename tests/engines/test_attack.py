@@ -307,6 +307,7 @@ def test_no_looser_than_the_renyi_bound_next_to_the_largest_loss() -> None:
 
 @pytest.mark.parametrize(("noise", "rate", "count", "eps_error"), [(0.024, 0.9999, 200, 0.4), (0.02, 0.99, 1000, 2.0)])
 @pytest.mark.parametrize("accountant", ["prv", "evolving"])
+@pytest.mark.share(3)
 def test_masses_under_q_below_the_range_of_a_double(
     accountant: str, noise: float, rate: float, count: int, eps_error: float
 ) -> None:

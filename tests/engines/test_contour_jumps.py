@@ -59,6 +59,7 @@ def part(law: MixtureTransform, split: Split, z: Number, sign: int) -> Number:
 
 @pytest.mark.parametrize(("law", "split", "t"), LAWS)
 @pytest.mark.parametrize("y", [0.5, 20.0])
+@pytest.mark.share(3)
 def test_the_bound_on_the_core(law: MixtureTransform, split: Split, t: float, y: float) -> None:
     """Above ``log C(y)``, by less than what matters after the count."""
     count = 100_000

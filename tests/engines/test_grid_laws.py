@@ -15,6 +15,7 @@ import pytest
 from hypothesis import Phase, assume, example, given, settings
 from hypothesis import strategies as st
 
+import hockeystick as hs
 from hockeystick.engines.grid.cells import BLOCK, TAIL_SHARE, Mesh, Reach, integrate
 from hockeystick.engines.grid.hull import lower_hull
 from hockeystick.engines.grid.laws import GridLaw, merge, spread
@@ -430,3 +431,13 @@ def test_a_moment_with_losses_at_both_ends_of_the_range() -> None:
     """One exponent is far below the other one, by more than a double can say; its term is nothing."""
     law = GridLaw(Mesh(-1e5, 2e5, 1.0, 0.0), 0, np.array([0.5, 0.5]))
     assert law.log_moment(1.7e303) == pytest.approx(1.7e308)
+
+
+def test_a_wide_half_cell_has_more_nodes_than_fit_the_cache() -> None:
+    """Far out the density is steep, and one half-cell takes a thousand panels: no reason to say nothing."""
+    deep = hs.dp_sgd(4.32, 5.22e-5, 384, adjacency="remove").delta(700.0, accountant="grid", gap=None, proof=False)
+    assert deep.log_delta.upper < -4000
+    many = hs.Plan([hs.Round(hs.Laplace(0.001), hs.Poisson(0.8), count=7_500_000)], "remove")
+    found = many.epsilon(1e-12, accountant="grid", gap=None, proof=False)
+    assert isinstance(found, hs.Bound)
+    assert found.relative_gap < 2e-3

@@ -126,6 +126,7 @@ def test_the_interval_holds_the_truth_and_is_narrow(
         ([sampled(1.5, 0.02, 6)], "replace-one", 0.8),
     ],
 )
+@pytest.mark.share(2)
 def test_delta_against_the_oracle(rounds: list[dict[str, Any]], adjacency: str, epsilon: float) -> None:
     """delta and its logarithm, at values that are nowhere tabulated."""
     plan = {"adjacency": adjacency, "round": rounds}

@@ -69,6 +69,7 @@ def as_ball(number: Number) -> Any:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("log_tolerance", [-1.0, -8.0, -40.0])
+@pytest.mark.share(2)
 def test_the_transform_with_its_quadrature_remainders(direction: Direction, log_tolerance: float) -> None:
     """Step and range cover the error of coarse rules, which is far above the rounding, and of fine ones."""
     with precision(120):

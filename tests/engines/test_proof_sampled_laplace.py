@@ -71,6 +71,7 @@ def item_of(theta: Fraction, rate: Fraction, direction: Direction) -> SampledLap
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("theta", "rate", "t"), ROUNDS)
 @pytest.mark.parametrize("log_tolerance", [-1.0, -12.0, -40.0])
+@pytest.mark.share(3)
 def test_the_transform_with_its_remainder(
     direction: Direction, theta: Fraction, rate: Fraction, t: float, log_tolerance: float
 ) -> None:

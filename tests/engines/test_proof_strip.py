@@ -67,6 +67,7 @@ def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction,
 
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
+@pytest.mark.share(2)
 def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:
     """The sum errs by less than step and range allow, and by far more than its rounding."""
     mixture, strip = added(mu, rate, t)
@@ -86,6 +87,7 @@ def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: flo
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 @pytest.mark.parametrize("log_tolerance", [pytest.param(-4.0, marks=pytest.mark.slow), -35.0])
+@pytest.mark.share(2)
 def test_the_transform_at_few_nodes(mu: Fraction, rate: Fraction, t: float, reach: float, log_tolerance: float) -> None:
     """It holds the integral, and is as narrow as was asked."""
     with precision(130):

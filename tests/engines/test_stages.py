@@ -228,6 +228,7 @@ def enumerated(parts: list[list[tuple[Number, Number]]], epsilon: Number) -> Num
 
 @pytest.mark.parametrize("counts", [(3, 2), (10, 13), (60, 41), (1, 90)], ids=str)
 @pytest.mark.parametrize("losses", [("0.1", "0.234578"), ("1.0", "0.0314159"), ("0.5", "0.70710678")], ids=str)
+@pytest.mark.share(3)
 def test_atoms_without_a_common_divisor(losses: tuple[str, str], counts: tuple[int, int]) -> None:
     """Two kinds of randomised response on lattices of their own, against exact enumeration."""
     parts = [response(loss, n) for loss, n in zip(losses, counts, strict=True)]

@@ -32,6 +32,31 @@ OTHER_KEYS = [
     {"noise_multiplier": "1", "sample_rate": "256/60000", "steps": "1e4", "delta": "1/60000", "sampling": "poisson"},
     {**EXAMPLE, "sampling": "without-replacement", "noise_multiplier": "2"},
     {**EXAMPLE, "sampling": "random-allocation", "epochs": "3"},
+    {
+        "noise_multiplier": "1",
+        "draws": "64",
+        "dataset_size": "6400",
+        "steps": "10",
+        "delta": "1e-5",
+        "sampling": "with-replacement",
+    },
+    {
+        "noise_multiplier": "1",
+        "groups": "3",
+        "sample_rate": "1%",
+        "epochs": "2",
+        "delta": "1e-5",
+        "sampling": "cyclic-poisson",
+    },
+    {
+        "noise_multiplier": "1",
+        "sample_rate": "1/100",
+        "dataset_size": "6400",
+        "max_batch_size": "80",
+        "steps": "9",
+        "delta": "1e-5",
+        "sampling": "truncated-poisson",
+    },
     {"noise_multiplier": "20", "steps": "10", "delta": "1e-9", "sampling": "none", "adjacency": "zero-out"},
 ]
 

@@ -127,6 +127,7 @@ LAWS = [
 
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize(("t", "s"), [(0.7, 0.0), (2.0, 6.0), (9.0, 1.0)])
+@pytest.mark.share(4)
 def test_the_integrand_in_a_strip_is_within_the_bound(of: ShiftTransform, t: float, s: float) -> None:
     true = moment(of, t, 0.0).real
     dx = mpf(1) / 16
@@ -156,6 +157,7 @@ def test_a_strip_is_wide_where_all_turns_the_same_way() -> None:
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize("t", [0.3, 2.0, 9.0])
 @pytest.mark.parametrize("low", [-2.0, -4.0, -14.0])
+@pytest.mark.share(4)
 def test_what_lies_beyond_the_range_is_within_the_bound(of: ShiftTransform, t: float, low: float) -> None:
     """As an integral and as sums over nodes, also where the last terms have their centres beyond the end."""
     for high in (2.0, (1 + t) * of.shifts[0] + 1, (1 + t) * of.mu + 2):
@@ -193,6 +195,7 @@ def test_coarse_steps_and_short_ranges_are_charged(of: ShiftTransform, t: float,
 
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize("t", [0.01, 1.0, 12.0])
+@pytest.mark.share(2)
 def test_the_line_is_as_sharp_as_was_asked(of: ShiftTransform, t: float) -> None:
     height = 3.0 / (1 + t)
     line = MixtureLine(of, t, height, 1e-12)
@@ -263,6 +266,7 @@ def test_the_envelope_is_above_the_moment_there_and_beyond(of: ShiftTransform, t
 @pytest.mark.parametrize("of", LAWS)
 @pytest.mark.parametrize("y", [0.3, 1.0])
 @pytest.mark.parametrize("p", [0.0, 0.5])
+@pytest.mark.share(3)
 def test_the_bound_off_the_line_is_no_less_than_its_integral(of: ShiftTransform, y: float, p: float) -> None:
     """For a given shift, with fine nodes, coarse ones, and few: the integral itself is done again in mpmath."""
     t, dx = 1.5, mpf(1) / 8

@@ -60,6 +60,7 @@ def test_one_round(law: Any, direction: str, epsilon: float) -> None:
         (LAWS[5], "add", 40, 4.0),
     ],
 )
+@pytest.mark.share(2)
 def test_many_rounds(law: Any, direction: str, count: int, epsilon: float) -> None:
     """The oracle is told a tilt, by which its answer does not depend on the library's."""
     asked = plan(law, direction, count)

@@ -43,6 +43,7 @@ def curve(pair: TabulatedPair, alpha: float, epochs: int = 1) -> float:
         ([F(1, 5)] * 3, F(2, 5)),  # two steps that are not taken, or a check-in of 3/5
     ],
 )
+@pytest.mark.share(3)
 def test_all_outcomes_of_few_steps(pair: FinitePair, add: bool, weights: list[Fraction], constant: Fraction) -> None:
     groups = tuple((weight, len(list(same))) for weight, same in itertools.groupby(weights))
     above, below = epoch_pairs(pair, groups, constant, add)

@@ -169,6 +169,7 @@ def test_roundings_at_a_node(theta: float, rate: float, add: bool) -> None:
 @pytest.mark.parametrize(
     ("theta", "rate", "t", "s"), [(40.0, 0.3, 2.0, 8.0), (40.0, 0.3, 0.5, 40.0), (9.0, 1e-4, 1.0, 90.0)]
 )
+@pytest.mark.share(3)
 def test_the_rule_errs_less_than_its_remainder(
     theta: float, rate: float, t: float, s: float, add: bool, moved: bool
 ) -> None:
@@ -316,6 +317,7 @@ def between(theta: float, rate: float, x: float, *, add: bool) -> Any:
 @pytest.mark.parametrize(
     ("theta", "rate"), [(1.0, 0.01), (0.02, 0.5), (20.0, 1e-3), (5.1, 0.99), (1.7, 1e-6), (3.0, 1.0), (0.3, 1.0)]
 )
+@pytest.mark.share(3)
 def test_delta_between_the_atoms(theta: float, rate: float, add: bool) -> None:
     """At both ends, beyond them and inside: the truth is between the two ends, which are a few digits apart."""
     if rate == 1.0 and add:

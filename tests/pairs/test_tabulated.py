@@ -44,6 +44,7 @@ def gaussian(mu: float, epsilon: float) -> float:
 
 
 @pytest.mark.parametrize("rho", [1e-20, 1e-10, 1e-5, 0.005, 0.1, 1.0, 30.0, 1e4, 1e10])
+@pytest.mark.share(2)
 def test_the_pair_dominates_gaussian_noise_of_the_same_curve(rho: float) -> None:
     pair = made([(Curve(rho), 1)])
     for epsilon in EPSILONS:

@@ -178,6 +178,7 @@ def test_table_1_has_twenty_cells_of_which_two_are_printed_twice() -> None:
 
 
 @pytest.mark.parametrize("entry", koskela.PUBLISHED)
+@pytest.mark.share(2)
 def test_the_published_procedure_gives_every_published_value(entry: tuple[float, int, float]) -> None:
     """To 3e-7, of errors of 1.4e-6 to 4.4; and what makes each error."""
     noise, points, length = entry

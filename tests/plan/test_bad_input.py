@@ -493,6 +493,8 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
         ("k-randomized-response", None),
         ("randomized-rounding", None),
         ("exponental", "exponential"),
+        ("geometric", "discrete-laplace"),  # by another name the same: two-sided geometric noise
+        ("SVT", "sparse-vector"),
     ],
 )
 def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | None) -> None:
@@ -502,6 +504,20 @@ def test_another_mechanism_is_not_taken_for_a_slip(mechanism: str, meant: str | 
         assert message.endswith(f"received '{mechanism}'; that mechanism is not there")
     else:
         assert message.endswith(f"received '{mechanism}'; did you mean '{meant}'?")
+
+
+@pytest.mark.parametrize(
+    ("keys", "hint"),
+    [
+        ('mechanism = "gaussian"\nsigma = 1.0', "unknown key 'sigma'; did you mean 'noise_multiplier'?"),
+        ('mechanism = "laplace"\nb = 1.0', "unknown key 'b'; did you mean 'scale'?"),
+        ('mechanism = "laplace"\nscale = 1.0\nsteps = 3', "unknown key 'steps'; did you mean 'count'?"),
+        ('mechanism = "gaussian"\nsampling = "balls_in_bins"', "did you mean 'random-allocation'?"),
+        ('mechanism = "gaussian"\nsampling = "fixed-size"', "did you mean 'without-replacement'?"),
+    ],
+)
+def test_names_of_other_tools_are_understood(keys: str, hint: str) -> None:
+    assert refusal(f"[[round]]\n{keys}\n").endswith(hint)
 
 
 def test_lists_do_for_arrays_in_conversions() -> None:

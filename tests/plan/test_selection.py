@@ -112,6 +112,7 @@ def test_every_order_of_few_outputs_lies_below_the_upper_end(runs: Any, mean: fl
 
 
 @pytest.mark.parametrize(("runs", "mean", "shape"), LAWS)
+@pytest.mark.share(2)
 def test_the_lower_end_is_that_of_an_order(runs: Any, mean: float, shape: float | None) -> None:
     """Two half-lines of one Gaussian output first and second: the probabilities from the law of the runs itself."""
     mu, epsilon, law = 0.5, 2.5, weights(runs, mean, shape)
@@ -153,6 +154,7 @@ def published(mu: float, delta: float, eta: float, mean: float) -> float:
 @pytest.mark.parametrize("mean", [1.5, 5.0, 20.0, 100.0, 1e4])
 @pytest.mark.parametrize(("runs", "eta"), [("geometric", 1.0), ("logarithmic", 0.0)])
 @pytest.mark.parametrize("mu", [0.05, 0.5, 2.0])
+@pytest.mark.share(7)
 def test_never_above_the_published_bounds(runs: Any, eta: float, mean: float, mu: float) -> None:
     """And the two ends are near each other: what is proven leaves little to be gained."""
     found = Selection(Plan([Round(Gaussian(1 / mu))]), runs, mean).epsilon(1e-6)

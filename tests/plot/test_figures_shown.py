@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import hockeystick as hs
+from command import run
 from hockeystick.plot.shown import FIGURES, literal
 
 mpl = pytest.importorskip("matplotlib")
@@ -42,6 +43,19 @@ def test_a_plan_without_delta_has_no_mark_unless_one_is_given() -> None:
     bare = hs.dp_sgd(1.0, 0.01, 100)
     assert dots(bare.plot(points=5, stop=2.0)) == []
     assert dots(bare.plot(points=5, stop=2.0, delta=1e-3)) == [(bare.epsilon(1e-3).upper, 1e-3)]
+
+
+@pytest.mark.parametrize("kind", ["curve", "compare"])
+def test_the_command_marks_the_epsilon_at_the_delta_of_the_flag(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "figure.svg"
+    flags = ["--sigma", "1", "--sample-rate", "1%", "--steps", "100", "--points", "5"]
+    flags += ["--accountant", "rdp"] if kind == "compare" else []
+    for delta, marked in (([], False), (["--delta", "1e-3"], True)):
+        assert run("plot", kind, *flags, *delta, "-o", path).exit_code == 0
+        quoted = f"{hs.dp_sgd(1.0, 0.01, 100).epsilon(1e-3):.3g}"
+        assert (quoted in path.read_text(encoding="utf-8")) == marked
+    warned = run("plot", kind, *flags, "--delta", "2", "-o", path)
+    assert warned.exit_code == 2
 
 
 def test_several_plans_in_one_figure() -> None:

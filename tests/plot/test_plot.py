@@ -289,6 +289,7 @@ def test_a_single_round_is_seen() -> None:
     marked = [line for line in axes.lines if line.get_marker() == "o" and line.get_markevery() == [0]]
     assert [np.asarray(line.get_xdata()).tolist() for line in marked] == [[1.0]]
     assert low < 1.0 < high
+    assert axes.get_ylim()[1] > 1.1 * float(np.asarray(marked[0].get_ydata())[0])
     assert all(float(tick).is_integer() for tick in axes.get_xticks())
 
 

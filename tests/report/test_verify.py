@@ -15,6 +15,7 @@ from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, report_text
 from hockeystick.report.document.made import made
 from hockeystick.report.document.record import report_record
+from hockeystick.report.document.statement import statement_json
 from hockeystick.report.document.verify import verified
 from hockeystick.values.errors import InvalidInputError
 
@@ -219,3 +220,23 @@ def test_a_machine_that_is_not_as_assumed_is_minded(record: dict[str, Any]) -> N
 def test_reports_made_before_the_doctor_are_sound(record: dict[str, Any]) -> None:
     made_then = {key: value for key, value in record["made"].items() if key != "doctor"}
     assert verified(report_text(report_record(PLAN, None, None, made_then), "HTML")).sound
+
+
+def test_every_number_of_a_statement_is_held() -> None:
+    """Each number in the text of the answer, with its last digit changed, unless that is the same double."""
+    asked = {"delta": 1e-3, "records": 2.0}
+    text = json.dumps(enveloped("statement", PLAN, asked, statement_json(PLAN, 1e-3, 2.0)))
+    assert verified(text).sound
+    edits = 0
+    for found in re.finditer(r"[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?", text):
+        digits, exponent, power = found[0].partition("e")
+        edited = f"{digits[:-1]}{(int(digits[-1]) + 1) % 10}{exponent}{power}"
+        if float(edited) == float(found[0]):
+            continue
+        edits += 1
+        try:
+            held = not verified(text[: found.start()] + edited + text[found.end() :]).sound
+        except InvalidInputError:  # what is left asks nothing
+            held = True
+        assert held, (found.start(), found[0])
+    assert edits > 50

@@ -37,5 +37,8 @@ def privacy_curve(found: Comparison) -> Charted | None:
         upper,
         mark=((found.bound.upper, found.delta), f"\u03b5 \u2264 {end}"),
     )
-    note = None if claim is None else Note((claim, found.delta), f"claimed: {found.claimed}", (18, -10))
+    beside = (
+        (18, -10) if claim is None or claim > found.bound.upper else (-9, 5)
+    )  # on the side that is away from the curve
+    note = None if claim is None else Note((claim, found.delta), f"claimed: {found.claimed}", beside)
     return Charted(chart, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)

@@ -44,6 +44,8 @@ from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
 DEFAULT_INTERVAL = 1e-3  # in losses: the default gap, where the error law asks for no narrower one
+FINEST_INTERVAL = 1e-4  # in losses: to which it is narrowed where a round has all its losses on one side nearer to 0
+WITHIN = 3.0  # points of the lattice between 0 and the nearer end of a round's losses, where these are so many
 DOUBTFUL = 0.01  # relative, of an interval so wide that a reason is looked for
 WIDTH = 1e-3  # relative, of epsilon: the default gap is narrower where the error law says that it has to be
 FEW_POINTS = 1 << 20  # to which the default gap is widened
@@ -72,8 +74,9 @@ class ConnectTheDotsAccountant(BracketAccountant):
 
     Args:
         interval: gap of the lattice of losses. Left out, it is 1e-3, or what the error law asks for a relative width of
-            1e-3 if that is less; and it is widened where a million points would not do. With atoms it may be a little
-            less than was asked, so that they lie on the lattice.
+            1e-3 if that is less, or down to 1e-4 where a round's losses on one side are nearer to 0 than three points;
+            and it is widened where a million points would not do. With atoms it may be a little less than was asked, so
+            that they lie on the lattice.
     """
 
     interval: Annotated[float | None, domains.POSITIVE.of("gap of the lattice of losses")] = None
@@ -106,9 +109,11 @@ class ConnectTheDotsAccountant(BracketAccountant):
         pairs = [pair for pair, _ in composition.rounds]
         size = max(epsilon, 1 / order) if math.isfinite(order) else epsilon
         needed = math.sqrt(8 * WIDTH * size / (composition.count * min(order, MAX_ORDER)))
-        gap = self.interval or min(DEFAULT_INTERVAL, needed)
         ranges = [loss_range(pair, _floor(composition, log_delta)) for pair in pairs]
         widest, total = (of(high - low for low, high in ranges) for of in (max, sum))
+        # the error law is of a gap that resolves a round: rare samples have nearly all mass at losses next to 0
+        nearer = min((min(high, -low) for low, high in ranges if low < 0 < high), default=math.inf)
+        gap = self.interval or min(DEFAULT_INTERVAL, needed, max(nearer / WITHIN, FINEST_INTERVAL))
         if self.interval is None:
             gap = max(gap, widest / FEW_POINTS, total / MAX_ROUND_POINTS)
         elif total / gap > MAX_ROUND_POINTS:

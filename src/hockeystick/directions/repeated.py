@@ -36,7 +36,7 @@ class Repeated:
 
     >>> from hockeystick.values.adjacency import Adjacency
     >>> print(Repeated(Adjacency.ADD_OR_REMOVE.directions, 1.0, 0.01).epsilon(1000, 1e-6, None))
-    2.10134 to 2.10135 (certified)
+    2.12451 to 2.12452 (certified)
     """
 
     def __init__(self, directions: Sequence[Direction], mu: float, rate: float) -> None:

@@ -169,6 +169,7 @@ class Stepped:
     def __init__(self, directions: Sequence[Direction]) -> None:
         self.history, self.directions = History(), tuple(directions)
         self._kept: OrderedDict[tuple[Question, bool], _Sums] = OrderedDict()
+        self._without: dict[tuple[Question, bool], int] = {}  # the last time of which there are no points
 
     def epsilon(self, delta: float, gap: float | None) -> Bound | None:
         """Epsilon at delta, of relative width at most the gap; ``None`` where the plan has to be asked."""
@@ -210,16 +211,25 @@ class Stepped:
         """The sums of the present time for a question in one direction, which are kept.
 
         Whether there are any must not depend on what else was done for an answer: laying them is a call by itself.
+        Where there are none it is known until the next time: to find out may take as long as the plan does.
 
         Raises:
             NotApplicableError: there are no points that are few enough.
         """
         sums, time = self._kept.pop((asked, add), None), self.history.time
         if sums is None or sums.time != time:
+            if self._without.get((asked, add)) == time:
+                raise NotApplicableError("there are no points for these rounds")
             both = len(self.directions) > 1 and not add
             rows = self.history.until(time, add)
-            with one_call(len(rows)):
-                points = laid(rows, asked)
+            try:
+                with one_call(len(rows)):
+                    points = laid(rows, asked)
+            except NotApplicableError:
+                if len(self._without) >= KEPT:
+                    self._without.clear()
+                self._without[asked, add] = time
+                raise
             sums = _Sums(self.history, asked, points, time, add, both)
         self._kept[asked, add] = sums
         while len(self._kept) > KEPT:

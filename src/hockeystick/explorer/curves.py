@@ -43,6 +43,7 @@ EPSILONS = 41  # places of the curve of delta
 
 POINTS = 25  # places of a curve whose plans are answered side by side
 FEWER = 9  # places of a curve each of which is a question of its own, of tens of milliseconds
+SHARE = 1 / 3  # of the work that is left, which a place may take whose plan is asked by itself
 NOISE_SPAN = 4.0  # times its own value that the noise goes down and up in its curve
 
 Rows = list[tuple[float, float | None, float | None]]
@@ -96,11 +97,13 @@ def _delta(plan: Plan) -> Curve:
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
     even = np.linspace(0.0, reach if reach > 0 else 1.0, EPSILONS).tolist()
+    rows: Rows
     places = sorted({float(round_up(quoted, READ)), *(_short(at) for at in even)})  # the first is what is quoted
     if plan.known_from_below:
         band = plan.profile().delta(places)
-        return Curve("epsilon", list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True)))
-    rows: Rows = []
+        rows = list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
+        return Curve("epsilon", rows, _wide(band.reason))
+    rows = []
     with one_call(len(plan.kinds)):
         for at in places[:: EPSILONS // FEWER]:  # each a question of its own
             ends = finite_ends(plan.delta(at))
@@ -113,7 +116,8 @@ def _attack(plan: Plan) -> Curve:
     if plan.whole:
         raise refusal(plan)
     band = plan.profile().tpr(np.array(RATES))
-    return Curve("false-positive rate", list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True)))
+    rows = list(zip(RATES, band.lower.tolist(), band.upper.tolist(), strict=True))
+    return Curve("false-positive rate", rows, _wide(band.reason))
 
 
 def _steps(plan: Plan) -> Curve:
@@ -173,15 +177,21 @@ def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float) -> 
             for (at, _), lower, upper, worth in zip(asked, band.lower, band.upper, band.guarantees, strict=True):
                 rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
         else:
-            for number, (at, plan) in enumerate(asked):
-                with part(1 / (len(asked) - number)):
+            for at, plan in reversed(asked):  # from more noise, or more steps, on: what comes first gets its share
+                with part(SHARE):
                     ends = finite_ends(plan.epsilon(delta))
                     if not short():
                         rows.append((at, ends.get("lower"), ends["upper"]))
+            rows.reverse()
     left = len(asked) - len(rows)
     if left and len(rows) < min(2, len(asked)):
         raise UnsupportedError(f"no curve: {USED_UP}")
     return Curve(label, rows, f"{left} of {len(asked)} places are left out: {USED_UP}" if left else None)
+
+
+def _wide(reason: str | None) -> str | None:
+    """What is said beside a curve whose ends are apart since the work did not suffice."""
+    return f"wider than it need be: {USED_UP}" if reason is not None and USED_UP in reason else None
 
 
 def _finite(value: float) -> float | None:

@@ -1,8 +1,8 @@
 """Events of dp_accounting as rounds of a plan.
 
 Each rule says by which theorem the round stands for the event. An event that only has a guarantee here (randomised
-response over more than two buckets, discrete Laplace noise of sensitivity above 1) becomes the worst mechanism
-with that pure epsilon: an upper end of its plan is valid for the event, a lower end is one of the worst mechanism only.
+response whose true answer is replaced by a uniform one) becomes the worst mechanism with that pure epsilon: an upper
+end of its plan is valid for the event, a lower end is one of the worst mechanism only.
 
 Numbers are the decimals they are written as, here as everywhere; what is computed from them is rounded to the side that
 costs more.
@@ -174,8 +174,8 @@ def _noisy(event: Any, mechanism: Callable[[float], Mechanism], noise: float) ->
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     """P(x) / P(x - 1) is e^a or e^-a: with sensitivity 1 the loss has two values, those of randomised response.
 
-    A larger integer sensitivity C moves one record's contribution by at most C: pure epsilon a C. Where a record is
-    replaced by one that contributes nothing it is the noise itself, as a guarantee would not say what a sample does.
+    With a larger integer sensitivity it is the noise itself, moved by so much; and so it is where a record is replaced
+    by one that contributes nothing, as a guarantee would not say what a sample does.
     """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
@@ -189,17 +189,17 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
         return
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
     parameter = POSITIVE.check(event.noise_parameter, "noise_parameter")
-    if relation is NeighboringRelation.REPLACE_SPECIAL:
+    if relation is NeighboringRelation.REPLACE_SPECIAL or sensitivity > 1:
         yield Round(DiscreteLaplace(_rounded_down(1 / _exact(parameter)), int(sensitivity)))
     else:
-        yield Round(RandomizedResponse(_rounded_up(_exact(parameter) * int(sensitivity))))
+        yield Round(RandomizedResponse(_rounded_up(_exact(parameter))))
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     """k buckets, truthful with probability 1 - p: the likelihood ratios that one changed answer can have.
 
-    REPLACE_ONE: 1 - p + p/k against p/k: epsilon = log(k (1 - p)/p + 1), reached by two buckets (for k = 2 they are
-    all there are, and the pair is exactly that of binary randomised response).
+    REPLACE_ONE: 1 - p + p/k against p/k: the true one of k answers has odds e^epsilon = k (1 - p)/p + 1 to 1 against
+    each other one. A larger epsilon tells more: answering anew, now and then, gives the law of a smaller one.
     REPLACE_SPECIAL: the answer of the special record is uniform: k (1 - p) + p against 1, and 1 against p; a pure
     epsilon that is given for the plan's own adjacency.
     """
@@ -220,7 +220,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
         ratios = [buckets * (1 - exact) + exact, 1 / exact]
         yield Round(ApproximateDP(_log_up(max(ratios)), 0.0))
     else:
-        yield Round(RandomizedResponse(_log_up(max(ratios))))
+        yield Round(RandomizedResponse(_log_up(max(ratios)), buckets))
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:

@@ -114,16 +114,17 @@ def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
 
 
 def _of_response(mechanism: RandomizedResponse) -> Any:
-    """``2 (1 - p)/p + 1 = e^epsilon``: ``p = 2 / (e^epsilon + 1)``, rounded down to what costs more."""
+    """With k answers ``k (1 - p)/p + 1 = e^epsilon``: ``p = k / (e^epsilon + k - 1)``, rounded to what costs more."""
     if mechanism.epsilon == 0:
         return events.NoOpDpEvent()
     odds = math.exp(-mechanism.epsilon)
-    noise = next_down(2 * odds / (1 + odds), 8)
+    answers = mechanism.categories
+    noise = next_down(answers * odds / (1 + (answers - 1) * odds), 8)
     if noise <= 0:
         raise UnsupportedError(
             f"epsilon must be below 700 for its event, which holds e^-epsilon; received {mechanism.epsilon!r}"
         )
-    return events.RandomizedResponseDpEvent(noise, 2)
+    return events.RandomizedResponseDpEvent(noise, answers)
 
 
 def _draws(sampling: WithReplacement, event: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Arrays that come from outside and belong together, long ones that are worked on by blocks, and where they come from."""
+"""Arrays from outside that belong together, long ones that are worked on by blocks, and where their memory is from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK = 1 << 13
 the system hands out memory anew for each, page by page, at several times the cost of the formula."""
 
 HEAP = 1 << 23
-"""Bytes up to which arrays come from the heap, which keeps the memory of those that are gone: some dozens of a chunk."""
+"""Bytes up to which arrays come from the heap, which keeps the memory of those that are gone: a dozen of a chunk."""
 
 
 def arrays_from_the_heap() -> None:
@@ -25,7 +25,7 @@ def arrays_from_the_heap() -> None:
     The malloc of glibc maps every block from 128 KiB on by itself, and returns what lies free at the end of its heap
     beyond as much; the pages of the next array are then cleared one by one as they are touched, which takes longer than
     the formula that fills it. When a mapped block is freed, both limits rise to its size and twice that, as mallopt(3)
-    says of M_MMAP_THRESHOLD: one block that is never touched, asked for and freed, is enough. Elsewhere it does nothing.
+    says of M_MMAP_THRESHOLD: one block that is asked for, never touched and freed is enough. Elsewhere it does nothing.
     Up to ``2 * HEAP`` bytes that are free may stay with the process.
 
     >>> arrays_from_the_heap()

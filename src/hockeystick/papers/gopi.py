@@ -186,7 +186,7 @@ def widths(table: Table) -> list[Line]:
 def panels_1a(table: Table) -> Sequence[Panel]:
     """Epsilon over rounds, and how wide the intervals are."""
     (above,) = panels_1b(table)
-    below = Panel(ROUNDS, "width of the interval (nats)", widths(table), xlim=above.xlim, yscale="log")
+    below = Panel(ROUNDS, "width of the interval of $\\varepsilon$", widths(table), xlim=above.xlim, yscale="log")
     return [replace(above, ylim=(None, None)), below]
 
 
@@ -229,7 +229,7 @@ def panels_3b(table: Table) -> Sequence[Panel]:
     return [
         Panel(ROUNDS, f"time for an interval {WIDTH} wide (s)", timed(table), None, "log", "log"),
         Panel(ROUNDS, "speed-up by PRV", [faster], None, "log", "log"),
-        Panel(ROUNDS, "width of the interval (nats)", wide, None, "log", ylim=(0, 2 * WIDTH)),
+        Panel(ROUNDS, "width of the interval of $\\varepsilon$", wide, None, "log", ylim=(0, 2 * WIDTH)),
     ]
 
 

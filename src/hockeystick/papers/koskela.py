@@ -265,9 +265,7 @@ def panels_table(table: Table) -> Sequence[Panel]:
                     shown.append(Line(label, own.numbers(x), errors, style=style))
             xscale: Scale = "log" if half == "n" else "linear"
             out.append(
-                Panel(
-                    xlabel, "distance from $\\varepsilon$ (nats)", shown, None, xscale, "log", title=f"noise {noise:g}"
-                )
+                Panel(xlabel, "distance from $\\varepsilon$", shown, None, xscale, "log", title=f"noise {noise:g}")
             )
     return out
 

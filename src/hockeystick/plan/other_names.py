@@ -15,8 +15,6 @@ MECHANISM_NAMES: Mapping[str, str] = {
     "bounded-range": "exponential",
     "exponential-mechanism": "exponential",
     "geometric": "discrete-laplace",
-    "k-ary-randomized-response": "randomized-response",
-    "krr": "randomized-response",
     "noisy-max": "report-noisy-max",
     "normal": "gaussian",
     "pure-dp": "approximate-dp",

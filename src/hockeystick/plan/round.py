@@ -63,7 +63,8 @@ class Round:
     def __post_init__(self) -> None:
         for value, kind, key in ((self.mechanism, Mechanism, "mechanism"), (self.sampling, Sampling, "sampling")):
             if not isinstance(value, kind):
-                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}", key)
+                own = "" if key == "sampling" else "; one of your own is a Pmf, a Tradeoff or a PrivacyCurve"
+                raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}{own}", key)
         object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
         for key, text in self.labels.items():
             object.__setattr__(self, key, checked_label(text, key))

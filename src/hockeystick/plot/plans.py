@@ -18,7 +18,7 @@ from hockeystick.values.errors import InvalidInputError
 
 Say = Callable[[str], None]
 
-EPSILON = "$\\varepsilon$ (nats)"  # label of an axis
+EPSILON = "$\\varepsilon$"  # label of an axis
 DELTA = "$\\delta$ (probability)"  # label of an axis
 ROUNDS = "rounds"  # label of an axis
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
@@ -120,13 +120,16 @@ def steps_panel(
     say("certified bounds")
     certified = [ask(part, "epsilon", target) for part in parts]
     lines = [_asked_line(name, x, "epsilon", parts, say, target) for name in accountants]
+    bracket = bracket_of(x, certified)
+    highest = bracket.upper[-1]
+    alone = len(x) == 1 and not lines and 0 < highest < math.inf
     return Panel(
         ROUNDS,
         f"{EPSILON} at $\\delta$ = {plain(target)}",
         lines,
-        bracket_of(x, certified),
+        bracket,
         xlim=(0, max(x[-1], 2.0)),  # a single round has its mark inside the axes, not on their edge
-        ylim=(0, None),
+        ylim=(0, 1.25 * highest if alone else None),  # nor is its mark cut by the upper edge
         whole=True,
         rising=True,
     )

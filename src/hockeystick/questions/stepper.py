@@ -132,7 +132,7 @@ class Accountant:
             self._history.append(item)
 
     def _round_of(self, noise: float, rate: float) -> Round:
-        """The round of a step of DP-SGD; the last one, if that had the same noise and rate: both were looked at then."""
+        """The round of a step of DP-SGD; the last one if it had the same noise and rate, which were looked at then."""
         if self._again is not None and type(noise) is type(rate) is float and self._again[:2] == (noise, rate):
             return self._again[2]
         item = Round(Gaussian(noise), Poisson(rate))

@@ -31,6 +31,12 @@ CLASSES = np.array(
 )  # numbers of nodes
 WIDEST_STRIP = 0.97 * math.pi  # of 1 / mu, where g may vanish
 SHIFT, LARGEST_SHIFT = 0.48 * math.pi, 2.0  # of the line: of 1 / mu, and at most, as rounding grows by e^(Y^2/2)
+CALM_SHIFT = 0.7  # likewise, where rounding would be as much as a remainder may be
+ROUNDING = 500.0
+"""Units of rounding, about, of the values of a line by t, the rate, the number of rounds and ``e^(Y^2/2)``; up to three
+times as much is charged (``line.py``). It goes with ``s |l|``, s being some times t, which is large beside K where rare
+losses decide."""
+
 SHIFT_ADDING = 0.245 * math.pi  # of the line where a record is added: ``|g| >= 1 - q`` up to twice that
 STRIP, WIDEST_ETA = 0.6, 4.0  # eta of the envelope, of 1 / mu, and at most
 LARGEST_LIFT = 2.5  # Y of the envelope
@@ -138,18 +144,23 @@ def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array, shif
     return np.logaddexp(log_tail(low), above)
 
 
-def laid(rows: Rows, place: Place, little: float = LITTLE) -> Layout:
+def laid(rows: Rows, place: Place, little: float = LITTLE, calm: bool = False) -> Layout:
     """Nodes for a line, an envelope and a bound on the right alias.
 
     Args:
         rows: the rounds.
         place: where they are asked.
         little: log of how little of the bound on the right alias may lie beyond the nodes.
+        calm: whether lines are moved less far off the real axis, on more nodes, where rounding would count.
     """
     mu, t = rows.mu, place.t
     weighs = np.clip(place.depth - place.top + np.log1p(t), -600.0, 0.0)
     inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / rows.count
     shift = np.minimum((SHIFT_ADDING if rows.adding else SHIFT) / mu, LARGEST_SHIFT)
+    if calm:
+        units = ROUNDING * t * rows.rate * rows.count * np.exp(0.5 * np.square(shift))
+        much = UNIT_ROUNDOFF * units > place.tolerance * np.exp(weighs)
+        shift = np.where(much, np.minimum(shift, CALM_SHIFT), shift)
     depth = 2.0 - np.log(inner)
     line = 2 * math.pi * shift / (depth + 2 * np.square(shift) + log_dip(rows, t, 2 * shift))
     eta = np.minimum(STRIP / mu, WIDEST_ETA)

@@ -12,7 +12,7 @@ that row alone, to the last bit, so that neither the order of the rows nor how t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
@@ -30,10 +30,21 @@ class Columns:
 
     def at(self: T, rows: Places | Mask) -> T:
         """Some of the rows."""
-        return type(self)(*[getattr(self, name)[rows] for name in self.__slots__])  # the names of the fields
+        return type(self)(*[getattr(self, name)[rows] for name in _names(type(self))])
 
     def __len__(self) -> int:
-        return len(getattr(self, self.__slots__[0]))
+        return len(getattr(self, _names(type(self))[0]))
+
+
+def _names(columns: type[Columns]) -> tuple[str, ...]:
+    """The names of the fields, which are asked for thousands of times."""
+    found = _NAMES.get(columns)
+    if found is None:
+        found = _NAMES[columns] = tuple(field.name for field in fields(columns))
+    return found
+
+
+_NAMES: dict[type[Columns], tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ def bundled(rounds: Rounds) -> Bundled | None:
 def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
     """Upper bounds on K(t) of a composition whose kinds are bundled; ``None`` where they are not.
 
-    The sum of that of the bundle, or of one that is little above it, and that of the others, each about SLACK above; what it rounds off is for its reader.
+    The sum of that of the bundle, or of one that is little above it, and that of the others, each about SLACK above;
+    what it rounds off is for its reader.
     """
     split = bundle_split(composition.rounds)
     if split is None:

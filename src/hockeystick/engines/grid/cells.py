@@ -46,7 +46,8 @@ MAX_LIFT = 30.0  # exponent t * width of a cell: how differently the tilt may we
 MAX_TILTED_GAP = 600.0  # exponent t h: beyond, its exponential is about to leave the range of a double
 MAX_WIDTH = 2.0  # of a widened cell, in units of the loss
 MAX_PANELS = 1 << 23  # of one round, whatever may be spent
-MAX_NODES = 2 * arrays.BLOCK  # evaluated at once
+MAX_NODES = 2 * arrays.BLOCK  # evaluated at once, but for those of one half-cell
+MOST_OF_ONE = 1 << 20  # nodes of one half-cell: about 100 MB of temporaries
 CARE, TINY = (
     1e-9,
     1e-300,
@@ -333,7 +334,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
     ):
         where = np.flatnonzero(chosen)
         needed = np.maximum(1.0, np.ceil(narrow[where] / HALF_WIDTH[16]))
-        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MAX_NODES:
+        if float(needed.sum()) > MAX_PANELS or float(needed.max(initial=0.0)) * nodes > MOST_OF_ONE:
             raise NotApplicableError(
                 f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
                 "ask for a smaller epsilon or a larger delta"

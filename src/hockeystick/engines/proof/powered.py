@@ -159,7 +159,7 @@ class PoweredLaws:
             return best.lower()
 
     def delta(self, epsilon: Ball) -> Enclosure:
-        """Both ends."""
+        """Both ends of delta at an epsilon."""
         return Enclosure(self.lower(epsilon), self.upper(epsilon))
 
 
@@ -214,7 +214,7 @@ def _grid(kinds: list[Kind]) -> tuple[Ball, int | None]:
 
 
 def _fineness(kind: Kind, unit: Ball, finest: int | None, length: int) -> int:
-    """That of the grid on which the losses of one round are put."""
+    """The fineness of the grid on which the losses of one round are put."""
     losses = [float(outcome.loss.mid()) for outcome in kind.outcomes]
     width = max(losses) - min(losses)
     if not width > 0:

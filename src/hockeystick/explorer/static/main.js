@@ -195,7 +195,8 @@ class Card {
     const { assumptions } = answer.answer;
     this.assumed.replaceChildren(this.badge(), `Assumes: ${assumptions.slice(0, MOST_ASSUMPTIONS).join("; ")}`);
     if (assumptions.length > MOST_ASSUMPTIONS) this.assumed.append(`; and ${assumptions.length - MOST_ASSUMPTIONS} more`);
-    if (answer.answer.reason) this.assumed.append(`. ${answer.answer.reason}`);
+    const { reason } = answer.answer;
+    if (reason) this.assumed.append(`. ${reason[0].toUpperCase()}${reason.slice(1)}.`);
     this.more.hidden = false;
     this.text = `Plan ${this.name}: ${answer.headline}. ${answer.answer.warnings.join(". ")}`;
   }

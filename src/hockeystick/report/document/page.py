@@ -57,6 +57,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 li { margin: .35rem 0; }
 figure { margin: 1.6rem 0; max-width: 36rem; break-inside: avoid; }
 figure svg { display: block; width: 100%; height: auto; font-family: inherit; }
+figure svg text { paint-order: stroke; stroke: #fff; stroke-width: 3px; stroke-linejoin: round; }
 figcaption { color: var(--soft); font-size: .95rem; margin-top: .3rem; }
 pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px solid var(--rule); font-size: .85rem;
   line-height: 1.45; white-space: pre-wrap; overflow-wrap: anywhere;
@@ -71,6 +72,7 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   dd { margin-bottom: .6rem; }
   table { font-size: .88rem; }
   th, td { padding-right: .6rem; }
+  td.number:last-child { white-space: normal; }
   .signature { grid-template-columns: 1fr; gap: 3.5rem; }
 }
 @media print {

@@ -1,0 +1,25 @@
+"""Tests with many dear parameters: ``make test`` takes a share of these, ``make test-slow`` the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow all but each n-th parameter of a test that is marked ``share(n)``.
+
+    Parameters that are stacked vary fastest in the topmost one, so that an n without a common divisor with their
+    numbers meets every value of each.
+    """
+    met: Counter[str] = Counter()
+    for item in items:
+        share = item.get_closest_marker("share")
+        if share is None:
+            continue
+        test = item.nodeid.partition("[")[0]
+        if met[test] % share.args[0]:
+            item.add_marker(pytest.mark.slow)
+        met[test] += 1
