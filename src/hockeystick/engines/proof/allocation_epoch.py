@@ -141,7 +141,7 @@ class EpochMesh:
 
     @property
     def width(self) -> float:
-        """The distance h of the points of the equally spaced grid."""
+        """The distance h of neighbouring points of a sum."""
         few = self._window(self.place) * self.mesh.fine / FEWEST
         return min(self.mesh.fine * self.epoch.step.deviation(self.place), few)
 
@@ -290,7 +290,7 @@ class _Sums:
 
     @classmethod
     def of(cls, row: Row) -> _Sums:
-        """The sums of a row's masses and moments."""
+        """The sums of the masses of a row."""
         return cls(range(row.first, row.first + len(row)), row.masses(), row.bits)
 
     @property
@@ -427,7 +427,7 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
 
 
 NOTHING = Part(arb(0), arb(0))
-"""A part of a law with no mass in it."""
+"""No outcomes."""
 
 
 def _added(some: Part, more: Part) -> Part:
@@ -435,5 +435,5 @@ def _added(some: Part, more: Part) -> Part:
 
 
 def _mean(part: Part) -> float:
-    """The mean of a part of a law, to a few roundings: for guesses."""
+    """The mean of some outcomes, about."""
     return float((part.moment / part.mass).mid())
