@@ -12,7 +12,7 @@ from flint import arb
 from hockeystick.engines.proof.convex_order import Part
 from hockeystick.numerics.balls import Ball, ball, normal_tail
 
-MOST = 700.0  # an exponent that a double holds
+MOST = 600.0  # an exponent that a double holds, divided by the width of a cell, too
 
 
 @dataclass(frozen=True, slots=True)
