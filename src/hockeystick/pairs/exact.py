@@ -119,7 +119,10 @@ def constant(masses: Iterable[Fraction]) -> tuple[Exponential, ...]:
     return tuple(exponential((mass, Fraction(0))) for mass in masses)
 
 
-ExactRound: TypeAlias = (
-    ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve | ExactAllocation
+ExactMechanism: TypeAlias = (
+    ExactGaussian | ExactLaplace | ExactBlackBox | ExactFinite | ExactDiscreteGaussian | ExactCurve
 )
+"""A round of one mechanism, whose batch a record enters with some probability."""
+
+ExactRound: TypeAlias = ExactMechanism | ExactAllocation
 """A round of which a proof knows how to be made."""

@@ -59,12 +59,13 @@ FEWEST = 800.0
 """Points of the bulk of a sum, over the distance of neighbours in standard deviations: few steps would have fewer, and
 little of their laws is as wide as their deviations."""
 
-NARROW = 0.5
-"""Deviations of the bulk up to which it is put on points that far apart beside jumps, in the law below; else it is
-merged into its mean there."""
+LOST = 1e-9
+"""Share of a bulk that may be left out where it is merged on to points beside jumps; of more it is merged into its
+mean."""
 
-BESIDE, MOST = 2.0, 20_000
-"""Distance of points where there are jumps, in that of the bulk's to as many standard deviations; most of them."""
+BESIDE, MOST = 2.0, 400.0
+"""Distance of points where there are jumps, in that of the bulk's to as many standard deviations; and how many there
+are at the most, over the distance of neighbours in standard deviations."""
 
 PART, TAIL, SUMMED, PRODUCTS = 10_000.0, 12_000.0, 1000.0, 8.0
 """Units of work of a point of a step and of one of its normal tails, and of a point of a sum besides its products;
@@ -140,7 +141,7 @@ class EpochMesh:
 
     @property
     def width(self) -> float:
-        """The width h."""
+        """The distance h of the points of the equally spaced grid."""
         few = self._window(self.place) * self.mesh.fine / FEWEST
         return min(self.mesh.fine * self.epoch.step.deviation(self.place), few)
 
@@ -165,7 +166,7 @@ class EpochMesh:
         """The distance, in units of h, of the points on which bulk and jumps are put beside each other."""
         far = self.epoch.step.at(self.farthest) / self.width
         wide = BESIDE * self.mesh.fine * self.spread / self.width
-        return max(round(wide), math.ceil(far / MOST), 1)
+        return max(round(wide), math.ceil(far * self.mesh.fine / MOST), 1)
 
     @property
     def spread(self) -> float:
@@ -196,7 +197,7 @@ def laws(mesh: EpochMesh, kappa: float, bits: int) -> Sides:
     """The laws of the ratio of an epoch, on points at equal ratios ``e^(kappa (q + 1/2))``."""
     step = _step(mesh, bits)
     above, below = _sum(mesh, step.above, bits, True), _sum(mesh, step.below, bits, False)
-    first, count = _range(mesh, above[0].row, kappa)
+    first, count = _range(mesh, above[0].sums, kappa)
     points = ratios(kappa, first, count)
     over = spread(points, _cells(mesh, above, points))
     under = _merged_from(points, _pieces(mesh, below, kappa, first, count), min(max(-first, 1), count - 1))
@@ -213,7 +214,7 @@ class _Step(NamedTuple):
 def _step(mesh: EpochMesh, bits: int) -> _Step:
     """One Y, spread over multiples of h and merged on to them."""
     law, width = mesh.epoch.step, arb(mesh.width)
-    at = multiples(mesh.width, law.at(mesh.farthest), SHARE * mesh.mesh.fine)
+    at = multiples(mesh.width, law.at(mesh.farthest), SHARE * mesh.mesh.fine * min(1.5 * law.mu, 1.0))
     edges = [arb(PIECES * a + i * (b - a)) / PIECES * width for a, b in pairwise(at) for i in range(PIECES)]
     tails = [law.tail(edge) for edge in [*edges, arb(at[-1]) * width]]
     parts = [Part(a.mass - b.mass, a.moment - b.moment) for a, b in pairwise(tails)]
@@ -237,29 +238,29 @@ def _sum(mesh: EpochMesh, step: _Atoms, bits: int, above: bool) -> list[_Lattice
     rows = [one.power(steps - mesh.jumps)]
     for _ in range(mesh.jumps):
         rows.append(rows[-1].times(one))
-    found = [_Lattice(rows[-1], 1, arb(0))]
+    found = [_Lattice(_Sums.of(rows[-1]), 1, arb(0))]
     if mesh.jumps and bulk < len(step.at):
-        coarse = _spread_on if above else _merged_on
         spacing = mesh.spacing
-        jump = coarse(_Sums(step.at[bulk:], [steps * mass for mass in step.masses[bulk:]], bits), spacing)
+        rare = _Sums(step.at[bulk:], [steps * mass for mass in step.masses[bulk:]], bits)
+        jump = _spread_on(rare, spacing) if above else _merged_on(rare, spacing, upward=True)
+        if not above and sum(jump.masses()) < rare.total - int(LOST * rare.total):
+            # points too far apart: one jump is left as it is, beside the mean of all other steps
+            whole = _whole(_Sums.of(rows[mesh.jumps - 1]))
+            return [*found, _Lattice(rare.scaled(whole.mass), 1, whole.moment / whole.mass)]
         jumps, orders = jump, Fraction(1)
         for number in range(1, mesh.jumps + 1):
             if number > 1:
                 jumps, orders = jumps.times(jump), orders * Fraction(steps - number + 1, number * steps)
             rest = _Sums.of(rows[mesh.jumps - number])
-            if above or spacing * mesh.width < NARROW * mesh.spread:
-                found.append(_Lattice(coarse(rest, spacing).times(jumps).scaled(orders), spacing, arb(0)))
-            else:
-                whole = rest.between(rest.ends[0], rest.ends[1] + 1)
-                share = Fraction(whole_below(whole.mass, bits), 1 << bits)
-                found.append(_Lattice(jumps.scaled(orders * share), spacing, whole.moment / whole.mass))
+            beside, offset = (_spread_on(rest, spacing), arb(0)) if above else _beside(rest, spacing)
+            found.append(_Lattice(_Sums.of(beside.times(jumps).scaled(orders)), spacing, offset))
     return found
 
 
 class _Lattice(NamedTuple):
-    """A row whose points are multiples of a spacing, from an offset on, in units of h."""
+    """Points that are multiples of a spacing, from an offset on, in units of h."""
 
-    row: Row
+    sums: _Sums
     spacing: int
     offset: Ball
 
@@ -289,13 +290,28 @@ class _Sums:
 
     @classmethod
     def of(cls, row: Row) -> _Sums:
-        """Those of a row."""
+        """The sums of a row's masses and moments."""
         return cls(range(row.first, row.first + len(row)), row.masses(), row.bits)
+
+    @property
+    def total(self) -> int:
+        """The mass of all points."""
+        return self._mass[-1]
+
+    def scaled(self, factor: Ball) -> _Sums:
+        """All masses by a factor of at most 1, rounded down."""
+        share = whole_below(factor, self.bits)
+        return _Sums(self._at, [(b - a) * share >> self.bits for a, b in pairwise(self._mass)], self.bits)
 
     @property
     def ends(self) -> tuple[int, int]:
         """The first point and the last one."""
         return self._at[0], self._at[-1]
+
+    def lightest(self, mass: float) -> int:
+        """The first point up to which there is more than a mass."""
+        place = bisect_right(self._mass, int(mass * 2.0**self.bits)) - 1
+        return self._at[min(max(place, 0), len(self._at) - 1)]
 
     def _before(self, edge: int) -> int:
         """How many points are below a whole number."""
@@ -326,29 +342,43 @@ def _spread_on(sums: _Sums, spacing: int) -> Row:
     return Row.of([whole_below(mass, sums.bits) for mass in masses], points[0], sums.bits)
 
 
-def _merged_on(sums: _Sums, spacing: int) -> Row:
-    """Some points merged on to multiples of a spacing, from their mean."""
+def _merged_on(sums: _Sums, spacing: int, upward: bool = False) -> Row:
+    """Some points merged on to multiples of a spacing: from their mean, or from the lowest on, where most are."""
     points = _multiples(sums, spacing)
     edges = [q * spacing + i * spacing // PIECES for q in points[:-1] for i in range(PIECES)]
     parts = [sums.between(a, b) for a, b in pairwise([*edges, points[-1] * spacing])]
     whole = sums.between(points[0] * spacing, points[-1] * spacing)
     start = min(max(int(_mean(whole) / spacing) - points[0] + 1, 1), len(points) - 1) if whole.mass > 0 else 1
+    start = 0 if upward else start
     masses = _merged_from([arb(q * spacing) for q in points], parts, start)
     return Row.of([whole_below(mass, sums.bits) for mass in masses], points[0], sums.bits)
 
 
+def _beside(rest: _Sums, spacing: int) -> tuple[Row, Ball]:
+    """Some points merged on to multiples of a spacing, with an offset; all into their mean where these are too far."""
+    found, whole = _merged_on(rest, spacing), _whole(rest)
+    if sum(found.masses()) >= whole_below(whole.mass * (1 - LOST), rest.bits):
+        return found, arb(0)
+    return Row.of([whole_below(whole.mass, rest.bits)], 0, rest.bits), whole.moment / whole.mass
+
+
+def _whole(sums: _Sums) -> Part:
+    """All of some points."""
+    return sums.between(sums.ends[0], sums.ends[1] + 1)
+
+
 def _merged_from(points: Sequence[Ball], parts: Sequence[Part], start: int) -> list[Ball]:
     """Parts merged on to points, from halfway between two on; PIECES of them lie between each two."""
-    middle = PIECES * (start - 1) + PIECES // 2
+    middle = PIECES * (start - 1) + PIECES // 2 if start else 0
     seen = [i for i, part in enumerate(parts) if part.mass > 0]
     return merged(points, [parts[i] for i in seen], start, sum(i < middle for i in seen))
 
 
-def _range(mesh: EpochMesh, row: Row, kappa: float) -> tuple[int, int]:
+def _range(mesh: EpochMesh, sums: _Sums, kappa: float) -> tuple[int, int]:
     """The first of the points at equal ratios, and how many there are; beyond are light tails."""
-    light = math.exp(max(mesh.mesh.log_tail - math.log(mesh.epochs), -700.0)) * 2.0**row.bits
-    low = bisect_right(list(accumulate(row.masses())), int(light)) + row.first
-    high = row.first + len(row) + (mesh.epoch.step.at(mesh.farthest) / mesh.width if mesh.jumps else 0.0)
+    light = math.exp(max(mesh.mesh.log_tail - math.log(mesh.epochs), -700.0))
+    low = sums.lightest(light)
+    high = sums.ends[1] + 1 + (mesh.epoch.step.at(mesh.farthest) / mesh.width if mesh.jumps else 0.0)
     share, constant = float(mesh.epoch.weight) * mesh.width, float(mesh.epoch.constant)
     first = math.floor(math.log(constant + share * max(low, 1)) / kappa) - 2
     return first, max(math.ceil(math.log(constant + share * high) / kappa) + 2 - first, 2 - first)
@@ -372,8 +402,8 @@ def _ratio(part: Part, constant: Ball, unit: Ball) -> Part:
 def _cells(mesh: EpochMesh, lattices: Sequence[_Lattice], points: Sequence[Ball]) -> list[Part]:
     """What certainly lies between each two of the points at equal ratios; points of a row in doubt are left out."""
     found = [NOTHING] * (len(points) - 1)
-    for row, spacing, offset in lattices:
-        constant, unit, sums = _constant(mesh, offset), _unit(mesh, spacing), _Sums.of(row)
+    for sums, spacing, offset in lattices:
+        constant, unit = _constant(mesh, offset), _unit(mesh, spacing)
         places = [(point - constant) / unit for point in points]
         low = [int(place.upper().ceil().unique_fmpz()) for place in places[:-1]]
         high = [int(place.lower().floor().unique_fmpz()) for place in places[1:]]
@@ -387,8 +417,8 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
     total = (count - 1) * PIECES
     ratio = np.exp(kappa * (first + 0.5 + np.arange(total + 1) / PIECES))
     found = [NOTHING] * total
-    for row, spacing, offset in lattices:
-        constant, unit, sums = _constant(mesh, offset), _unit(mesh, spacing), _Sums.of(row)
+    for sums, spacing, offset in lattices:
+        constant, unit = _constant(mesh, offset), _unit(mesh, spacing)
         edges = np.ceil((ratio - float(constant.mid())) / float(unit.mid())).astype(np.int64).tolist()
         for piece, (a, b) in enumerate(pairwise(edges)):
             if b > a:
@@ -397,6 +427,7 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
 
 
 NOTHING = Part(arb(0), arb(0))
+"""A part of a law with no mass in it."""
 
 
 def _added(some: Part, more: Part) -> Part:
@@ -404,5 +435,5 @@ def _added(some: Part, more: Part) -> Part:
 
 
 def _mean(part: Part) -> float:
-    """About the mean."""
+    """The mean of a part of a law, to a few roundings: for guesses."""
     return float((part.moment / part.mass).mid())

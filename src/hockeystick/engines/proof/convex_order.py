@@ -125,6 +125,9 @@ def _walk(points: Sequence[Ball], parts: Sequence[Part], sign: int) -> tuple[lis
             near.append(part)
             lack += off
             at += 1
+        while at < len(queue) and (point * queue[at].mass - queue[at].moment).is_zero():  # on the point: there it stays
+            out[j] += queue[at].mass
+            at += 1
         if not near:
             continue
         beyond, excess, balanced = [], arb(0), False
@@ -144,8 +147,8 @@ def _walk(points: Sequence[Ball], parts: Sequence[Part], sign: int) -> tuple[lis
             break
         if not balanced:
             return out, near + beyond
-        out[j] = _balanced(sum((part.mass for part in near), arb(0)), lack,
-                           sum((part.mass for part in beyond), arb(0)), excess)  # fmt: skip
+        out[j] += _balanced(sum((part.mass for part in near), arb(0)), lack,
+                            sum((part.mass for part in beyond), arb(0)), excess)  # fmt: skip
     return out, queue[at:]
 
 

@@ -1,4 +1,4 @@
-"""Proved ends of delta and epsilon for one direction: which of five ways applies, and where it looks.
+"""Proved ends of delta and epsilon for one direction: which of six ways applies, and where it looks.
 
 Floating point proposes (tilts, guesses of epsilon, where to stop), balls dispose: no end rests on an approximation.
 """
@@ -105,7 +105,7 @@ class ProofEngine:
             return arb(self.epsilon(target, None).upper)
         if self._allocated:
             guess, search = self._searched(float(target.lower.log().mid()))
-            return arb(search.grid(GLANCE).epsilon(target, self._most(guess))[1])
+            return arb(search.glanced(GLANCE).epsilon(target, self._most(guess))[1])
         log_target = float(target.lower.log().mid())
         guide = Guide(self._composition, log_target - 50.0)
         if self._atoms and not self._lattice:
@@ -123,7 +123,7 @@ class ProofEngine:
         if self._closed:
             return self.delta(epsilon, None).ends.upper
         if self._allocated:
-            return self._search_at(epsilon)[0].grid(GLANCE).upper(epsilon)
+            return self._search_at(epsilon)[0].glanced(GLANCE).upper(epsilon)
         _, t, depth = Guide.reaching(self._composition, float(epsilon.mid()))
         if self._atoms and not self._lattice:
             return self._on_grid_delta(epsilon, depth, WIDE, SHORT).ends.upper

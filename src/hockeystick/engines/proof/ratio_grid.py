@@ -3,8 +3,8 @@
 Rounds are independent, so that the likelihood ratio of all is a product. That of each kind is put on points ``r_q =
 e^(kappa (q + 1/2))``, once from above and once from below in convex order (``convex_order.py``, with the proof that
 products keep the order and that masses may be left out). The product of c rounds is on ``e^(kappa (q + c / 2))``, and
-its law a product of polynomials over the integers, each coefficient rounded down (``ratio_rows.py``). With masses n_i of
-the law above at points r_i, ``nu = sum n_i`` and ``pi = sum n_i r_i``,
+its law a product of polynomials over the integers, each coefficient rounded down (``ratio_rows.py``). With masses n_i
+of the law above at points r_i, ``nu = sum n_i`` and ``pi = sum n_i r_i``,
 
     removing:  delta(eps) <= sum_{r_i > e^eps} n_i (r_i - e^eps) + 1 - pi ,
     adding:    delta(eps) <= sum_{r_i < e^-eps} n_i (1 - e^eps r_i) + 1 - nu ,
@@ -48,10 +48,14 @@ closer at the most; and at the least, or nothing is gained."""
 ALLOWED, STEP = 0.9, 1.1
 """Share of the work that is left, which laws may take; factor by which points move apart until they do."""
 
+CLOSE = 1e-15
+"""Relative distance of two doubles that are neighbours, about."""
+
 KEPT = 8  # products of laws that are kept, of up to some megabytes each
 SINGLE = 3.0  # how much finer the points are where no products are made of them
 LEDGER = 1500.0  # units of work of a point whose masses are summed
 TOO_LONG = "the laws of its likelihood ratio have too many points"
+"""Why random allocation has no proof, where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +177,9 @@ class RatioGrid:
 
         The upper one is infinite where the law above says so of all epsilons up to most.
         """
-        upper = _first(lambda epsilon: bool(self.upper(epsilon) <= target.lower), most)
-        lower = _first(lambda epsilon: not self.lower(epsilon) > target.upper, most)
-        return (math.nextafter(lower, 0.0) if 0 < lower < math.inf else min(lower, most)), upper
+        _, upper = _around(lambda epsilon: bool(self.upper(epsilon) <= target.lower), most)
+        lower, _ = _around(lambda epsilon: not self.lower(epsilon) > target.upper, most)
+        return lower, upper
 
 
 class _Ledger:
@@ -250,6 +254,14 @@ class RatioSearch:
         """
         return RatioGrid(product(self.plan(fine)), self._add)
 
+    def glanced(self, fine: float) -> RatioGrid:
+        """The laws at a distance of the points, or at a larger one that the work that is left holds.
+
+        Raises:
+            WorkLimitError: there is none.
+        """
+        return self.grid(self._affordable(fine, COARSEST))
+
     def refined(self, ends: Callable[[RatioGrid], tuple[float, float]], gap: float, fine: float) -> tuple[float, float]:
         """The ends of a number, to a relative gap if that is to be had.
 
@@ -282,17 +294,21 @@ class RatioSearch:
         return fine
 
 
-def _first(holds: Callable[[float], bool], most: float) -> float:
-    """The least double, about, at which something holds that holds from somewhere on; infinite if not at most."""
+def _around(holds: Callable[[float], bool], most: float) -> tuple[float, float]:
+    """Two neighbouring doubles, about, of which something that holds from somewhere on holds of the second alone.
+
+    Both are 0 where it holds of 0, and the second is infinite where it does not hold of the largest that is looked at.
+    """
     if holds(0.0):
-        return 0.0
+        return 0.0, 0.0
     low, high = 0.0, min(1.0, most)
     while not holds(high):
         if high >= most:
-            return math.inf
+            return high, math.inf
         low, high = high, min(2 * high, most)
-    while True:
+    while high - low > CLOSE * high:
         middle = low + 0.5 * (high - low)
-        if not low < middle < high or high - low <= 1e-15 * high:
-            return high
+        if not low < middle < high:
+            break
         low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high

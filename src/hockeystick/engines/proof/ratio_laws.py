@@ -29,7 +29,7 @@ class Lognormal:
 
     @property
     def mu(self) -> float:
-        """The distance, about."""
+        """The distance of the two laws in standard deviations, rounded to a double: for guesses."""
         return math.sqrt(self.mu_squared)
 
     def tail(self, y: Ball) -> Part:

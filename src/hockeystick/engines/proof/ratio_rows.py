@@ -54,8 +54,8 @@ class Row:
         """
         product = self.poly * other.poly // fmpz_poly([1 << self.bits])
         first = self.first + other.first
-        if len(product) and not product[0]:
-            return self._trimmed(product.coeffs(), first)
+        if len(product) and product[0] == 0:
+            return self._trimmed([int(mass) for mass in product.coeffs()], first)
         return Row(first, product, self.bits)
 
     def scaled(self, factor: Fraction) -> Row:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
+from hockeystick.pairs.exact import ExactMechanism
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.values.adjacency import Direction
@@ -149,7 +149,7 @@ class Mechanism(ABC):
         """The Renyi curve of one unsampled round: that of its pair; another where the claim is ``renyi``."""
         return self.pair(direction)
 
-    def exact(self, direction: Direction) -> ExactRound | None:
+    def exact(self, direction: Direction) -> ExactMechanism | None:
         """One unsampled round in exact numbers, the pair of :meth:`pair`; ``None`` where proofs know no such round."""
         return None
 

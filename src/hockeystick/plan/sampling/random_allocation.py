@@ -357,7 +357,7 @@ class RandomAllocation(Sampling):
             return None
         if self.participations_per_epoch > 1:
             raise UnsupportedError(
-                "no proof is implemented for several participations an epoch, of which no pair is known that is attained"
+                "no proof is implemented for several participations an epoch, whose two ends are of different pairs"
             )
         groups, _ = self._probabilities
         weights = {weight for weight, count in groups if count}
