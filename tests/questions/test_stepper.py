@@ -11,6 +11,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions import stepped as module
+from hockeystick.directions.stepped import History
 from hockeystick.engines.batch.rows import Array, Rows
 from hockeystick.engines.contour.kept import Each, KeptPath
 from hockeystick.questions.stepped import SummedHistory
@@ -207,6 +208,24 @@ def test_a_state_that_is_loaded_meanwhile_is_another_history(monkeypatch: pytest
         patched.setattr(KeptPath, "add", loading)
         accountant.epsilon(1e-6)
     assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
+
+
+def test_steps_that_are_taken_meanwhile_are_in_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one thread asks and another one steps."""
+    accountant, other = stepped(SCHEDULE[:10]), stepped(SCHEDULE)
+    put = History.put
+
+    def stepping(self: History, at: int, mu: float, rate: float, count: int) -> None:
+        put(self, at, mu, rate, count)
+        if at == 9 and len(accountant.history) == 10:
+            for noise, sample_rate in SCHEDULE[10:]:
+                accountant.step(noise_multiplier=noise, sample_rate=sample_rate)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "put", stepping)
+        accountant.epsilon(1e-6)
+    assert accountant.history == other.history
+    assert ends(accountant.epsilon(1e-6)) == ends(other.epsilon(1e-6))
 
 
 @pytest.mark.parametrize("adjacency", ["add-or-remove", "remove", "zero-out"])
