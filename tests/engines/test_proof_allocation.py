@@ -15,7 +15,7 @@ from mpmath import mp
 
 import hockeystick as hs
 from hockeystick.engines.proof import allocation_epoch
-from hockeystick.engines.proof.allocation_epoch import Epoch, EpochMesh
+from hockeystick.engines.proof.allocation_epoch import Epoch, EpochMesh, _Sums, _whole
 from hockeystick.engines.proof.convex_order import Part, merged, spread, whole_below
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.ratio_grid import Plan, RatioGrid, product
@@ -379,3 +379,33 @@ def test_typical_plans_to_a_ten_thousandth(noise: float, steps: int, epochs: int
     proved, certified = plan.epsilon(delta=delta, proof=True), plan.epsilon(delta=delta)
     assert proved.lower <= certified.lower <= certified.upper <= proved.upper
     assert proved.relative_gap <= gap
+
+
+@pytest.mark.parametrize(
+    ("count", "steps", "adjacency"),
+    [
+        pytest.param(1, 31_100, "add", marks=pytest.mark.slow),  # rounding leaves nothing beside the jumps
+        (300, 2, "remove"),  # masses of more bits than a double reaches
+    ],
+)
+def test_light_laws_are_answered(count: int, steps: int, adjacency: str) -> None:
+    plan = rounds(0.3, count, adjacency, steps_per_epoch=steps)
+    proved, certified = plan.epsilon(0.9, proof=True), plan.epsilon(0.9)
+    assert proved.lower <= certified.upper
+    assert certified.lower <= proved.upper
+
+
+def test_sums_of_which_rounding_has_left_nothing_have_no_mass() -> None:
+    sums = _Sums.of(Row.of([0, 0], 5, 40))
+    assert sums.ends == (0, 0)
+    assert sums.lightest(0.5) == 0
+    assert _whole(sums).mass == 0
+
+
+def test_a_mass_is_found_among_more_bits_than_a_double_reaches() -> None:
+    assert _Sums.of(Row.of([1 << 1999, 1 << 1999], 3, 2000)).lightest(0.6) == 4
+
+
+def test_ratios_beyond_the_range_of_a_double_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="too many points"):
+        rounds(5.0, steps_per_epoch=48_100, steps_taken=4617).delta(2.33, proof=True)

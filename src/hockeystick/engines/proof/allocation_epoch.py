@@ -141,7 +141,7 @@ class EpochMesh:
 
     @property
     def width(self) -> float:
-        """The distance h of the points of the equally spaced grid."""
+        """The distance h of neighbouring points of a sum."""
         few = self._window(self.place) * self.mesh.fine / FEWEST
         return min(self.mesh.fine * self.epoch.step.deviation(self.place), few)
 
@@ -243,9 +243,11 @@ def _sum(mesh: EpochMesh, step: _Atoms, bits: int, above: bool) -> list[_Lattice
         spacing = mesh.spacing
         rare = _Sums(step.at[bulk:], [steps * mass for mass in step.masses[bulk:]], bits)
         jump = _spread_on(rare, spacing) if above else _merged_on(rare, spacing, upward=True)
-        if not above and sum(jump.masses()) < rare.total - int(LOST * rare.total):
+        if not above and sum(jump.masses()) < whole_below(rare.mass * (1 - LOST), bits):
             # points too far apart: one jump is left as it is, beside the mean of all other steps
             whole = _whole(_Sums.of(rows[mesh.jumps - 1]))
+            if not whole.mass > 0:  # rounded away: jumps are left out
+                return found
             return [*found, _Lattice(rare.scaled(whole.mass), 1, whole.moment / whole.mass)]
         jumps, orders = jump, Fraction(1)
         for number in range(1, mesh.jumps + 1):
@@ -290,13 +292,13 @@ class _Sums:
 
     @classmethod
     def of(cls, row: Row) -> _Sums:
-        """The sums of a row's masses and moments."""
+        """The sums of the masses of a row."""
         return cls(range(row.first, row.first + len(row)), row.masses(), row.bits)
 
     @property
-    def total(self) -> int:
+    def mass(self) -> Ball:
         """The mass of all points."""
-        return self._mass[-1]
+        return arb(self._mass[-1]) * self._scale
 
     def scaled(self, factor: Ball) -> _Sums:
         """All masses by a factor of at most 1, rounded down."""
@@ -305,13 +307,13 @@ class _Sums:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The first point and the last one."""
-        return self._at[0], self._at[-1]
+        """The first point and the last one; 0 where rounding has left none."""
+        return (self._at[0], self._at[-1]) if self._at else (0, 0)
 
     def lightest(self, mass: float) -> int:
-        """The first point up to which there is more than a mass."""
-        place = bisect_right(self._mass, int(mass * 2.0**self.bits)) - 1
-        return self._at[min(max(place, 0), len(self._at) - 1)]
+        """The first point up to which there is more than a mass; 0 where rounding has left none."""
+        place = bisect_right(self._mass, int(Fraction(mass) * 2**self.bits)) - 1
+        return self._at[min(max(place, 0), len(self._at) - 1)] if self._at else 0
 
     def _before(self, edge: int) -> int:
         """How many points are below a whole number."""
@@ -427,7 +429,7 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
 
 
 NOTHING = Part(arb(0), arb(0))
-"""A part of a law with no mass in it."""
+"""No outcomes."""
 
 
 def _added(some: Part, more: Part) -> Part:
@@ -435,5 +437,5 @@ def _added(some: Part, more: Part) -> Part:
 
 
 def _mean(part: Part) -> float:
-    """The mean of a part of a law, to a few roundings: for guesses."""
+    """The mean of some outcomes, about."""
     return float((part.moment / part.mass).mid())

@@ -12,7 +12,7 @@ from flint import arb
 from hockeystick.engines.proof.convex_order import Part
 from hockeystick.numerics.balls import Ball, ball, normal_tail
 
-MOST = 700.0  # an exponent that a double holds
+MOST = 600.0  # an exponent that a double holds, divided by the width of a cell, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Lognormal:
 
     @property
     def mu(self) -> float:
-        """The distance of the two laws in standard deviations, rounded to a double: for guesses."""
+        """The distance of the two laws, about."""
         return math.sqrt(self.mu_squared)
 
     def tail(self, y: Ball) -> Part:
