@@ -6,6 +6,8 @@ import copy
 import json
 import math
 import pickle
+import threading
+import time
 
 import pytest
 
@@ -249,3 +251,27 @@ def test_a_step_like_the_last_one_is_the_same_round() -> None:
     assert accountant.history == other.history
     with pytest.raises(hs.InvalidInputError):
         accountant.step(noise_multiplier=True, sample_rate=0.5)
+
+
+def test_steps_of_several_threads_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is interrupted between reading the last entry and writing it loses no step of another one."""
+    joined = hs.Round.joined
+
+    def slowly(self: hs.Round, other: hs.Round) -> hs.Round | None:
+        found = joined(self, other)
+        time.sleep(1e-3)
+        return found
+
+    monkeypatch.setattr(hs.Round, "joined", slowly)
+    accountant = hs.Accountant()
+
+    def step() -> None:
+        for _ in range(10):
+            accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+
+    threads = [threading.Thread(target=step) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(accountant) == 40
