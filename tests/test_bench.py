@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from bench.cases import Case, all_cases, short, truths
 from bench.environments import OURS, PEERS
+from bench.everyday import OF_THEM, PARTS, THEIR_MOST
+from bench.everyday_table import markdown as everyday
+from bench.first import processes
 from bench.measure import Cell, Row, measure, true_error
-from bench.page import BEGIN, DATA, END, PAGE, PLOT, filled
+from bench.page import BEGIN, DATA, END, EVERYDAY_PLOT, PAGE, PLOT, filled
+from bench.schedules import kinds_question, steps_question
 from bench.table import summaries
 from bench.workers import UNFINISHED, StartError, Worker
 
@@ -91,6 +95,42 @@ def test_the_page_shows_the_data(results: dict[str, Any]) -> None:
     assert page.count(BEGIN) == page.count(END) == 1
     assert f"_static/{PLOT.name}" in page
     assert PLOT.exists()
+    assert f"_static/{EVERYDAY_PLOT.name}" in page
+    assert EVERYDAY_PLOT.exists()
+
+
+def test_everyday_plans_are_on_the_page(results: dict[str, Any]) -> None:
+    """All parts were measured, our answers are narrow, and the peer's upper bounds are none below them."""
+    found = results["everyday"]
+    assert set(found) == set(PARTS)
+    assert len(found["sweep"]["each"]) == OF_THEM
+    assert all(0 < cell["asking"] < 1 and cell["wide"] <= 0.02 for cell in found["sweep"]["sizes"])
+    for cell in found["sweep"]["each"]:
+        assert cell["ours"]["width"] <= 1e-3
+        assert cell["theirs"]["error"] or cell["theirs"]["value"] >= cell["ours"]["value"] * (1 - 1e-3)
+    for series in ("kinds", "different", "alike"):
+        assert all(cell["ours"]["error"] is None for cell in found["schedules"][series])
+        assert [cell["theirs"] is None for cell in found["schedules"][series]] == [
+            cell["size"] > THEIR_MOST for cell in found["schedules"][series]
+        ]
+    assert [cell["name"] for cell in found["first"]] == [process.name for process in processes(Path("python"))]
+
+
+def test_parts_are_measured_and_shown_apart(worker: Worker) -> None:
+    """The noise for an epsilon, a sweep, and steps of different noise, as the worker is asked about them."""
+    noise = worker.ask({**SMALL, "route": "calibrate", "target": 1.0}, 60.0)
+    assert hs.Plan([hs.Round(hs.Gaussian(noise["value"]))]).epsilon(1e-6).upper <= 1.0
+    asked = worker.ask({"route": "sweep", "plans": 5, "seed": 3}, 60.0)
+    assert asked["plans"] == 5
+    assert asked["asking"] > 0
+    stepped = worker.ask({**steps_question(4, True), "route": "default"}, 60.0)
+    whole = worker.ask({**kinds_question(4), "route": "default"}, 60.0)
+    assert stepped["lower"] <= whole["value"]
+    assert whole["lower"] <= stepped["value"]
+    assert stepped["processor_seconds"] > 0
+    shown = everyday({"first": [{"name": "one", "seconds": 0.1}, {"name": "other", "seconds": 0.25}]})
+    assert "| other | 250 ms | 2.5 |" in shown
+    assert "### Schedules" not in shown
 
 
 def test_the_data_are_of_all_cases_and_all_peers(results: dict[str, Any]) -> None:

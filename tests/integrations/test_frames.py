@@ -121,6 +121,7 @@ def test_no_rows(kind: Kind) -> None:
         ({}, {"colour": 1}, "a key must be one of .*; received 'colour'"),
         ({}, {"steps": 5}, "steps is both a column and an argument; leave one of them out"),
         ({}, {"columns": {"epochs": "passes"}}, "columns names 'passes' for epochs; there is no such column"),
+        ({}, {"columns": ["steps"]}, r"columns must be a dictionary, .*; received \['steps'\]"),
         ({}, {"accountant": "guess"}, "row 0: accountant must be one of"),
     ],
 )
@@ -130,6 +131,12 @@ def test_what_is_wrong_is_named(
     with pytest.raises(hs.InvalidInputError, match=message) as caught:
         frames.epsilon(kind({**COLUMNS, **changed}), **arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_a_key_with_two_columns_is_refused() -> None:
+    twice = pd.DataFrame([[1.0, 0.1, 0.2, 10]], columns=["noise_multiplier", "sample_rate", "sample_rate", "steps"])
+    with pytest.raises(hs.InvalidInputError, match=r"^sample_rate must be one column; 2 are called 'sample_rate'$"):
+        frames.epsilon(twice, delta=1e-5)
 
 
 def test_other_things_than_frames() -> None:

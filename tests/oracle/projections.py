@@ -30,9 +30,9 @@ def delta(noise: Real, projections: int, count: int, epsilon: Real, rate: Real =
         return _mean(
             projections,
             lambda x: _mean(
-                projections, lambda y: _gaussian(mp.sqrt(projections / x + projections / y) / sigma, at), degree=5
+                projections, lambda y: _gaussian(mp.sqrt(projections / x + projections / y) / sigma, at), few=True
             ),
-            degree=5,
+            few=True,
         )
 
 
@@ -43,7 +43,7 @@ def _gaussian(mu: Mpf, epsilon: Mpf) -> Mpf:
     return tail(epsilon / mu - mu / 2) - mp.exp(epsilon) * tail(epsilon / mu + mu / 2)
 
 
-def _mean(r: int, function: Callable[[Mpf], Mpf], degree: int = 7) -> Mpf:
+def _mean(r: int, function: Callable[[Mpf], Mpf], few: bool = False) -> Mpf:
     """``E f(X)``, X chi-squared with r degrees of freedom, over the logarithm of X: its density has no singularity."""
     half = mp.mpf(r) / 2
     scale = half * mp.log(2) + mp.loggamma(half)
@@ -53,5 +53,5 @@ def _mean(r: int, function: Callable[[Mpf], Mpf], degree: int = 7) -> Mpf:
         x = mp.exp(u)
         return mp.exp(half * u - x / 2 - scale) * function(x)
 
-    edges = [centre + width * step for step in (-60, -25, -12, -6, -3, -1, 1, 3, 6, 12)]
-    return mp.quad(inside, edges, maxdegree=degree)
+    steps = (-20, -7, -3, 0, 3, 8) if few else (-60, -25, -12, -6, -3, -1, 1, 3, 6, 12)
+    return mp.quad(inside, [centre + width * step for step in steps], maxdegree=4 if few else 7)

@@ -401,6 +401,7 @@ LAW = hk.Round(hk.Gaussian(1))
             "target must be one of hockeystick.targets, such as Epsi",
         ),
         (lambda: hk.calibrate(None, "noise-multiplier", TARGET), "plan must be a Plan, or a function from the param"),
+        (lambda: hk.dp_sgd(1.0, 0.1, 10, sampling=["poisson"]), "sampling must be one of 'none', 'poisson', "),
         (
             lambda: hk.calibrate(ONE, 3, TARGET),
             "parameter must be a name, such as 'noise-multiplier', or a Parameter",

@@ -9,8 +9,8 @@ import pytest
 
 import hockeystick as hs
 from hockeystick import BestOf, InvalidInputError, Plan, UnsupportedError
+from hockeystick.plan.hinges import Side
 from hockeystick.report.document.record import report_record
-from hockeystick.report.document.statement import statement_json
 from hockeystick.targets import Advantage, Delta, Epsilon
 
 ONE = hs.dp_sgd(1.0, 0.01, 1000, delta=1e-6)
@@ -55,7 +55,6 @@ REFUSED: list[Callable[[], Any]] = [
     lambda: BEST.delta(1.0, accountant="contour"),
     lambda: hs.calibrate(BEST, "noise-multiplier", Advantage(0.1)),
     lambda: report_record(BEST, None, None, {"date": "2026-01-31"}),
-    lambda: statement_json(BEST, None),
 ]
 
 
@@ -100,3 +99,17 @@ def test_bad_tables(table: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInputError) as caught:
         Plan.from_dict({"selection": table, "round": [{"mechanism": "laplace", "scale": 10}]})
     assert str(caught.value).startswith(message)
+
+
+def test_an_end_that_is_known_worse_when_it_is_asked_again_stops_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the work of a call is used up in between: the bound stays one."""
+    plan = hs.Plan([hs.Round(hs.Gaussian(2.0))])
+    sharp = plan.selection("geometric", mean=5).epsilon(1e-5).upper
+    answer, asked = Side.log_delta, list[float]()
+
+    def forgetful(side: Side, epsilon: float) -> float:
+        asked.append(epsilon)
+        return 0.0 if epsilon in asked[:-1] else answer(side, epsilon)
+
+    monkeypatch.setattr(Side, "log_delta", forgetful)
+    assert plan.selection("geometric", mean=5).epsilon(1e-5).upper >= sharp * (1 - 1e-6)

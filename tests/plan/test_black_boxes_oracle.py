@@ -95,7 +95,7 @@ def test_one_sampled_step_with_random_projections(noise: float, r: int, epsilon:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("noise", "r", "epsilon"), [(2.0, 20, 1.0), (1.0, 100, 2.5)])
+@pytest.mark.parametrize(("noise", "r", "epsilon"), [(2.0, 20, 1.0)])
 def test_two_steps_with_random_projections(noise: float, r: int, epsilon: float) -> None:
     truth = projections.delta(noise, r, 2, epsilon)
     assert truth <= upper(boxes.DPSGDJL(noise, r), 2, epsilon) <= truth * mp.mpf("1.1")

@@ -208,3 +208,9 @@ def test_a_refusal_names_the_key(keys: dict[str, Any], said: str) -> None:
 def test_other_mechanisms_are_refused() -> None:
     with pytest.raises(hs.UnsupportedError, match="a record that is drawn twice is a group of two"):
         hs.Plan([hs.Round(hs.Laplace(3.0), hs.WithReplacement(5, dataset_size=10))]).epsilon(1e-6)
+
+
+def test_the_keys_that_dp_sgd_takes_are_named() -> None:
+    """And no weight, which a round by itself may have."""
+    with pytest.raises(hs.InvalidInputError, match=r"whose keys are 'draws', 'dataset_size'$"):
+        hs.dp_sgd(1.0, 0.1, 10, sampling="with-replacement")

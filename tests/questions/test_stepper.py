@@ -6,11 +6,14 @@ import copy
 import json
 import math
 import pickle
+import threading
+import time
 
 import pytest
 
 import hockeystick as hs
 from hockeystick.directions import stepped as module
+from hockeystick.directions.stepped import History
 from hockeystick.engines.batch.rows import Array, Rows
 from hockeystick.engines.contour.kept import Each, KeptPath
 from hockeystick.questions.stepped import SummedHistory
@@ -209,6 +212,24 @@ def test_a_state_that_is_loaded_meanwhile_is_another_history(monkeypatch: pytest
     assert ends(accountant.epsilon(1e-6)) == ends(stepped(SCHEDULE[:10]).epsilon(1e-6))
 
 
+def test_steps_that_are_taken_meanwhile_are_in_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one thread asks and another one steps."""
+    accountant, other = stepped(SCHEDULE[:10]), stepped(SCHEDULE)
+    put = History.put
+
+    def stepping(self: History, at: int, mu: float, rate: float, count: int) -> None:
+        put(self, at, mu, rate, count)
+        if at == 9 and len(accountant.history) == 10:
+            for noise, sample_rate in SCHEDULE[10:]:
+                accountant.step(noise_multiplier=noise, sample_rate=sample_rate)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "put", stepping)
+        accountant.epsilon(1e-6)
+    assert accountant.history == other.history
+    assert ends(accountant.epsilon(1e-6)) == ends(other.epsilon(1e-6))
+
+
 @pytest.mark.parametrize("adjacency", ["add-or-remove", "remove", "zero-out"])
 def test_of_one_kind_it_is_the_plan_to_the_last_bit(adjacency: str) -> None:
     """By the contour alone where that is narrow, and by the plan where it is not, or where there is one round."""
@@ -230,3 +251,27 @@ def test_a_step_like_the_last_one_is_the_same_round() -> None:
     assert accountant.history == other.history
     with pytest.raises(hs.InvalidInputError):
         accountant.step(noise_multiplier=True, sample_rate=0.5)
+
+
+def test_steps_of_several_threads_are_all_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that is interrupted between reading the last entry and writing it loses no step of another one."""
+    joined = hs.Round.joined
+
+    def slowly(self: hs.Round, other: hs.Round) -> hs.Round | None:
+        found = joined(self, other)
+        time.sleep(1e-3)
+        return found
+
+    monkeypatch.setattr(hs.Round, "joined", slowly)
+    accountant = hs.Accountant()
+
+    def step() -> None:
+        for _ in range(10):
+            accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+
+    threads = [threading.Thread(target=step) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(accountant) == 40

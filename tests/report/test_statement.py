@@ -77,3 +77,17 @@ def test_a_delta_and_whole_records_are_asked_for() -> None:
         statement_json(hs.dp_sgd(1.0, 0.1, 10), None)
     with pytest.raises(InvalidInputError, match="records_per_person must be a whole number"):
         statement_json(SGD, None, 2.5)
+
+
+def test_the_best_of_several_runs_is_said_to_be_all_that_is_released() -> None:
+    """The number is that of the selection, and the steps are those of one run, of which nothing is published."""
+    one = hs.Plan([hs.Round(hs.Gaussian(4.0))])
+    plan = hs.Plan.from_dict({**one.to_dict(), "selection": {"runs": "negative-binomial", "shape": 0.5, "mean": 8}})
+    found = statement_json(plan, 1e-5)
+    assert found["epsilon"]["upper"] == plan.epsilon(1e-5).upper
+    text = found["text"]
+    assert "The best of 8 runs on average (negative-binomial, shape 0.5) is released. Each run has 1 step:" in text
+    assert "nothing but the best run is released" in text
+    assert "hold if nothing of any run but the best one is published." in text
+    assert "all intermediate results" not in text
+    assert "all intermediate results are published" in statement_json(one, 1e-5)["text"]

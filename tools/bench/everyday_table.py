@@ -90,7 +90,7 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         table(("asked", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both answer {len(theirs)} of {asked}. {PEER}, less the certified upper end, relatively: "
         f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}; {below} of its values "
-        f"lie below the certified lower end. All {many} one after the other would take it {hours:,.0f} hours; the call "
+        f"lie below the certified lower end. All {many} one after the other would take it {hours:,.1f} hours; the call "
         f"takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.environments import PEERS, python_of
+from bench.environments import HOME, PEERS, python_of
 from bench.workers import THREADS
 
 RUNS = 9
@@ -61,7 +61,8 @@ def taken(process: Process) -> float:
     Raises:
         CalledProcessError: it fails.
     """
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    environment = {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPYCACHEPREFIX": str(HOME / "compiled")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each run would compile what it imports
     if process.command[0] != sys.executable:
         environment.pop("PYTHONPATH", None)
     with subprocess.Popen(process.command, env=environment, stdout=subprocess.DEVNULL) as started:

@@ -56,7 +56,7 @@ class Repeated:
         )
 
     def delta(self, count: int, epsilon: float, gap: float | None) -> DeltaBound | None:
-        """Delta at epsilon of so many rounds, likewise."""
+        """Delta at epsilon of so many rounds; ``None`` where the plan has to be asked."""
         found = self._answered(
             count,
             gap,

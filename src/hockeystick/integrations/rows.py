@@ -151,9 +151,13 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
         constants: keys with the same value in every row.
 
     Raises:
-        InvalidInputError: a key that no row has, a name that is not there, a key that comes from two places, or no
-            noise multiplier.
+        InvalidInputError: columns that are no mapping, a key that no row has, a name that is not there or there twice,
+            a key that comes from two places, or no noise multiplier.
     """
+    if not isinstance(columns, Mapping):
+        raise InvalidInputError(
+            f'columns must be a dictionary, such as {{"steps": "name"}}; received {domains.shown(columns)}', "columns"
+        )
     known = list(known)
     for key in (*columns, *constants):
         checked_key(key)
@@ -161,6 +165,9 @@ def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapp
         if name not in known:
             raise InvalidInputError(f"columns names {name!r} for {key}; there is no such column", "columns")
     found = {key: name for key in KEYS if (name := columns.get(key, key)) in known}
+    for key, name in found.items():
+        if known.count(name) > 1:
+            raise InvalidInputError(f"{key} must be one column; {known.count(name)} are called {name!r}", key)
     for key in constants:
         if key in found:
             raise InvalidInputError(f"{key} is both a column and an argument; leave one of them out", key)

@@ -123,13 +123,13 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
         from hockeystick.plan.sampling import SAMPLINGS  # late: all other schemes are imported with it
 
         schemes = {scheme.name: scheme for scheme in SAMPLINGS}
-    if name not in schemes:
+    if name not in list(schemes):  # what has no hash is refused, too
         raise InvalidInputError(scheme_refusal(name, list(schemes)), "sampling")
     known = {item.name: item for item in fields(schemes[name])}  # type: ignore[arg-type]  # a scheme is a dataclass
     given = {key: value for key, value in keys.items() if value is not None}
     for key in given:
         if key not in known:
-            takes = domains.listed(known) if known else "none"
+            takes = domains.listed(each for each in known if each in keys) if known else "none"
             raise InvalidInputError(f"{key} does not go with sampling {name!r}, whose keys are {takes}", key)
     for key, item in known.items():
         if key not in given and item.default is MISSING and item.default_factory is MISSING:

@@ -93,18 +93,25 @@ class Side:
     def epsilon(self, delta: float) -> float:
         """An epsilon at which the bound on delta is at most delta."""
         target = math.log(delta) - SPARE
-        if self.log_delta(0.0) <= target:
+        at_ends = {0.0: self.log_delta(0.0)}
+        if at_ends[0.0] <= target:
             return 0.0
         # beyond this end each of the terms is small enough, whatever the search makes of them
         high = self.forward.epsilon(math.exp(target) / float(self.weights.sum())).upper.item()
         if not math.isfinite(high):
             return math.inf
         high = (high + max(float(self.shifts.max()), 0.0)) * (1 + MARGIN) + MARGIN
-        if self.log_delta(high) > target:
+        at_ends[high] = self.log_delta(high)
+        if at_ends[high] > target:
             return high
         fall = LOWEST - target
         near = MARGIN * 1e-3
-        found = root(lambda e: max(self.log_delta(e) - target, fall), 0.0, high, xtol=near, rtol=near)
+
+        def excess(e: float) -> float:
+            # a call that has used up its work may know less of an end when it asks again
+            return max((at_ends[e] if e in at_ends else self.log_delta(e)) - target, fall)
+
+        found = root(excess, 0.0, high, xtol=near, rtol=near)
         step = 0.01 * MARGIN * (1 + found)
         while found < high and self.log_delta(found) > target:
             found, step = found + step, 2 * step

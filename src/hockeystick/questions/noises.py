@@ -3,7 +3,7 @@
 Every plan has a search of its own, which asks for epsilon at one noise after another; the questions of all searches are
 answered together (``questions/many.py``), and what a search does depends on its own answers alone. It begins at the
 noise of the Gaussian limit, where the rounds' sum has the law of one Gaussian release with parameter
-``mu = q sqrt(T (e^(1 / sigma^2) - 1))`` (Dong, Roth, Su 2022, arXiv:1905.02383, section 5.1), and goes on by the secant
+``mu = q sqrt(T (e^(1 / sigma^2) - 1))`` (Dong, Roth, Su 2022 [DRS22], Section 5), and goes on by the secant
 method on the logarithms of epsilon and of the noise, which are nearly linear in one another. Nothing is concluded from
 that but where to look: what is handed back is a noise whose certified upper end meets the target, beside one within the
 tolerance whose certified lower end does not. A search that does not end so is given up, and the plan is left to

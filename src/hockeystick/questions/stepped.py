@@ -70,12 +70,16 @@ class SummedHistory:
         return None if found is None else told(found, self._about, found.quoted)
 
     def _followed(self, history: Sequence[Round]) -> Stepped | None:
-        """The sums, which know all of the history; ``None`` where it is none for them."""
-        for number in range(max(self._read - 1, 0), len(history)):
+        """The sums, which know all of the history; ``None`` where it is none for them.
+
+        A step that another thread takes meanwhile is left for the next question.
+        """
+        entries = len(history)
+        for number in range(max(self._read - 1, 0), entries):
             if self._stepped is None:
                 return None
             self._put(number, history[number], self._stepped)
-        self._read = len(history)
+        self._read = entries
         return self._stepped if len(self._kinds) >= FEWEST and self._rounds <= MOST_ROUNDS else None
 
     def _one(self) -> Repeated | None:

@@ -9,6 +9,7 @@ in the last digits.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from hockeystick.plan.profile import Profile
 
 T = TypeVar("T")  # what is answered
+
+RECORDING = threading.RLock()
+"""Held while a step is recorded, so that none is lost where several threads step one accountant; all share it, as an
+accountant with a lock of its own could not be pickled."""
 
 STATE_KEYS = ("adjacency", "history")
 """Keys of the state that an accountant saves."""
@@ -125,16 +130,18 @@ class Accountant:
             item = item * whole(count, "count", "number of equal steps")
         if not item.count:
             return
-        joined = self._history[-1].joined(item) if self._history else None
-        if joined is not None:
-            self._history[-1] = joined
-        else:
-            self._history.append(item)
+        with RECORDING:
+            joined = self._history[-1].joined(item) if self._history else None
+            if joined is not None:
+                self._history[-1] = joined
+            else:
+                self._history.append(item)
 
     def _round_of(self, noise: float, rate: float) -> Round:
         """The round of a step of DP-SGD; the last one if it had the same noise and rate, which were looked at then."""
-        if self._again is not None and type(noise) is type(rate) is float and self._again[:2] == (noise, rate):
-            return self._again[2]
+        last = self._again  # another thread may put its own there meanwhile
+        if last is not None and type(noise) is type(rate) is float and last[:2] == (noise, rate):
+            return last[2]
         item = Round(Gaussian(noise), Poisson(rate))
         self._again = (noise, rate, item) if type(noise) is type(rate) is float else None
         return item

@@ -131,7 +131,7 @@ class BatchEngine:
         with np.errstate(all="ignore"):
             rows = self._rows.at(which)
             place = self._placed(rows, asked, gap, targets is not None)
-            layout = fine.laid(rows, place, calm=True)
+            layout = fine.laid(rows, place, calm=targets is None)
             known, shape = self._cut(rows, place, layout)
             for number, (outer, inner) in enumerate(POINTS):
                 these = np.flatnonzero(shape == number)

@@ -45,6 +45,7 @@ def _names(columns: type[Columns]) -> tuple[str, ...]:
 
 
 _NAMES: dict[type[Columns], tuple[str, ...]] = {}
+"""The names of the fields of each class that was asked for them."""
 
 
 @dataclass(frozen=True, slots=True)

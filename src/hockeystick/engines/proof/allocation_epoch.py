@@ -141,7 +141,7 @@ class EpochMesh:
 
     @property
     def width(self) -> float:
-        """The width h."""
+        """The distance h of neighbouring points of a sum."""
         few = self._window(self.place) * self.mesh.fine / FEWEST
         return min(self.mesh.fine * self.epoch.step.deviation(self.place), few)
 
@@ -292,7 +292,7 @@ class _Sums:
 
     @classmethod
     def of(cls, row: Row) -> _Sums:
-        """Those of a row."""
+        """The sums of the masses of a row."""
         return cls(range(row.first, row.first + len(row)), row.masses(), row.bits)
 
     @property
@@ -429,6 +429,7 @@ def _pieces(mesh: EpochMesh, lattices: Sequence[_Lattice], kappa: float, first: 
 
 
 NOTHING = Part(arb(0), arb(0))
+"""No outcomes."""
 
 
 def _added(some: Part, more: Part) -> Part:
@@ -436,5 +437,5 @@ def _added(some: Part, more: Part) -> Part:
 
 
 def _mean(part: Part) -> float:
-    """About the mean."""
+    """The mean of some outcomes, about."""
     return float((part.moment / part.mass).mid())

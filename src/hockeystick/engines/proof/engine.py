@@ -1,4 +1,4 @@
-"""Proved ends of delta and epsilon for one direction: which of five ways applies, and where it looks.
+"""Proved ends of delta and epsilon for one direction: which of six ways applies, and where it looks.
 
 Floating point proposes (tilts, guesses of epsilon, where to stop), balls dispose: no end rests on an approximation.
 """

@@ -55,6 +55,7 @@ KEPT = 8  # products of laws that are kept, of up to some megabytes each
 SINGLE = 3.0  # how much finer the points are where no products are made of them
 LEDGER = 1500.0  # units of work of a point whose masses are summed
 TOO_LONG = "the laws of its likelihood ratio have too many points"
+"""What is said to take too long."""
 
 
 @dataclass(frozen=True, slots=True)

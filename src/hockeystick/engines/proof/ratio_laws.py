@@ -29,7 +29,7 @@ class Lognormal:
 
     @property
     def mu(self) -> float:
-        """The distance, about."""
+        """The distance of the two laws, about."""
         return math.sqrt(self.mu_squared)
 
     def tail(self, y: Ball) -> Part:

@@ -54,11 +54,6 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
     at = plan.delta_target if delta is None else target_delta(delta)
     if at is None:
         raise InvalidInputError("no delta: give --delta, or set the key delta in the plan", "delta")
-    if plan.best_of is not None:
-        raise UnsupportedError(
-            "a statement is one about everything that was computed, and the plan releases the best run alone "
-            "(selection): quote `hockeystick epsilon` of it"
-        )
     if records is not None and plan.unit == USER:
         raise InvalidInputError(
             "records_per_person goes with unit 'record'; the plan is about users", "records_per_person"
@@ -112,7 +107,11 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
         yield f"The computation satisfies no differential privacy at {voice.delta} = {voice.number(delta)} {about}."
     else:
         yield f"The computation satisfies {voice.pair(upper, delta)} {about}."
-    yield f"It has {voice.words(_run(keys, steps))}."
+    if "selection" in found:
+        yield f"{voice.words(_selected(found['selection']))}."
+        yield f"Each run has {voice.words(_run(keys, steps))}."
+    else:
+        yield f"It has {voice.words(_run(keys, steps))}."
     sampled = [text for text in found["assumptions"] if not text.startswith(f"sampling {NoSampling.name}:")]
     for text in sampled:
         yield voice.words(f"The guarantee assumes {text.removeprefix('sampling ').replace('unit user:', 'that', 1)}.")
@@ -131,10 +130,11 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
         yield f"For people with up to {voice.number(f'{size}')} records each, {said} at the same {voice.delta}."
     elif "unit" not in found:
         yield "The guarantee is for records: people who contributed several are protected less."
+    published = "nothing of any run but the best one is" if "selection" in found else "all intermediate results are"
     kind = {"upper bound": "proven upper bounds"}.get(found["guarantee"], f"{found['guarantee']} upper bounds")
     yield (
         f"The numbers are {kind} by numerical composition, rounded up (hockeystick {voice.words(__version__)}, plan "
-        f"with SHA-256 {found['plan_sha256'][:16]}...), and hold if all intermediate results are published."
+        f"with SHA-256 {found['plan_sha256'][:16]}...), and hold if {published} published."
     )
 
 
@@ -157,6 +157,12 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
     if more > 0:
         said.append(f"{more} further kind{'s' if more > 1 else ''}")
     return f"{steps} step{'s' if steps != 1 else ''}: {'; '.join(said)}"
+
+
+def _selected(selection: Mapping[str, Any]) -> str:
+    """How many runs there were, and that one of them is released; how they are drawn is among the assumptions."""
+    shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
+    return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
 
 
 def _value(value: Any) -> str:
