@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.contour.apart import Apart, ApartEngine, Exact, _atoms_on, _power
+from hockeystick.engines.contour.apart import EACH, Apart, ApartEngine, Exact, _atoms_on, _power
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.grid.engine import GridEngine
+from hockeystick.numerics.work import left, one_call
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, LaplacePair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.laplace_window import WindowPair
@@ -281,3 +282,12 @@ def test_the_closed_form_of_what_is_between_atoms_far_apart_is_in_range() -> Non
     for epsilon in (0.0, 1.0, 750.0, 1450.0):
         lower, upper = exact.exact(epsilon)
         assert -800 < lower <= upper < 1e-9
+
+
+def test_each_epsilon_is_counted_however_few_the_atoms() -> None:
+    """Few sums at thousands of epsilons took seconds that no allowance knew of."""
+    exact = ApartEngine(Composition([(LaplacePair(1.0, 0.6), 2)]))._parts()
+    with one_call():
+        before = left()
+        exact.exact(0.3)
+        assert before - left() > EACH

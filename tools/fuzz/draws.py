@@ -211,6 +211,10 @@ def _noise_of(item: dict[str, Any]) -> str | None:
     return next((key for key in ("scale", "noise_multiplier") if key in item), None)
 
 
+MOST_NOISE = {"discrete-gaussian": 500.0}
+"""The largest noise that a mechanism takes, where it is not 1e12."""
+
+
 def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     """A plan that is at least as private: less of one parameter that costs, or more of one that protects."""
     rounds = [dict(item) for item in table["round"]]
@@ -220,7 +224,7 @@ def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     if change == "noise" and "epsilon" in item:
         item["epsilon"] /= factor
     elif change == "noise" and (key := _noise_of(item)) is not None:
-        item[key] = min(item[key] * factor, 1e12)
+        item[key] = min(item[key] * factor, MOST_NOISE.get(item["mechanism"], 1e12))
     elif change == "rate" and "sample_rate" in item:
         item["sample_rate"] = max(item["sample_rate"] / factor, LEAST)
     else:

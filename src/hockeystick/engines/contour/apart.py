@@ -73,6 +73,7 @@ SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
 AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
 ATOM = 1000.0  # units of work of one sum of atoms, at one epsilon
+EACH = 2e5  # units of work of one epsilon, however few the atoms: more than a hundred calls of NumPy
 LARGEST = 700.0  # exponent that a double holds
 UNKNOWN = 0.5  # error of a logarithm from which on the value says nothing
 POWER = 64.0  # roundings of a power, for each of its factors
@@ -117,7 +118,7 @@ class Sums(NamedTuple):
         """Logarithms of both ends of what it adds to delta."""
         if not len(self.atoms.loss):  # the other rounds have none, so that no sum has a single smooth loss
             return [-math.inf, -math.inf]
-        spend(ATOM * len(self.atoms.loss))
+        spend(EACH + ATOM * len(self.atoms.loss))
         x = epsilon - self.atoms.loss
         slip = np.asarray(self.atoms.slip) + 8 * UNIT_ROUNDOFF * (np.abs(self.atoms.loss) + abs(epsilon)) + 4 * TINY
         ends = []
