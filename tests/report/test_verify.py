@@ -43,6 +43,29 @@ def test_line_breaks_of_another_system_are_no_difference(record: dict[str, Any])
     assert verified(report_text(record, HTML).replace("\n", "\r\n")).sound
 
 
+def test_every_digit_for_machines_is_held_but_for_those_that_no_double_has(record: dict[str, Any]) -> None:
+    """The first and the last digit of each number of a JSON report: an edit that passes is the same number."""
+    text = report_text(record, JSON)
+    numbers = list(re.finditer(r"(?<![\w.\"-])-?[0-9][0-9.e+-]*", text))
+    assert len(numbers) > 150
+    held = 0
+    for number in numbers[:: len(numbers) // 20]:
+        digits = [found.start() for found in re.finditer(r"[0-9]", number[0].partition("e")[0])]
+        for place in {number.start() + digits[0], number.start() + digits[-1]}:
+            changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
+            try:
+                same = json.loads(changed) == record
+            except json.JSONDecodeError:  # a number that begins with 0 was given two digits before the point
+                continue
+            try:
+                sound = verified(changed).sound
+            except InvalidInputError:  # the question is no question any more
+                sound = False
+            assert sound == same, text[place - 30 : place + 10]
+            held += not sound
+    assert held > 20
+
+
 def visible(text: str) -> list[int]:
     """Places of the digits that somebody sees on a page, or in a picture: those outside of style and data."""
     begin, end = text.index("<main>"), text.index("</main>")
