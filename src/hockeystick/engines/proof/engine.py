@@ -181,7 +181,12 @@ class ProofEngine:
             return epsilon_between(laws, target)
 
         lower, upper = 0.0, math.inf
-        for ends in self._finer(asked, length, lambda ends: (ends[1] - ends[0]) / (gap * ends[1]) if ends[1] else 0.0):
+        def wide(ends: tuple[float, float]) -> float:
+            if ends[1] == math.inf:
+                return math.inf
+            return (ends[1] - ends[0]) / (gap * ends[1]) if ends[1] else 0.0
+
+        for ends in self._finer(asked, length, wide):
             lower, upper = max(lower, ends[0]), min(upper, ends[1])
         return self._epsilon((lower, upper), 0.5 * (lower + upper), gap, PoweredLaws.name)
 
