@@ -289,9 +289,9 @@ def test_a_hostile_plan_stays_text(browser: Browser, tmp_path: Path) -> None:
         text = browser.run("document.body.textContent")
         assert text.count("<script>alert(2)</script>") >= 3  # the name, the source and the note
         assert browser.run("document.querySelectorAll('main img, main script, main iframe').length") == 0
-        browser.set("#a-noise_multiplier", HOSTILE[:60])
+        browser.set("#a-noise", HOSTILE[:60])
         browser.wait("document.querySelector('.card .refused') !== null")
-        browser.open(f"{served.url}#a.noise_multiplier={HOSTILE[:50]}&a.sampling={HOSTILE}&target={HOSTILE[:20]}")
+        browser.open(f"{served.url}#a.noise={HOSTILE[:50]}&a.sampling={HOSTILE}&target={HOSTILE[:20]}")
         browser.wait("document.querySelector('.card .refused') !== null")
         time.sleep(0.3)  # in which a picture that is not there would have failed to load
     assert browser.dialogs == 0

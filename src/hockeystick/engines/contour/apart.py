@@ -379,7 +379,10 @@ class ApartEngine:
             smooth_error += n * (off + own) * (kind.law is not None)
         full, absolute = _relative(k, k_error)
         far = np.minimum(error, LARGEST)
-        known = np.expm1(far) * (1 + smooth) + np.exp(far) * smooth_error  # of powers of what may be off by e each
+        with np.errstate(over="ignore"):
+            known = np.expm1(far) * (1 + smooth) + np.exp(far) * smooth_error  # of powers of what may be off by e each
+        if not np.isfinite(known).all():
+            raise NotApplicableError("powers of what is between the atoms are off by more than a double holds")
         absolute = absolute + known * (1 + 1e-6) + 8 * UNIT_ROUNDOFF * (2 + smooth)
         z = t + 1j * s
         weights = 1 / (z * (1 + z))
