@@ -17,11 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-import hockeystick as hs
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.laplace import LOG_HALF, law_of_all
 from hockeystick.pairs.laplace_window import WindowPair
-from hockeystick.pairs.sampled import laplace_line
 from hockeystick.pairs.sampled.laplace_ends import log_between
 from hockeystick.pairs.sampled.laplace_envelope import SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
@@ -353,16 +351,3 @@ def test_a_round_that_is_not_sampled_is_one_of_rate_one() -> None:
     truth = -np.expm1((x - 1) / 2) - 0.5 * -np.expm1(x - 1)
     found = log_between(law, x, np.zeros(3), Side.ABOVE)
     assert np.exp(found) == pytest.approx(truth, rel=1e-12)
-
-
-def test_an_answer_does_not_depend_on_envelopes_that_were_laid_before() -> None:
-    """Work is paid for each time: where the mesh is as fine as work allows, the ends are the same when asked again."""
-    laplace_line.kept_envelope.cache_clear()
-    laplace_line.log_moment_upper.cache_clear()
-    rounds = [
-        hs.Round(hs.Gaussian(0.3), hs.Poisson(0.272), 81),
-        hs.Round(hs.Laplace(100.0), hs.Poisson(0.0075), 42),
-    ]
-    first, again = (hs.Plan(rounds, adjacency="add").epsilon(5.26e-271) for _ in range(2))
-    assert first.reason is not None
-    assert (first.lower, first.upper) == (again.lower, again.upper)

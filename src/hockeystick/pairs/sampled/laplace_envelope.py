@@ -124,13 +124,20 @@ class SampledEnvelope:
 
     def __init__(self, law: LaplaceLaw, t: float, count: int, line: Any) -> None:
         self._law, self._t, self._count, self._line = law, t, count, line
-        self._found = np.array([0.0, math.inf]), np.zeros(1)
+        self._found: tuple[Array, Array] | None = None
         self._smooth: SmoothTail | None = None
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            self._lay()
+
+    @property
+    def cost(self) -> float:
+        """One evaluation an edge: the grids are laid once."""
+        return 1.0
 
     def log_bound(self, edges: Array) -> Array:
         """The worst from each edge on, over the points of the grids, their gaps, and the tail beyond them."""
+        if self._found is None:
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+                self._lay()
+        assert self._found is not None
         heights, worst = self._found
         # the gap that holds the edge is the one before the first point beyond it
         at = np.searchsorted(heights, edges, side="right") - 1
@@ -145,6 +152,7 @@ class SampledEnvelope:
         return out
 
     def _lay(self) -> None:
+        self._found = np.array([0.0, math.inf]), np.zeros(1)
         value, error = self._line(self._law, self._t, 0.0, TOLERANCE).cumulants(1.0, 1)
         log_m = float(value[0].real)
         if not math.isfinite(log_m + float(error[0])):

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -139,32 +138,6 @@ class SampledLaplaceLine:
         return safe_log_one_plus(values, absolute)
 
 
-class LaterEnvelope:
-    """An envelope that is laid where it is asked first, once for whoever has this one, who pays for it.
-
-    Args:
-        law: the round.
-        t: tilt.
-        count: the power to which the bound will be raised.
-    """
-
-    def __init__(self, law: LaplaceLaw, t: float, count: int) -> None:
-        self._law, self._t, self._count = law, t, count
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: the grids are laid once."""
-        return 1.0
-
-    @cached_property
-    def _laid(self) -> SampledEnvelope:
-        return kept_envelope(self._law, self._t, self._count)
-
-    def log_bound(self, edges: Array) -> Array:
-        """How far m can have fallen at each edge and beyond."""
-        return self._laid.log_bound(edges)
-
-
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
     """The law with its line and its envelope."""
@@ -178,9 +151,9 @@ class SampledLaplaceTransform(LaplaceLaw):
         """The line through t, by Gauss-Legendre panels."""
         return SampledLaplaceLine(self, t, reach, tolerance)
 
-    def envelope(self, t: float, count: int) -> LaterEnvelope:
+    def envelope(self, t: float, count: int) -> SampledEnvelope:
         """The envelope at t, by values of m on a grid of heights and a bound beyond them."""
-        return LaterEnvelope(self, t, count)
+        return kept_envelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
         """K(t) by the rule, plus its remainder and its rounding; ``inf`` where there are too many panels."""
@@ -196,5 +169,5 @@ def log_moment_upper(law: LaplaceLaw, t: float) -> float:
 
 @remembered(KEPT_ENVELOPES)
 def kept_envelope(law: LaplaceLaw, t: float, count: int) -> SampledEnvelope:
-    """The envelope at t, laid once and paid for each time."""
+    """The envelope at t, remembered."""
     return SampledEnvelope(law, t, count, SampledLaplaceLine)
