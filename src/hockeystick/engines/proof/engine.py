@@ -181,6 +181,7 @@ class ProofEngine:
             return epsilon_between(laws, target)
 
         lower, upper = 0.0, math.inf
+
         def wide(ends: tuple[float, float]) -> float:
             if ends[1] == math.inf:
                 return math.inf
