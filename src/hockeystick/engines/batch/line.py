@@ -17,12 +17,19 @@ all errors are relative to about ``s |l|`` and not to 1: the k-th power of ``1 +
 by k times the error of D. That of m(t), had on the real axis, is one factor of all terms of the sum alike.
 
 **Products.** ``s_j = j ds``, ``j = a B + b``, and ``e^(i s_j l) - 1 = E_a + E_b + E_a E_b`` with
-``E_b = e^(i b ds l) - 1`` and ``E_a = e^(i a B ds l) - 1``, each by steps ``1 + E' = (1 + E) (1 + E_1)``. As
-``|1 + E| <= 1`` and ``|E_b| <= min(2, b |E_1|)``, an error of f u ``|E_1|`` in E_1 and 4 u of ``|E| + |E_1|`` a step
-leave at most ``(f + 4 b) u b |E_1|`` after b steps. ``w E_a`` is added up in blocks of BLOCK, and ``(w E_a + w) E_b``,
-whose first factor meets one more rounding, is a product of matrices over panels of PANEL nodes, added up one by one: an
-inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in any order (Higham 2002
-[Hig02], Section 3.6), and ``|(1 + E_a) E_b| <= |E_b| <= s |l|``.
+``E_b = e^(i b ds l) - 1`` and ``E_a = e^(i a B ds l) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that
+double what is known. Let ``e_n`` be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As ``|1 + E| <= 1``,
+``|E| <= 2`` and ``|E_n| <= n |E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the
+product by ``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by
+``(sqrt(8) + 1) |E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest
+number of leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` is had from ``2^i - 1`` and that from
+``2^(i - 1)``, and those to numbers between no more than ``2 i``, i being the number of whole doublings.
+
+``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings, and ``(w E_a + w) E_b``, whose first
+factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over panels of PANEL nodes,
+added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in
+any order ([Hig02], Section 3.6). As ``|(1 + E_a) E_b| <= |E_b| <= b ds |l|`` and ``|E_a| <= a B ds |l|``,
+whose sum is ``s |l|``, the larger number of roundings of the two is charged, and not both.
 """
 
 from __future__ import annotations
@@ -44,6 +51,7 @@ MANY = 8192  # points up to which panels are that; up to twice as many half of i
 NUMBERS = 1 << 15  # complex numbers of the factors at once
 BLOCK = 32  # terms that are summed first: n terms then meet at most BLOCK + n / BLOCK roundings
 FACTOR = 4.0 * ULPS + 8.0  # units that ``e^(i ds l) - 1`` is off by: expm1, sin and cos, and their products
+LEAP = 5.0  # units of a leap, more than ``sqrt(8) + 2``
 OWN = 64.0  # units: D from its sum, ``log (1 + D)`` and its angle
 
 
@@ -103,7 +111,7 @@ def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     own *= modulus
     length = np.hypot(size, turn)
     slip += 4 * length  # of the products with s
-    factor = FACTOR + 4.0 * (outer + inner + 2) + 3 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 2 * BLOCK + 16
+    factor = FACTOR + LEAP * leaps(outer, inner) + 2 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 16
     own *= length
     own += modulus * (slip + factor * length)
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total
@@ -125,6 +133,15 @@ def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     errors *= (1 + SPARE) * (1 + 2 * up(real))  # some are relative to m(t), which is known to that share alone
     errors[:, 0] = 0.0
     return Line(s, values, errors, real * (1 + SPARE))
+
+
+def leaps(outer: int, inner: int) -> int:
+    """The largest number of leaps from the first power to that of any point.
+
+    >>> leaps(2, 2), leaps(16, 20)
+    (1, 15)
+    """
+    return 2 * ((inner - 1).bit_length() - 1) + 1 + 2 * ((outer - 1).bit_length() - 1)
 
 
 def _turned(size: Array, turn: Array, step: Array) -> ComplexArray:
