@@ -187,7 +187,7 @@ def test_an_error_of_all_terms_alike_makes_the_aliases_no_smaller() -> None:
     rows = rows_of(add=False)
     place = placed(rows)
     nodes = Nodes(rows, place, fine.laid(rows, place), 512)
-    known, points = engine_of_batch._cut(nodes)
+    known, points = engine_of_batch._cut(nodes, place)
     sums = Sums(known, nodes, math.ceil(float(points.max()) / 16), 16)
     every, none = np.arange(len(rows)), np.zeros(len(rows))
     values = sums.values(place.epsilon, every)

@@ -1,7 +1,7 @@
 """Many plans at once: epsilon or delta of each, certified, in one call.
 
-Plans of one kind of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove, which is what DP-SGD
-is, are laid out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the
+Plans of one or some kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove, which is what
+DP-SGD is, are laid out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the
 batch leaves open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What is answered
 for a plan does not depend on the others, on their order or on how many there are, to the last bit.
 """
@@ -32,6 +32,7 @@ Places = npt.NDArray[np.intp]
 
 BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # of which the worse direction counts; the laws are the same
 SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # of which the batch knows the directions
+MOST_KINDS = 16  # of one plan: beyond, the engine for one plan takes as long
 LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
 NOISES = (0.05, 1e3)  # noise multipliers between which nodes are few
 MOST_ROUNDS = 10**9  # beyond, rounding is charged more exactly for one plan
@@ -139,8 +140,19 @@ class Kind(NamedTuple):
     adjacency: Adjacency
 
 
-Key = tuple[float, float, int, Adjacency, float]
-Asking = Callable[[Rows, Adjacency, Array, float | None], tuple[Found, npt.NDArray[np.bool_]]]
+Steps = tuple[tuple[float, float, int], ...]
+"""Noise multiplier, sample rate and rounds of each kind, sorted, no noise and rate twice."""
+
+
+class Key(NamedTuple):
+    """A question to the batch: of a plan, at a delta or an epsilon."""
+
+    steps: Steps
+    adjacency: Adjacency
+    at: float
+
+
+Asking = Callable[[Rows, Adjacency, Array, float | None, int], tuple[Found, npt.NDArray[np.bool_]]]
 
 
 def _answered(
@@ -156,9 +168,9 @@ def _answered(
     keys: dict[Key, int] = {}
     of = np.full(len(plans), -1, dtype=np.intp)
     for number, (plan, at, may) in enumerate(zip(plans, asked.tolist(), inside.tolist(), strict=True)):
-        kind = kind_of(plan) if may else None
-        if kind is not None:
-            of[number] = keys.setdefault((*kind, at), len(keys))
+        steps = steps_of(plan) if may else None
+        if steps is not None:
+            of[number] = keys.setdefault(Key(steps, plan.adjacency, at), len(keys))
     if keys:
         _by_batch(list(keys), ask, gap, of, answers)
         if gap is None:
@@ -185,7 +197,7 @@ def side_by_side(plan: Plan) -> bool:
     >>> side_by_side(dp_sgd(1.0, sample_rate=0.01, steps=1000)), side_by_side(dp_sgd(1.0, sample_rate=1, steps=1))
     (True, False)
     """
-    return kind_of(plan) is not None
+    return steps_of(plan) is not None
 
 
 def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = None) -> Answers:
@@ -206,75 +218,103 @@ def epsilons_of_kinds(kinds: Sequence[Kind], delta: Array, gap: float | None = N
     of = np.full(len(kinds), -1, dtype=np.intp)
     for number, (kind, at) in enumerate(zip(kinds, delta.tolist(), strict=True)):
         if NOISES[0] <= kind.noise <= NOISES[1] and DELTAS[0] <= at <= DELTAS[1]:
-            of[number] = keys.setdefault((*kind, at), len(keys))
+            key = Key(((kind.noise, kind.rate, kind.rounds),), kind.adjacency, at)
+            of[number] = keys.setdefault(key, len(keys))
     if keys:
         _by_batch(list(keys), _ask_epsilons, gap, of, answers)
     return answers
 
 
 def kind_of(plan: Plan) -> Kind | None:
-    """The kind of a plan that can be laid side by side with others; ``None`` of all others."""
-    if plan.adjacency not in SIDES or len(plan.rounds) != 1 or not plan.of_records or plan.best_of is not None:
+    """The kind of a plan of one kind that can be laid side by side with others; ``None`` of all others."""
+    steps = steps_of(plan)
+    return None if steps is None or len(plan.rounds) != 1 else Kind(*steps[0], plan.adjacency)
+
+
+def steps_of(plan: Plan) -> Steps | None:
+    """The kinds of a plan that can be laid side by side with others; ``None`` of all others.
+
+    >>> from hockeystick import dp_sgd
+    >>> steps_of(dp_sgd(2.0, 0.01, 300) + dp_sgd(1.0, 0.02, 500) + dp_sgd(2.0, 0.01, 100))
+    ((1.0, 0.02, 500), (2.0, 0.01, 400))
+    """
+    if plan.adjacency not in SIDES or not plan.of_records or plan.best_of is not None:
         return None
-    (item,) = plan.rounds
-    mechanism, sampling, count = item.mechanism, item.sampling, item.count
-    if type(mechanism) is not Gaussian or type(sampling) is not Poisson:
+    rounds: dict[tuple[float, float], int] = {}
+    for item in plan.rounds:
+        mechanism, sampling, count = item.mechanism, item.sampling, item.count
+        if type(mechanism) is not Gaussian or type(sampling) is not Poisson or not count:
+            return None
+        noise, rate = mechanism.noise_multiplier, sampling.sample_rate
+        assert rate is not None  # it follows from the sizes
+        if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE):
+            return None
+        rounds[noise, rate] = rounds.get((noise, rate), 0) + count
+    if not 0 < len(rounds) <= MOST_KINDS or max(rounds.values()) > MOST_ROUNDS:
         return None
-    noise, rate = mechanism.noise_multiplier, sampling.sample_rate
-    assert rate is not None  # it follows from the sizes
-    if not (NOISES[0] <= noise <= NOISES[1] and rate <= LARGEST_RATE and 0 < count <= MOST_ROUNDS):
-        return None
-    return Kind(noise, rate, count, plan.adjacency)
+    return tuple((noise, rate, count) for (noise, rate), count in sorted(rounds.items()))
 
 
 def _by_batch(keys: list[Key], ask: Asking, gap: float | None, of: Places, answers: Answers) -> None:
-    """Answers of all questions that the batch takes, of each side by itself; what it leaves open stays so."""
-    noise, rate, count = (np.array([key[at] for key in keys], dtype=np.float64) for at in range(3))
-    at = np.array([key[4] for key in keys])
+    """Answers of all questions that the batch takes; what it leaves open stays so."""
     ends = np.full((3, len(keys)), np.nan)
     adding = np.zeros(len(keys), dtype=bool)
-    for side in SIDES:
-        rows = np.flatnonzero([key[3] is side for key in keys])
-        if len(rows):
-            add = np.full(len(rows), side is Adjacency.ADD)
-            columns = Rows(1 / noise[rows], rate[rows], count[rows], np.log(rate[rows]), add)
-            found, adding[rows] = ask(columns, side, at[rows], gap)
-            with np.errstate(invalid="ignore"):
-                known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
-                known &= np.isfinite(found.upper)  # an infinite end is not above its share of itself
-            ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
+    groups: dict[tuple[Adjacency, int], list[int]] = {}  # plans of one side and of as many kinds
+    for number, key in enumerate(keys):
+        groups.setdefault((key.adjacency, len(key.steps)), []).append(number)
+    for (side, kinds), rows in groups.items():
+        found, adding[rows] = _of_group([keys[number] for number in rows], side, kinds, ask, gap)
+        with np.errstate(invalid="ignore"):
+            known = found.milder & (found.upper - found.lower <= (gap or WIDE) * found.upper)
+            known &= np.isfinite(found.upper)  # an infinite end is not above its share of itself
+        ends[:, rows] = np.where(known, [found.lower, found.estimate, found.upper], np.nan)
     with np.errstate(invalid="ignore"):
         wide = ends[2] - ends[0] > (gap or DEFAULT_GAP) * ends[2]
     taken = np.flatnonzero(of >= 0)
     answers.ends[:, taken] = ends[:, of[taken]]
-    names = [key[3].both[int(is_add)].value for key, is_add in zip(keys, adding.tolist(), strict=True)]
+    names = [key.adjacency.both[int(is_add)].value for key, is_add in zip(keys, adding.tolist(), strict=True)]
     reasons = [LIMITED if is_wide else None for is_wide in wide.tolist()]
     for number, key in zip(taken.tolist(), of[taken].tolist(), strict=True):
         answers.directions[number], answers.reasons[number] = names[key], reasons[key]
 
 
+def _of_group(
+    keys: list[Key], side: Adjacency, kinds: int, ask: Asking, gap: float | None
+) -> tuple[Found, npt.NDArray[np.bool_]]:
+    """What the batch finds of plans of one side and of as many kinds, and whether adding a record is what has it."""
+    noise, rate, count = np.array([step for key in keys for step in key.steps], dtype=np.float64).T.copy()
+    add = np.full(len(noise), side is Adjacency.ADD)
+    return ask(Rows(1 / noise, rate, count, np.log(rate), add), side, np.array([key.at for key in keys]), gap, kinds)
+
+
 def _leave_cheap_ones(keys: list[Key], of: Places, answers: Answers) -> None:
     """Leave wide intervals open where the engine for one plan soon has a narrow one."""
     for number, reason in enumerate(answers.reasons):
-        if reason is not None and keys[of[number]][1] * keys[of[number]][2] >= MANY_EXPECTED:
-            answers.ends[:, number] = np.nan
+        if reason is not None:
+            expected = sum(rate * count for _, rate, count in keys[of[number]].steps)
+            if expected >= MANY_EXPECTED:
+                answers.ends[:, number] = np.nan
 
 
-def _ask_epsilons(rows: Rows, side: Adjacency, delta: Array, gap: float | None) -> tuple[Found, npt.NDArray[np.bool_]]:
+def _ask_epsilons(
+    rows: Rows, side: Adjacency, delta: Array, gap: float | None, kinds: int
+) -> tuple[Found, npt.NDArray[np.bool_]]:
     """Epsilons at deltas, whose logarithms are rounded to either side."""
     targets = _moved(np.log(delta), -np.inf), _moved(np.log(delta), np.inf)
     if side in BOTH:
-        return worse_epsilons(rows, targets, gap)
-    found = BatchEngine(rows).epsilons(targets, gap)
-    return found, rows.add
+        return worse_epsilons(rows, targets, gap, kinds=kinds)
+    found = BatchEngine(rows, kinds=kinds).epsilons(targets, gap)
+    return found, rows.add[::kinds]
 
 
-def _ask_deltas(rows: Rows, side: Adjacency, epsilon: Array, gap: float | None) -> tuple[Found, npt.NDArray[np.bool_]]:
+def _ask_deltas(
+    rows: Rows, side: Adjacency, epsilon: Array, gap: float | None, kinds: int
+) -> tuple[Found, npt.NDArray[np.bool_]]:
     """Deltas at epsilons, from their logarithms, the ends rounded outward."""
     if side in BOTH:
-        logs, adding = worse_log_deltas(rows, epsilon, gap)
+        logs, adding = worse_log_deltas(rows, epsilon, gap, kinds=kinds)
     else:
-        logs, adding = BatchEngine(rows).log_deltas(epsilon, gap), rows.add
+        logs, adding = BatchEngine(rows, kinds=kinds).log_deltas(epsilon, gap), rows.add[::kinds]
     with np.errstate(under="ignore"):
         upper = np.minimum(_moved(np.exp(logs.upper), np.inf), 1.0)
         lower = np.minimum(_moved(np.exp(logs.lower), 0.0), upper)

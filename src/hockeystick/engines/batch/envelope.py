@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes, log_beyond, log_dip
-from hockeystick.engines.batch.rows import Array, Places, up
+from hockeystick.engines.batch.rows import Array, Places, each, rows_of, together, up
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 ODDS = 0.5  # of mu s: factor by which the odds grow
@@ -133,23 +133,25 @@ class Envelope:
         usable = (drop < 0) & (self._slip[which] < 1)
         return np.where(usable, np.log1p(np.where(usable, np.maximum(drop, -1 + 1e-12), -0.5)), 0.0)
 
-    def cut(self, period: Array, wanted: Array) -> tuple[Array, Array]:
-        """Heights from which on each sum may be cut, and the logs of the bounds on what is left out.
+    def cut(self, period: Array, wanted: Array, kinds: int = 1) -> tuple[Array, Array]:
+        """Heights from which on each plan's sum may be cut, and the logs of the bounds on what is left out.
 
         Args:
-            period: P of each row.
+            period: P of each plan.
             wanted: log of what may be left out, relative to ``e^(K(t) - t eps)``.
+            kinds: rows of each plan, the product of whose bounds is that of the plan.
         """
-        place, count = self._nodes.place, self._nodes.rows.count
+        count, variance = self._nodes.rows.count, self._nodes.place.variance[::kinds]
         step = 2 * math.pi / period
-        edges = START * np.sqrt(2 * np.maximum(-wanted, 1.0) / place.variance)
+        edges = START * np.sqrt(2 * np.maximum(-wanted, 1.0) / variance)
         edges = np.maximum(edges, 0.5 * step)
         found, tails = np.full(len(edges), np.nan), np.full(len(edges), np.inf)
         before = np.full(len(edges), np.nan), np.full(len(edges), np.nan)
         which = np.arange(len(edges))
         for look in range(LOOKS):
             edge = edges[which]
-            log_rho = count[which] * self.log_bound(edge, which)
+            rows = rows_of(which, kinds)
+            log_rho = together(count[rows] * self.log_bound(each(edge, kinds), rows), kinds)
             tail = log_rho + np.log((step[which] / np.square(edge) + 1 / edge) / math.pi) + SPARE
             enough = tail <= wanted[which]
             better = enough & ~(found[which] <= edge)

@@ -1,4 +1,4 @@
-"""Where the contour of each row is to be laid: nothing here is certified.
+"""Where the contour of each plan is to be laid: nothing here is certified.
 
 The saddle point solves ``K'(t) = eps + 1/t + 1/(1+t)``; with it log delta is about
 ``K - t eps - log t - log(1+t) - log(2 pi K*) / 2``, ``K* = K'' + 1/t^2 + 1/(1+t)^2`` (Alghamdi et al. 2023 [AAC+23]),
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, up
+from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, each, least, most, rows_of, together, up
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -42,7 +42,7 @@ SUM_NOISE, NOISE = 100.0, 1000.0  # units of rounding of the sum, and of a cumul
 
 @dataclass(frozen=True, slots=True)
 class Asked(Columns):
-    """Where a row is asked: at a log delta, or at an epsilon; the other one is not a number, or about the answer."""
+    """Where a plan is asked: at a log delta, or at an epsilon; the other one is not a number, or about the answer."""
 
     log_delta: Array
     epsilon: Array
@@ -50,13 +50,13 @@ class Asked(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Place(Columns):
-    """Where the contour of a row is laid.
+    """Where the contour of a plan is laid.
 
     Attributes:
         t: its tilt.
         right: the tilt at which the alias to the right is bounded.
         period: about P.
-        epsilon: about where the row's answer is, for epsilons.
+        epsilon: about where the plan's answer is, for epsilons.
         depth: about log delta there.
         slope: about ``-d log delta / d eps`` there.
         top: about ``K(t) - t eps``.
@@ -74,6 +74,10 @@ class Place(Columns):
     variance: Array
     tolerance: Array
 
+    def of_rows(self, kinds: int) -> Place:
+        """The place of each row: its plan's."""
+        return self if kinds == 1 else self.at(np.repeat(np.arange(len(self)), kinds))
+
 
 @dataclass(frozen=True, slots=True)
 class First(Columns):
@@ -82,7 +86,7 @@ class First(Columns):
     Attributes:
         start: first tilt.
         most: tilt up to which the nodes see.
-        low, high: the first and the last.
+        low, high: shape (plans, kinds), the first and the last.
         nodes: how many there have to be.
     """
 
@@ -105,39 +109,43 @@ def log_peak(t: Array) -> Array:
     return out
 
 
-def first(rows: Rows, asked: Asked) -> First:
-    """Where to look first."""
+def first(rows: Rows, asked: Asked, kinds: int = 1) -> First:
+    """Where to look first, of plans of as many kinds."""
     mu2 = np.square(rows.mu)
-    variance = rows.count * np.square(rows.rate) * np.expm1(np.minimum(mu2, 600.0))
+    variance = together(rows.count * np.square(rows.rate) * np.expm1(np.minimum(mu2, 600.0)), kinds)
     by_delta = np.sqrt(2 * np.maximum(-asked.log_delta - 1.5, 0.5) / variance)
     excess = asked.epsilon - 0.5 * variance
     by_epsilon = 0.5 * (excess + np.sqrt(np.square(excess) + 8 * variance)) / variance
     limit = np.where(np.isnan(asked.epsilon), by_delta, by_epsilon)
     linear = 0.5 * mu2 - rows.log_rate
     hump = (linear + np.sqrt(np.square(linear) + 2 * mu2 * HIGHEST_HUMP)) / mu2 - 1
-    most = np.minimum(FARTHER * limit + 1e-3, hump)
-    high = np.where(lifted(rows, most) > NO_HUMP, (1 + most) * rows.mu, rows.mu + 20 / np.sqrt(rows.count)) + BESIDE
+    farthest = np.minimum(FARTHER * limit + 1e-3, least(hump, kinds))
+    seen = each(farthest, kinds)
+    high = np.where(lifted(rows, seen) > NO_HUMP, (1 + seen) * rows.mu, rows.mu + 20 / np.sqrt(rows.count)) + BESIDE
     strip = np.minimum(0.97 * math.pi / rows.mu, 7.0)
     dx = np.minimum(WIDEST, 2 * math.pi * strip / (DEPTH + 0.5 * np.square(strip)))
-    low = np.full(len(most), LOWEST)
+    low = np.full(len(rows), LOWEST)
     if rows.adding:  # no hump, and what is tilted moves down
-        most, high, low = FARTHER * limit + 1e-3, rows.mu + BESIDE, LOWEST - 20 / np.sqrt(rows.count)
-    return First(np.minimum(limit, most / FARTHER * 1.5), most, low, high, (high - low) / dx + 1)
+        farthest, high, low = FARTHER * limit + 1e-3, rows.mu + BESIDE, LOWEST - 20 / np.sqrt(rows.count)
+    start, nodes = np.minimum(limit, farthest / FARTHER * 1.5), most((high - low) / dx + 1, kinds)
+    return First(start, farthest, low.reshape(-1, kinds), high.reshape(-1, kinds), nodes)
 
 
 class Look:
-    """K and its derivatives from a few nodes.
+    """K of plans and its derivatives from a few nodes.
 
     Args:
-        rows: of one class of nodes.
-        seen: their first look.
+        rows: of plans of one class of nodes.
+        seen: the plans' first look.
         nodes: how many there are.
+        kinds: of each plan.
     """
 
-    def __init__(self, rows: Rows, seen: First, nodes: int) -> None:
-        self._rows, self._seen = rows, seen
-        dx = (seen.high - seen.low) / (nodes - 1)
-        x = up(seen.low) + up(dx) * np.arange(nodes, dtype=np.float64)
+    def __init__(self, rows: Rows, seen: First, nodes: int, kinds: int = 1) -> None:
+        self._rows, self._seen, self._kinds = rows, seen, kinds
+        low = seen.low.ravel()
+        dx = (seen.high.ravel() - low) / (nodes - 1)
+        x = up(low) + up(dx) * np.arange(nodes, dtype=np.float64)
         towards = up(rows.mu) * (x - up(0.5 * rows.mu))
         self._u = np.log1p(up(rows.rate) * np.expm1(np.minimum(towards, 600.0)))
         self._log = up(np.log(dx) - HALF_LOG_TWO_PI) - 0.5 * np.square(x)
@@ -147,20 +155,17 @@ class Look:
             self._log += self._u
 
     @classmethod
-    def of(cls, look: Look, rows: Places) -> Look:
-        """The look at some of the rows."""
+    def of(cls, look: Look, plans: Places) -> Look:
+        """The look at some of the plans."""
         out = cls.__new__(cls)
-        out._rows, out._seen, out._u, out._log = (
-            look._rows.at(rows),
-            look._seen.at(rows),
-            look._u[rows],
-            look._log[rows],
-        )
+        rows = rows_of(plans, look._kinds)
+        out._rows, out._seen, out._kinds = look._rows.at(rows), look._seen.at(plans), look._kinds
+        out._u, out._log = look._u[rows], look._log[rows]
         return out
 
     def cumulants(self, t: Array) -> tuple[Array, Array, Array]:
-        """K, K' and K'' of one round at a tilt for each row."""
-        weight = up(t) * self._u
+        """K, K' and K'' at a tilt for each plan."""
+        weight = up(each(t, self._kinds)) * self._u
         weight += self._log
         top = weight.max(axis=1)
         weight -= up(top)
@@ -169,10 +174,18 @@ class Look:
         weight *= self._u
         mean = weight.sum(axis=1) / total
         weight *= self._u
-        return top + np.log(total), mean, np.maximum(weight.sum(axis=1) / total - mean * mean, 1e-300)
+        bend = np.maximum(weight.sum(axis=1) / total - mean * mean, 1e-300)
+        count, kinds = self._rows.count, self._kinds
+        return (
+            together(count * (top + np.log(total)), kinds),
+            together(count * mean, kinds),
+            together(count * bend, kinds),
+        )
 
     def value(self, t: Array) -> Array:
-        """K of one round at a tilt for each row, with the hump where the nodes do not see it."""
+        """K at a tilt for each plan, with the hump where the nodes do not see it."""
+        count, kinds = self._rows.count, self._kinds
+        t = each(t, kinds)
         weight = up(t) * self._u
         weight += self._log
         top = weight.max(axis=1)
@@ -180,16 +193,15 @@ class Look:
         np.exp(weight, out=weight)
         seen: Array = top + np.log(weight.sum(axis=1))
         if self._rows.adding:
-            return seen
-        beyond = (1 + t) * self._rows.mu + 3.0 > self._seen.high
-        return np.where(beyond, np.logaddexp(seen, lifted(self._rows, t)), seen)
+            return together(count * seen, kinds)
+        beyond = (1 + t) * self._rows.mu + 3.0 > self._seen.high.ravel()
+        return together(count * np.where(beyond, np.logaddexp(seen, lifted(self._rows, t)), seen), kinds)
 
     def saddle(self, asked: Asked) -> Array:
-        """About the saddle point of each row; below it where the hump takes over within a small step of log t.
+        """About the saddle point of each plan; below it where the hump takes over within a small step of log t.
 
         Newton's steps are kept between the largest tilt known to be too small and the least known to be too large.
         """
-        count = self._rows.count
         at_epsilon = ~np.isnan(asked.epsilon)
         log_t, highest = np.log(self._seen.start), np.log(self._seen.most)
         low, high = np.full(len(log_t), -np.inf), highest.copy()
@@ -198,9 +210,9 @@ class Look:
             t = np.exp(log_t)
             k0, k1, k2 = self.cumulants(t)
             left, one = 1 / t, 1 / (1 + t)
-            epsilon, bend = count * k1 - left - one, count * k2 + left * left + one * one
+            epsilon, bend = k1 - left - one, k2 + left * left + one * one
             rate = t * t * bend
-            log_delta = count * k0 - t * epsilon - np.log(t * (1 + t)) - HALF_LOG_TWO_PI - 0.5 * np.log(bend)
+            log_delta = k0 - t * epsilon - np.log(t * (1 + t)) - HALF_LOG_TWO_PI - 0.5 * np.log(bend)
             short = np.where(at_epsilon, asked.epsilon - epsilon, log_delta - asked.log_delta)
             plain = np.where(at_epsilon, t, 1.0) * short / rate
             # both grow as fast as an exponential where the hump takes over: their logarithms are more nearly straight
@@ -226,45 +238,46 @@ class Look:
                 break
         return np.exp(np.where(going & (low > -np.inf), low, log_t))
 
-    def single(self, log_delta: Array, most: Array) -> Array:
-        """About the epsilon, up to a most for each row, at which a single loss decides: ``delta ~ k delta_1(eps)``."""
+    def single(self, log_delta: Array) -> Array:
+        """About the epsilon, up to twice the largest loss, at which a single loss decides: ``delta ~ k delta_1(eps)``."""
         weight = np.exp(self._log) * up(self._rows.count)
-        low, high, goal = LEAST_PART * most, most.copy(), np.exp(log_delta)
+        high, goal = 2 * most(self._u.max(axis=1), self._kinds), np.exp(log_delta)
+        low = LEAST_PART * high
         for _ in range(HALVINGS):
             middle = np.sqrt(low * high)
-            over = (-np.expm1(np.minimum(up(middle) - self._u, 0.0)) * weight).sum(axis=1) > goal
+            above = -np.expm1(np.minimum(up(each(middle, self._kinds)) - self._u, 0.0))
+            over = together((above * weight).sum(axis=1), self._kinds) > goal
             low, high = np.where(over, middle, low), np.where(over, high, middle)
         return high
 
     def place(self, asked: Asked, gap: float, relative: bool) -> Place:
         """The tilt, among a few up to the saddle point, whose period is shortest, as far as rounding allows."""
-        rows, count = self._rows, self._rows.count
         saddle = self.saddle(asked)
         k0, k1, k2 = self.cumulants(saddle)
         at_epsilon = ~np.isnan(asked.epsilon)
-        bulk = count * k1 - 1 / saddle - 1 / (1 + saddle)
-        rare = np.flatnonzero(~at_epsilon & (count * k0 < RARE))
+        bulk = k1 - 1 / saddle - 1 / (1 + saddle)
+        rare = np.flatnonzero(~at_epsilon & (k0 < RARE))
         if len(rare):
             some = Look.of(self, rare)
-            one = some.single(asked.log_delta[rare], 2 * self._u[rare].max(axis=1))
-            weighs = np.square(count * k0)[rare]
+            one = some.single(asked.log_delta[rare])
+            weighs = np.square(k0)[rare]
             bulk[rare] = one + np.maximum(bulk[rare] - one, 0.0) * weighs / (4 + weighs)
         epsilon = np.where(at_epsilon, asked.epsilon, np.maximum(bulk, 0.0))
-        chernoff = np.minimum(count * k0 - saddle * epsilon + log_peak(saddle), 0.0)
-        bend = count * k2 + saddle**-2 + (1 + saddle) ** -2
-        near = count * k0 - saddle * epsilon - np.log(saddle * (1 + saddle)) - HALF_LOG_TWO_PI - 0.5 * np.log(bend)
+        chernoff = np.minimum(k0 - saddle * epsilon + log_peak(saddle), 0.0)
+        bend = k2 + saddle**-2 + (1 + saddle) ** -2
+        near = k0 - saddle * epsilon - np.log(saddle * (1 + saddle)) - HALF_LOG_TWO_PI - 0.5 * np.log(bend)
         seen = np.maximum(np.minimum(near, chernoff), chernoff - 20.0)
         depth = np.where(np.isnan(asked.log_delta), seen, asked.log_delta)
         absolute = np.full(len(saddle), 0.1 * gap)
         tolerance = np.clip(absolute * epsilon * saddle, 1e-13, 1e-2) if relative else absolute
         wanted = depth + np.log(tolerance) - 2.0
         right = [saddle * reach for reach in REACHES.tolist()]
-        lost = [count * self.value(at) - at * epsilon + log_peak(at) - wanted + 1.0 for at in right]
+        lost = [self.value(at) - at * epsilon + log_peak(at) - wanted + 1.0 for at in right]
         room = np.log(tolerance) + depth
         best = [saddle, 2 * saddle, np.full(len(saddle), np.inf)]
         for tilt in TILTS.tolist():
             t = tilt * saddle
-            value = count * self.value(t)
+            value = self.value(t)
             base = value - t * epsilon - np.log(t * (1 + t))
             cumulant = 3 * np.abs(value)  # K and t K' of a normal law
             allowed = (np.log(UNIT_ROUNDOFF * (SUM_NOISE + NOISE * cumulant)) + base <= room) | (tilt == 1.0)
@@ -277,5 +290,4 @@ class Look:
                 best = [np.where(better, new, old) for new, old in zip((t, at, found), best, strict=True)]
         t, at, period = best
         k0, _, k2 = self.cumulants(t)
-        del rows
-        return Place(t, at, period, epsilon, depth, saddle, count * k0 - t * epsilon, count * k2, tolerance)
+        return Place(t, at, period, epsilon, depth, saddle, k0 - t * epsilon, k2, tolerance)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.batch.guess import Place, lifted
-from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, up
+from hockeystick.engines.batch.rows import Array, Columns, Places, Rows, each, together, up
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
@@ -144,22 +144,23 @@ def log_beyond(rows: Rows, t: Array, low: Array, high: Array, depth: Array, shif
     return np.logaddexp(log_tail(low), above)
 
 
-def laid(rows: Rows, place: Place, little: float = LITTLE, calm: bool = False) -> Layout:
+def laid(rows: Rows, place: Place, little: float = LITTLE, calm: bool = False, kinds: int = 1) -> Layout:
     """Nodes for a line, an envelope and a bound on the right alias.
 
     Args:
         rows: the rounds.
-        place: where they are asked.
+        place: where each is asked.
         little: log of how little of the bound on the right alias may lie beyond the nodes.
         calm: whether lines are moved less far off the real axis, on more nodes, where rounding would count.
+        kinds: rows that share the remainders of a plan.
     """
     mu, t = rows.mu, place.t
     weighs = np.clip(place.depth - place.top + np.log1p(t), -600.0, 0.0)
-    inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / rows.count
+    inner = np.maximum(0.05 * place.tolerance * np.exp(weighs), 1e-25) / (rows.count * kinds)
     shift = np.minimum((SHIFT_ADDING if rows.adding else SHIFT) / mu, LARGEST_SHIFT)
     if calm:
         units = ROUNDING * t * rows.rate * rows.count * np.exp(0.5 * np.square(shift))
-        much = UNIT_ROUNDOFF * units > place.tolerance * np.exp(weighs)
+        much = UNIT_ROUNDOFF * each(together(units, kinds), kinds) > place.tolerance * np.exp(weighs)
         shift = np.where(much, np.minimum(shift, CALM_SHIFT), shift)
     depth = 2.0 - np.log(inner)
     line = 2 * math.pi * shift / (depth + 2 * np.square(shift) + log_dip(rows, t, 2 * shift))

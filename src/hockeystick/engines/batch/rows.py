@@ -8,12 +8,15 @@ that row alone, to the last bit, so that neither the order of the rows nor how t
   (``tests/engines/test_batch.py`` cuts the same rows into chunks of all sizes);
 - sums run along the last axis, row by row, or are products of matrices of a shape that follows from the row itself;
 - an iteration goes on until all of its rows have ended, and a row that has ended is not touched any more.
+
+A *plan* is a row for each of its kinds of round, all of them at one tilt: rows ``p C`` to ``p C + C - 1`` are those of
+plan p, and plans of as many kinds C are treated together. K of a plan is the sum of its rows' ``k K``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +79,38 @@ class Rows(Columns):
         return -t if self.adding else 1 + t
 
 
-def up(x: Array) -> Array:
+def rows_of(plans: Places, kinds: int) -> Places:
+    """The rows of some plans of as many kinds.
+
+    >>> rows_of(np.array([0, 2]), 3).tolist()
+    [0, 1, 2, 6, 7, 8]
+    """
+    return plans if kinds == 1 else (up(plans) * kinds + np.arange(kinds)).ravel()
+
+
+def each(x: Array, kinds: int) -> Array:
+    """A number of each plan, for each of its rows."""
+    return x if kinds == 1 else np.repeat(x, kinds)
+
+
+def together(x: Array, kinds: int) -> Array:
+    """The sum over each plan's rows, of numbers or of arrays."""
+    if kinds == 1:
+        return x
+    out: Array = x.reshape(-1, kinds, *x.shape[1:]).sum(axis=1)
+    return out
+
+
+def most(x: Array, kinds: int) -> Array:
+    """The largest number among each plan's rows."""
+    return x if kinds == 1 else x.reshape(-1, kinds).max(axis=1)
+
+
+def least(x: Array, kinds: int) -> Array:
+    """The smallest number among each plan's rows."""
+    return x if kinds == 1 else x.reshape(-1, kinds).min(axis=1)
+
+
+def up(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column as a matrix of one column, to go with one row of nodes each."""
     return x[:, None]

@@ -1,13 +1,16 @@
-"""The sum of each row at an epsilon, its certificate, and where it meets a target.
+"""The sum of each plan at an epsilon, its certificate, and where it meets a target.
 
-``delta(eps) = e^(K(t) - t eps) (1/P) sum_j T_j e^(-i eps s_j)`` less the aliases, with ``T_j`` the k-th power of
-``m(t + is_j) / m(t)`` over ``z (1 + z)``, all but the first counted twice (``engines/contour/engine.py``). What a value
-of m may be off by, E, moves its k-th power by at most
+``delta(eps) = e^(K(t) - t eps) (1/P) sum_j T_j e^(-i eps s_j)`` less the aliases, with ``T_j`` the product over the kinds
+of the k-th powers of ``m(t + is_j) / m(t)``, over ``z (1 + z)``, all but the first counted twice
+(``engines/contour/engine.py``). Let a value of ``m_i`` be off by at most ``E_i``, and ``r_i = max(|m_i|, FLOOR)``, so that
+``|m'_i| <= r_i e^(E_i / r_i)``. Of two products of ``sum k_i`` factors the difference is the sum of those of one factor,
+times all the others, of the one product or of the other; so it is at most
 
-    k E r^(k-1) e^(k E / r),      r = max(|m|, FLOOR)
+    M e^M prod_i r_i^(k_i),      M = sum_i k_i E_i / r_i .
 
-as ``|m'^k - m^k| <= k |m' - m| max(|m|, |m'|)^(k-1)`` and ``|m'| <= r (1 + E / r)``. The aliases, the cut and the
-certificate itself are those of the contour of one plan (``engines/contour/sweep.py``).
+What adding up the logarithms of C kinds rounds is ``(C - 1) u sum_i k_i |log(1 + D_i)|``, ``|log(1 + D)| <= 4 |D|`` where
+``|1 + D| >= 1/2``: charged to the values D. K(t) itself is a sum of C products. The aliases, the cut and the certificate
+itself are those of the contour of one plan (``engines/contour/sweep.py``).
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hockeystick.engines.batch.guess import log_peak
-from hockeystick.engines.batch.line import ComplexArray, line_of
+from hockeystick.engines.batch.line import ComplexArray, Line, line_of
 from hockeystick.engines.batch.nodes import LARGEST, SPARE, Nodes
-from hockeystick.engines.batch.rows import Array, Columns, Places, up
+from hockeystick.engines.batch.rows import Array, Columns, Places, each, together, up
 from hockeystick.engines.contour.sweep import enclosed
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.values.side import Side
@@ -32,19 +35,19 @@ BENT = 0.2  # of the tolerance: what the extension may err by
 LITTLE = 0.01  # of a step beside a root, by which it is taken farther
 SMALL = -0.75  # of |m / m(t)|^2 - 1: below, the size is had by itself
 FLOOR = 0.5  # size of m, relative to m(t), below which its power is bounded by that of this
+ADDED = 4.0  # units of D for each kind but the first: of adding up ``log(1 + D)``
 POWERED = 64.0  # units: of a k-th power, its phase and its weight
 
 
 @dataclass(frozen=True, slots=True)
 class Known(Columns):
-    """What is known of each row beside its line.
+    """What is known of each plan beside its line.
 
     Attributes:
         t: tilt.
         right: the tilt that bounds the alias to the right.
         k_right: upper bound on K there.
         period: P.
-        count: number of rounds.
         log_tail: log of the bound on what is cut off, relative to ``e^(K(t) - t eps)``.
         tolerance: wanted relative size of the remainders.
     """
@@ -53,31 +56,32 @@ class Known(Columns):
     right: Array
     k_right: Array
     period: Array
-    count: Array
     log_tail: Array
     tolerance: Array
 
 
 class Sums:
-    """The sums of rows of one number of points."""
+    """The sums of plans of one number of points.
 
-    def __init__(self, known: Known, nodes: Nodes, outer: int, inner: int) -> None:
-        self.known, self._outer, self._inner = known, outer, inner
+    Args:
+        known: of each plan.
+        nodes: of its rows.
+        outer, inner: numbers of points.
+        kinds: of each plan.
+    """
+
+    def __init__(self, known: Known, nodes: Nodes, outer: int, inner: int, kinds: int = 1) -> None:
+        self.known, self._outer, self._inner, self._kinds = known, outer, inner, kinds
         self._step = 2 * math.pi / known.period
-        self._k_top = known.count * nodes.log_total
-        line = line_of(nodes, self._step, outer, inner)
-        t, count = up(known.t), up(known.count)
-        real, imaginary = line.values.real, line.values.imag
-        excess = 2 * real + (np.square(real) + np.square(imaginary))  # |1 + D|^2 - 1
-        log_size = 0.5 * np.log1p(np.maximum(excess, SMALL))
-        small = excess < SMALL  # where the difference to 1 loses digits
-        with np.errstate(divide="ignore"):
-            log_size[small] = np.log(np.hypot(1.0 + real[small], imaginary[small]))
-        angle = np.arctan2(imaginary, 1.0 + real)
-        angle *= count
-        powers = np.exp(count * log_size)
-        s2 = np.square(line.s)
-        real, imaginary = t * (1 + t) - s2, line.s * (1 + 2 * t)
+        count, log_total = nodes.rows.count, nodes.log_total
+        self._k_top = together(count * log_total, kinds)
+        line = line_of(nodes, each(self._step, kinds), outer, inner)
+        s: Array = up(self._step) * np.arange(outer * inner, dtype=np.float64)
+        self._s = s
+        log_power, angle, most_lost = self._power(line, up(count))
+        powers = np.exp(log_power)
+        t, s2 = up(known.t), np.square(s)
+        real, imaginary = t * (1 + t) - s2, s * (1 + 2 * t)
         weight = np.square(real) + np.square(imaginary)
         length = np.sqrt(weight)
         np.divide(1.0, weight, out=weight)
@@ -90,30 +94,49 @@ class Sums:
         terms.imag = size * (sine * real - cosine * imaginary)
         self._terms: ComplexArray = terms
         weight *= length
-        self._sizes = powers * weight
-        floor = np.maximum(log_size, math.log(FLOOR))
-        moved = count * line.errors
-        lost = (count - 1) * floor
-        lost += np.minimum(moved * np.exp(-floor), LARGEST)
-        np.exp(lost, out=lost)
-        lost *= moved
-        lost *= weight
-        self._lost = lost.sum(axis=1) * (1 + SPARE) / known.period
-        total = self._sizes.sum(axis=1)
-        moving = self._sizes * line.s
-        first = moving.sum(axis=1) / known.period
-        moving *= line.s
-        self._second = moving.sum(axis=1) / known.period
-        units = UNIT_ROUNDOFF * (POWERED + 4 * (outer + inner))
-        self._rounded, self._rounded_first = units * total / known.period, units * first
-        self._turned, self._turned_first = 6 * UNIT_ROUNDOFF * first, 6 * UNIT_ROUNDOFF * self._second
-        self._s = line.s
+        self._charge(powers * weight, most_lost * weight)
         with np.errstate(divide="ignore"):  # a relative error c of m(t) is one of its logarithm of -log(1 - c) or less
-            self._common = known.count * -np.log1p(-np.minimum(line.common, 1.0)) * (1 + SPARE)
+            self._common = together(count * -np.log1p(-np.minimum(line.common, 1.0)), kinds) * (1 + SPARE)
+        self._common = self._common + kinds * UNIT_ROUNDOFF * together(count * np.abs(log_total), kinds)
         self._left = np.exp(np.minimum(known.log_tail, LARGEST)) * (1 + SPARE)
         theta = known.right - known.t
         self._log_left = -_log_expm1(known.t * known.period)
         self._log_right = known.k_right + log_peak(known.right) - _log_expm1(theta * known.period)
+
+    def _power(self, line: Line, count: Array) -> tuple[Array, Array, Array]:
+        """The logarithm of the product of the powers, its argument, and a bound on what the product is off by."""
+        kinds = self._kinds
+        real, imaginary = line.values.real, line.values.imag
+        excess = 2 * real + (np.square(real) + np.square(imaginary))  # |1 + D|^2 - 1
+        log_size = 0.5 * np.log1p(np.maximum(excess, SMALL))
+        small = excess < SMALL  # where the difference to 1 loses digits
+        with np.errstate(divide="ignore"):
+            log_size[small] = np.log(np.hypot(1.0 + real[small], imaginary[small]))
+        angle = np.arctan2(imaginary, 1.0 + real)
+        angle *= count
+        floor = np.maximum(log_size, math.log(FLOOR))
+        errors = line.errors
+        if kinds > 1:
+            errors = errors + ADDED * (kinds - 1) * UNIT_ROUNDOFF * np.hypot(real, imaginary)
+        moved = together(count * errors * np.exp(-floor), kinds)
+        lost = together(count * floor, kinds)
+        lost += np.minimum(moved, LARGEST)
+        np.exp(lost, out=lost)
+        lost *= moved
+        return together(count * log_size, kinds), together(angle, kinds), lost
+
+    def _charge(self, sizes: Array, lost: Array) -> None:
+        """What rounding moves: sums of what each term is off by, from the terms' sizes and the errors of their powers."""
+        period = self.known.period
+        self._lost = lost.sum(axis=1) * (1 + SPARE) / period
+        total = sizes.sum(axis=1)
+        moving = sizes * self._s
+        first = moving.sum(axis=1) / period
+        moving *= self._s
+        self._second = moving.sum(axis=1) / period
+        units = UNIT_ROUNDOFF * (POWERED + 4 * (self._outer + self._inner))
+        self._rounded, self._rounded_first = units * total / period, units * first
+        self._turned, self._turned_first = 6 * UNIT_ROUNDOFF * first, 6 * UNIT_ROUNDOFF * self._second
 
     def values(self, epsilon: Array, which: Places) -> Values:
         """The sums of some rows at an epsilon each."""

@@ -18,7 +18,7 @@ from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
 from hockeystick.plan.sampling.poisson import Poisson
-from hockeystick.questions.many import epsilons
+from hockeystick.questions.many import epsilons, side_by_side
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import HockeystickError, InvalidInputError
@@ -110,8 +110,9 @@ def answers(
             if stop:
                 raise
             reasons[number] = str(error)
-    together = [number for number, plan in plans.items() if len(plan.rounds) <= 1]
-    apart = [[number] for number, plan in plans.items() if len(plan.rounds) > 1]
+    laid = {number: len(plan.rounds) <= 1 or side_by_side(plan) for number, plan in plans.items()}
+    together = [number for number, is_laid in laid.items() if is_laid]
+    apart = [[number] for number, is_laid in laid.items() if not is_laid]
     for group in ([together] if together else []) + apart:
         _ask(group, plans, delta, gap, ends, reasons, stop)
     return Answers(ends[0], ends[1], ends[2], reasons)
