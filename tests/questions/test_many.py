@@ -89,6 +89,123 @@ def test_deltas_overlap_those_of_one_plan() -> None:
         assert found.gap[at] <= 1e-3 * found.upper[at]
 
 
+def test_of_everyday_deltas_at_most_one_in_a_hundred_is_wide() -> None:
+    """At the epsilons of the plans; none is wider than 1e-4, as those of many draws are asked by themselves."""
+    plans, delta = everyday(400, seed=0)
+    found = hs.deltas(plans, hs.epsilons(plans, delta).estimate)
+    width = found.gap / found.upper
+    assert np.sum(width > 1e-6) <= 4
+    assert width.max() <= 1e-4
+
+
+def test_a_wide_interval_of_many_draws_is_asked_by_itself() -> None:
+    """Epsilons in the hundreds: the batch has 1e-5, the engine for one plan less than 1e-7 as soon."""
+    plan = hs.dp_sgd(0.5125, sample_rate=0.102, steps=3361)
+    (key,) = [many.Key(((0.5125, 0.102, 3361),), plan.adjacency, 340.0)]
+    answers = many.Answers.none(1)
+    many._by_batch([key], many._ask_deltas, None, np.zeros(1, dtype=np.intp), answers)
+    assert answers.reasons == [many.LIMITED]
+    one, found = plan.delta(340.0), hs.deltas([plan], 340.0)
+    assert (found.lower[0], found.upper[0], found.reasons[0]) == (one.lower, one.upper, None)
+    few = hs.dp_sgd(1.2, sample_rate=1.19e-4, steps=6570)  # an expected draw or less: as wide as the batch has it
+    assert hs.deltas([few], 0.0439).reasons[0] == many.LIMITED
+
+
+def of_kinds(kinds: int, number: int, adjacency: str = "add-or-remove") -> tuple[list[hs.Plan], list[float]]:
+    """Plans of several kinds of DP-SGD steps and deltas, log-uniform."""
+    draw = random.Random(kinds)
+
+    def between(low: float, high: float) -> float:
+        return math.exp(draw.uniform(math.log(low), math.log(high)))
+
+    def rounds() -> hs.Round:
+        return hs.Round(hs.Gaussian(between(0.5, 8)), hs.Poisson(between(1e-4, 0.2)), round(between(10, 10_000)))
+
+    return [hs.Plan([rounds() for _ in range(kinds)], adjacency) for _ in range(number)], [
+        between(1e-8, 1e-5) for _ in range(number)
+    ]
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 4, 5, 6])
+def test_plans_of_several_kinds_overlap_those_of_one(kinds: int) -> None:
+    """Two hundred of each: both intervals contain the truth; the direction is the same, and the width class."""
+    plans, delta = of_kinds(kinds, 200)
+    found = hs.epsilons(plans, delta)
+    width = found.gap / found.upper
+    assert np.sum(width > 1e-6) <= 4
+    assert width.max() <= 1e-3
+    for at, plan in enumerate(plans):
+        one = plan.epsilon(delta[at])
+        assert one.lower <= found.upper[at], plan
+        assert found.lower[at] <= one.upper, plan
+        assert found.directions[at] == one.direction
+    deltas = hs.deltas(plans[:20], found.estimate[:20])
+    for at, plan in enumerate(plans[:20]):
+        one_delta = plan.delta(float(found.estimate[at]))
+        assert one_delta.lower <= deltas.upper[at], plan
+        assert deltas.lower[at] <= one_delta.upper, plan
+
+
+@pytest.mark.parametrize("adjacency", ["remove", "add", "zero-out"])
+def test_several_kinds_under_other_relations_overlap_those_of_one(adjacency: str) -> None:
+    plans, delta = of_kinds(3, 20, adjacency)
+    found = hs.epsilons(plans, delta)
+    for at, plan in enumerate(plans):
+        one = plan.epsilon(delta[at])
+        assert one.lower <= found.upper[at], plan
+        assert found.lower[at] <= one.upper, plan
+        assert found.directions[at] == one.direction
+
+
+def test_the_order_of_kinds_and_plans_is_not_seen() -> None:
+    """Plans of one to five kinds, mixed; their rounds in another order, one of them in two parts: the same bits."""
+    listed = [(plan, at) for kinds in (2, 3, 5) for plan, at in zip(*of_kinds(kinds, 12), strict=True)]
+    listed += list(zip(*everyday(12, seed=9), strict=True))
+    plans, delta = [plan for plan, _ in listed], [at for _, at in listed]
+    found = hs.epsilons(plans, delta)
+    draw, order = random.Random(3), list(range(len(plans)))
+    draw.shuffle(order)
+    others = []
+    for at in order:
+        first, *rest = plans[at].rounds
+        part = hs.Round(first.mechanism, first.sampling, first.count // 2)
+        rounds = [part, *rest, hs.Round(first.mechanism, first.sampling, first.count - part.count)]
+        draw.shuffle(rounds)
+        others.append(hs.Plan(rounds, plans[at].adjacency))
+    again = hs.epsilons(others, [delta[at] for at in order])
+    for number, at in enumerate(order):
+        assert (again.lower[number], again.estimate[number], again.upper[number]) == (
+            found.lower[at],
+            found.estimate[at],
+            found.upper[at],
+        )
+    for at in range(0, len(plans), 5):
+        alone = hs.epsilons([plans[at]], delta[at])
+        assert (alone.lower[0], alone.upper[0]) == (found.lower[at], found.upper[at])
+
+
+def test_several_kinds_are_all_answered_by_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to fifty kinds; one more, or one that is no sampled Gaussian, is left to the engines for one plan."""
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a plan was asked by itself")
+
+    fifty = [hs.Round(hs.Gaussian(1 + kind / 50), hs.Poisson(0.01), 100) for kind in range(many.MOST_KINDS + 1)]
+    assert many.side_by_side(hs.Plan(fifty[1:]))
+    assert not many.side_by_side(hs.Plan(fifty))
+    assert not many.side_by_side(hs.Plan([fifty[0], hs.Round(hs.Laplace(1.0))]))
+    by_sizes = hs.Round(hs.Gaussian(1.0), hs.Poisson(batch_size=1, dataset_size=100), 50)
+    assert many.steps_of(hs.Plan([fifty[0], by_sizes])) == ((1.0, 0.01, 150),)
+    assert many.kind_of(hs.Plan([fifty[0], by_sizes])) is None  # two rounds, of which one noise may be asked
+    plans, delta = of_kinds(4, 30)
+    with monkeypatch.context() as patch:
+        patch.setattr(hs.Plan, "epsilon", never)
+        found = hs.epsilons([*plans, hs.Plan(fifty[1:])], [*delta, 1e-6])
+    one = hs.Plan(fifty[1:]).epsilon(1e-6)
+    assert one.lower <= found.upper[-1]
+    assert found.lower[-1] <= one.upper
+
+
 def test_adding_a_record_is_not_taken_for_milder() -> None:
     """The maximum of both directions is at least each of them, and is one of them."""
     both, delta = everyday(60, seed=3)

@@ -1,9 +1,9 @@
 """Many plans at once: epsilon or delta of each, certified, in one call.
 
-Plans of one or some kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove, which is what
-DP-SGD is, are laid out side by side (``engines/batch``). All others are asked one by one, as are those whose interval the
-batch leaves open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What is answered
-for a plan does not depend on the others, on their order or on how many there are, to the last bit.
+Plans of one or some kinds of Poisson-sampled Gaussian rounds under add-or-remove, zero-out, add or remove, which is
+what DP-SGD is, are laid out side by side (``engines/batch``). All others are asked one by one, as are those whose
+interval the batch leaves open: whatever ``plan.epsilon`` answers is answered here. Equal questions are asked once. What
+is answered for a plan does not depend on the others, on their order or on how many there are, to the last bit.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Places = npt.NDArray[np.intp]
 
 BOTH = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT)  # of which the worse direction counts; the laws are the same
 SIDES = (*BOTH, Adjacency.REMOVE, Adjacency.ADD)  # of which the batch knows the directions
-MOST_KINDS = 16  # of one plan: beyond, the engine for one plan takes as long
+MOST_KINDS = 50  # of one plan: sums over them are charged as such of few terms
 LARGEST_RATE = 0.9  # beyond, a chord of the rounding errors is steep
 NOISES = (0.05, 1e3)  # noise multipliers between which nodes are few
 MOST_ROUNDS = 10**9  # beyond, rounding is charged more exactly for one plan
@@ -41,8 +41,8 @@ LARGEST_EPSILON = 1e6  # where delta is below the range of a double its interval
 WIDE = 1e-3  # relative width, of epsilon or of delta, beyond which a plan is asked by itself
 DEFAULT_GAP = 1e-6  # relative width that is aimed at where none is asked
 MANY_EXPECTED = 30.0
-"""Expected draws of a record from which on a plan that misses the default gap is asked by itself at once: the engine
-for one plan has it in 2 ms, as narrow as is wanted, while with fewer it takes 10 to 400 ms and gains a digit at most."""
+"""Expected draws of a record from which on a plan that misses the default gap is asked by itself: the engine for one
+plan has it in 2 ms, as narrow as is wanted. With fewer it takes 10 to 400 ms, and gains a digit at most."""
 
 LIMITED = "rounding or remainders keep it from the asked gap"  # the reason of an interval that is wider
 

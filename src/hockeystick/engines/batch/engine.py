@@ -1,11 +1,11 @@
 """Certified epsilons and log deltas of many plans of as many kinds, in chunks that fit the cache.
 
-Three stages, each over plans of one shape: where to lay the contour (``guess.py``), by plans of as many nodes of a first
-look; nodes, the bound on the right alias and the cut (``nodes.py``, ``envelope.py``), by plans of as many nodes; the
-line and the sums (``line.py``, ``sums.py``), by plans of as many points. All kinds of a plan have one tilt, one line and as
-many nodes as the one that needs most; K, its bounds and what they may be off by are added up over them. Plans whose
-nodes or points are too many, whose bounds do not fall, or whose interval stays wider than was asked are told, and the
-caller asks the engines for one plan.
+Three stages, each over plans of one shape: where to lay the contour (``guess.py``), by plans of as many nodes of a
+first look; nodes, the bound on the right alias and the cut (``nodes.py``, ``envelope.py``), by plans of as many nodes;
+the line and the sums (``line.py``, ``sums.py``), by plans of as many points. All kinds of a plan have one tilt, one
+line and as many nodes as the one that needs most; K, its bounds and what they may be off by are added up. Plans
+whose nodes or points are too many, whose bounds do not fall, or whose interval stays wider than was asked are told, and
+the caller asks the engines for one plan.
 
 **The milder direction.** At an epsilon, adding a record has at most ``log delta = k K_add(y) - y eps + log peak(y)``
 for every y > 0 (``pairs/renyi.py``), with ``m_add(y) = int phi g^-y``, had from the same nodes: relative to
@@ -209,9 +209,7 @@ def worse_epsilons(
     )
 
 
-def worse_log_deltas(
-    rows: Rows, epsilon: Array, gap: float | None, numbers: int = NUMBERS, kinds: int = 1
-) -> Worse:
+def worse_log_deltas(rows: Rows, epsilon: Array, gap: float | None, numbers: int = NUMBERS, kinds: int = 1) -> Worse:
     """The larger log delta of both directions of each plan, likewise."""
     both = np.ones(len(rows) // kinds, dtype=bool)
     found = BatchEngine(rows, numbers, kinds).log_deltas(epsilon, gap, both)

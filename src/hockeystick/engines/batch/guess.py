@@ -239,7 +239,7 @@ class Look:
         return np.exp(np.where(going & (low > -np.inf), low, log_t))
 
     def single(self, log_delta: Array) -> Array:
-        """About the epsilon, up to twice the largest loss, at which a single loss decides: ``delta ~ k delta_1(eps)``."""
+        """About the epsilon at which a single loss decides, ``delta ~ k delta_1(eps)``: up to twice the largest one."""
         weight = np.exp(self._log) * up(self._rows.count)
         high, goal = 2 * most(self._u.max(axis=1), self._kinds), np.exp(log_delta)
         low = LEAST_PART * high

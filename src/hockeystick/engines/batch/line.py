@@ -18,18 +18,18 @@ by k times the error of D. That of m(t), had on the real axis, is one factor of 
 
 **Products.** ``s_j = j ds``, ``j = a B + b``, and ``e^(i s_j l) - 1 = E_a + E_b + E_a E_b`` with
 ``E_b = e^(i b ds l) - 1`` and ``E_a = e^(i a B ds l) - 1``, each by leaps ``1 + E_(m + n) = (1 + E_m) (1 + E_n)`` that
-double what is known. Let ``e_n`` be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As ``|1 + E| <= 1``,
-``|E| <= 2`` and ``|E_n| <= n |E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP ``(|E_m| + |E_n|)``: the
-product by ``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m`` rounded before, by
-``(sqrt(8) + 1) |E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So ``e_n <= (f + LEAP d) n |E_1|`` with d the largest
-number of leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as ``2^i`` is had from ``2^i - 1`` and that from
-``2^(i - 1)``, and those to numbers between no more than ``2 i``, i being the number of whole doublings.
+double what is known. Let ``e_n`` be the error of E_n in units, E_1 being off by at most f ``|E_1|``. As
+``|1 + E| <= 1``, ``|E| <= 2`` and ``|E_n| <= n |E_1|``, a leap hands on ``e_m + e_n`` and rounds by at most LEAP
+``(|E_m| + |E_n|)``: the product by ``sqrt(8) |E_m| |E_n|`` (Higham 2002 [Hig02], Lemma 3.5) or, with ``1 + E_m``
+rounded before, by ``(sqrt(8) + 1) |E_n|``, the sums by ``|E_m|`` and ``|E_(m + n)|``. So
+``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as
+``2^i`` is had from ``2^i - 1`` and that from ``2^(i - 1)``, and those to numbers between no more than ``2 i``.
 
 ``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings, and ``(w E_a + w) E_b``, whose first
-factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over panels of PANEL nodes,
-added up one by one: an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in
-any order ([Hig02], Section 3.6). As ``|(1 + E_a) E_b| <= |E_b| <= b ds |l|`` and ``|E_a| <= a B ds |l|``,
-whose sum is ``s |l|``, the larger number of roundings of the two is charged, and not both.
+factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over panels of PANEL nodes, added up one by one:
+an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in any order ([Hig02],
+Section 3.6). As ``|(1 + E_a) E_b| <= |E_b| <= b ds |l|`` and ``|E_a| <= a B ds |l|``, whose sum is ``s |l|``, the
+larger number of roundings of the two is charged, and not both.
 """
 
 from __future__ import annotations

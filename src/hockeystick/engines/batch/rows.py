@@ -16,7 +16,7 @@ plan p, and plans of as many kinds C are treated together. K of a plan is the su
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ def rows_of(plans: Places, kinds: int) -> Places:
     >>> rows_of(np.array([0, 2]), 3).tolist()
     [0, 1, 2, 6, 7, 8]
     """
-    return plans if kinds == 1 else (up(plans) * kinds + np.arange(kinds)).ravel()
+    return plans if kinds == 1 else (plans[:, None] * kinds + np.arange(kinds)).ravel()
 
 
 def each(x: Array, kinds: int) -> Array:
@@ -111,6 +111,6 @@ def least(x: Array, kinds: int) -> Array:
     return x if kinds == 1 else x.reshape(-1, kinds).min(axis=1)
 
 
-def up(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def up(x: Array) -> Array:
     """A column as a matrix of one column, to go with one row of nodes each."""
     return x[:, None]

@@ -1,16 +1,18 @@
 """The sum of each plan at an epsilon, its certificate, and where it meets a target.
 
-``delta(eps) = e^(K(t) - t eps) (1/P) sum_j T_j e^(-i eps s_j)`` less the aliases, with ``T_j`` the product over the kinds
-of the k-th powers of ``m(t + is_j) / m(t)``, over ``z (1 + z)``, all but the first counted twice
-(``engines/contour/engine.py``). Let a value of ``m_i`` be off by at most ``E_i``, and ``r_i = max(|m_i|, FLOOR)``, so that
-``|m'_i| <= r_i e^(E_i / r_i)``. Of two products of ``sum k_i`` factors the difference is the sum of those of one factor,
-times all the others, of the one product or of the other; so it is at most
+``delta(eps) = e^(K(t) - t eps) (1/P) sum_j T_j e^(-i eps s_j)`` less the aliases, with ``T_j`` the product over the
+kinds of the k-th powers of ``m(t + is_j) / m(t)``, over ``z (1 + z)``, all but the first counted twice
+(``engines/contour/engine.py``). Let a value ``m_i`` be off by at most ``E_i``, and ``r_i = max(|m_i|, FLOOR)``, so that
+``|m'_i| <= r_i e^(E_i / r_i)``. Two products of ``sum k_i`` factors differ by the sum over the factors of what one
+differs by, times the others, each of one product or of the other; so by at most
 
     M e^M prod_i r_i^(k_i),      M = sum_i k_i E_i / r_i .
 
-What adding up the logarithms of C kinds rounds is ``(C - 1) u sum_i k_i |log(1 + D_i)|``, ``|log(1 + D)| <= 4 |D|`` where
-``|1 + D| >= 1/2``: charged to the values D. K(t) itself is a sum of C products. The aliases, the cut and the certificate
-itself are those of the contour of one plan (``engines/contour/sweep.py``).
+Adding up the logarithms of C kinds rounds by ``(C - 1) u sum_i k_i |log(1 + D_i)|``, and ``|log(1 + D)| <= 4 |D|``
+where ``|1 + D| >= 1/2``: that is charged to the values D. Below, where ``|D| >= 1/2``, the angle is at most
+``pi |D|`` and ``k |log r| r^k <= 0.75 k / 2^k``, together less than the ``8 k |D| / 2^k`` that are charged. K(t) is a
+sum of C products. The aliases, the cut and the
+certificate itself are those of the contour of one plan (``engines/contour/sweep.py``).
 """
 
 from __future__ import annotations
@@ -126,7 +128,7 @@ class Sums:
         return together(count * log_size, kinds), together(angle, kinds), lost
 
     def _charge(self, sizes: Array, lost: Array) -> None:
-        """What rounding moves: sums of what each term is off by, from the terms' sizes and the errors of their powers."""
+        """What rounding moves, from the terms' sizes and the errors of their powers."""
         period = self.known.period
         self._lost = lost.sum(axis=1) * (1 + SPARE) / period
         total = sizes.sum(axis=1)
