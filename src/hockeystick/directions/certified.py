@@ -114,7 +114,8 @@ def _sided(
     subjects = _directions(directions)
     if directions.tight or not directions.known_from_below:
         worst, found = ask(subjects)
-        return worst, replace(found, limited=_reason(subjects, found))
+        reason = _reason(subjects, found)
+        return worst, found if reason == found.limited else replace(found, limited=reason)
     with part(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])

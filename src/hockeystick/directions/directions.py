@@ -211,7 +211,7 @@ class Directions:
     @cached_property
     def known_from_below(self) -> bool:
         """Whether something is known from below of every round in every direction: then there is a lower end."""
-        return self._all(Tight, Between)
+        return self.tight or self._all(Tight, Between)
 
     @property
     def why(self) -> str:

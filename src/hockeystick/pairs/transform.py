@@ -223,19 +223,19 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     for first in range(0, len(m), PIECE):
         piece = slice(first, first + PIECE)
         size = np.abs(m[piece])
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             value[piece], error[piece] = _guarded(np.log(size), np.angle(m[piece]), size, absolute[piece])
     return value, error
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     """``log(1 + w)`` and its error as by :func:`safe_log` of ``m = 1 + w``, accurate for small w too."""
-    return _guarded(*log_one_plus(w), absolute)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return _guarded(*log_one_plus(w), absolute)
 
 
 def _guarded(log_size: Array, angle: Array, size: Array, absolute: Array) -> tuple[ComplexArray, Array]:
     small = size < 2 * absolute
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log_size = np.where(small, np.log(2 * absolute), log_size)
-        error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
+    log_size = np.where(small, np.log(2 * absolute), log_size)
+    error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
     return log_size + 1j * angle, error + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle))

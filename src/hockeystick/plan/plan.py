@@ -180,6 +180,8 @@ class Plan:
     @property
     def kinds(self) -> list[tuple[Round, int]]:
         """A round of each mechanism with each sampling, in canonical order, and how often it is run, however said."""
+        if len(self.rounds) == 1:
+            return [(self.rounds[0], self.rounds[0].count)]
         kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
         for item in self.rounds:
             key = (item.mechanism, item.sampling)

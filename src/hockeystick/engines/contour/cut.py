@@ -166,7 +166,8 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
 
 def log_tails(edges: Array, log_rho: Array, step: float) -> Array:
     """Log of the bound on all terms from each edge on."""
-    ends = 1 / np.append(edges[1:], np.inf)
+    ends = np.zeros(len(edges))
+    np.divide(1.0, edges[1:], out=ends[:-1])
     pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)
     out: Array = np.logaddexp.accumulate(pieces[::-1])[::-1]
     return out

@@ -360,5 +360,5 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
     periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
-    i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
+    i, j = divmod(int(np.argmin(periods)), periods.shape[1])
     return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])

@@ -271,16 +271,15 @@ class MixtureLaw:
 
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
-        a = np.asarray(a)
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
-        out: Array = 0.5 * np.square(a) + turns * s * self.mu * a + self.log_dip(a, t)
+        out: Array = 0.5 * (a * a) + turns * s * self.mu * a + self.log_dip(a, t)  # type: ignore[assignment]
         return out
 
-    def log_dip(self, a: Array | float, t: float) -> Array:
+    def log_dip(self, a: Array | float, t: float) -> Array | float:
         """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
-        a = np.asarray(a, dtype=np.float64)
         if self.kind is Kind.REMOVE:
-            return np.zeros_like(a)
+            return 0.0
+        a = np.asarray(a, dtype=np.float64)
         dip: Array = -t * np.log(np.cos(0.5 * self.mu * a))
         if self.kind is Kind.ADD:  # (1 - q)^(-t), as m(t) >= 1
             dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, -t * math.log1p(-self.rate)), dip)
