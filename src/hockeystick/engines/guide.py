@@ -90,7 +90,7 @@ class Guide:
         self._sizes = np.array([len(loss) for loss, _ in laws])
         if not self._sizes.all():
             raise NotApplicableError("a round has no finite loss of any mass")
-        self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+        self._starts = np.cumsum(self._sizes) - self._sizes
         self._of = np.repeat(np.arange(len(laws)), self._sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
         self._known: dict[float, Cumulants] = {}
@@ -333,7 +333,7 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
     if pair.smooth is not None:
         edges = _edges(*pair.smooth.support(log_floor), panels_between)
         x, w = rule(NODES_PER_PANEL)
-        half = 0.5 * np.diff(edges)
+        half = 0.5 * (edges[1:] - edges[:-1])
         at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])

@@ -22,6 +22,19 @@ FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the sm
 RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
 
 
+def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCurve, int]]:
+    """Each curve once, in the order in which it comes first, with the sum of its counts."""
+    places: dict[RenyiCurve, int] = {}  # of each curve among the counts: its hash is had once
+    counts: list[int] = []
+    for curve, count in rounds:
+        place = places.setdefault(curve, len(counts))
+        if place == len(counts):
+            counts.append(count)
+        else:
+            counts[place] += count
+    return zip(places, counts, strict=True)
+
+
 class RenyiComposition:
     """Rounds in one direction of which a Renyi curve is known: the curves add up (Mironov 2017 [Mir17],
     Proposition 1).
@@ -33,17 +46,12 @@ class RenyiComposition:
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
-        merged: dict[RenyiCurve, int] = {}  # the place of each curve among the counts: its hash is had once
-        counts: list[int] = []
-        for whole, times in rounds:
-            for curve, count in whole.factors if times else ():
-                place = merged.setdefault(curve, len(counts))
-                if place == len(counts):
-                    counts.append(count * times)
-                else:
-                    counts[place] += count * times
+        parts = [(curve, count * times) for whole, times in rounds if times for curve, count in whole.factors]
+        if len(parts) == 1:  # as in most plans: no hash is had of it
+            self.rounds = tuple(type(parts[0][0]).fold(parts))
+            return
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
-        for curve, count in zip(merged, counts, strict=True):
+        for curve, count in _merged(parts):
             families[type(curve)].append((curve, count))
         self.rounds = tuple(item for family, items in families.items() for item in family.fold(items))
 

@@ -65,7 +65,7 @@ class Round:
             if not isinstance(value, kind):
                 own = "" if key == "sampling" else "; one of your own is a Pmf, a Tradeoff or a PrivacyCurve"
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}{own}", key)
-        object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
+        object.__setattr__(self, "count", domains.COUNT.check(self.count, "count"))
         for key, text in self.labels.items():
             object.__setattr__(self, key, checked_label(text, key))
         if self.epochs is not None:
@@ -114,7 +114,7 @@ class Round:
         return f"Round(mechanism={self.mechanism!r}, sampling={self.sampling!r}, {often}{said})"
 
     def __mul__(self, times: int) -> Round:
-        times = domains.whole(times, "count", domains.COUNT.meaning)
+        times = int(domains.COUNT.check(times, "count"))
         if self.epochs is not None:
             return self.changed(epochs=times * self.epochs)
         return replace(self, count=times * self.count)

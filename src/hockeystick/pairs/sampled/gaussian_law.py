@@ -24,7 +24,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -231,7 +231,7 @@ class GaussianLaw(Protocol):
         """Bound on the integrand of ``m(t + is)`` along ``Im x = +-a``, as the logarithm of a factor of m(t)."""
         ...
 
-    def log_dip(self, a: Array | float, t: float) -> Array:
+    def log_dip(self, a: Array | float, t: float) -> Array | float:
         """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t)."""
         ...
 
@@ -272,8 +272,8 @@ class MixtureLaw:
     def log_strip(self, a: Array | float, t: float, s: Array | float) -> Array:
         """``log (M / m(t))``, M a bound on ``int |integrand of m(t + is)|`` along ``Im x = +-a``, for ``mu a < pi``."""
         turns = 2.0 if self.kind is Kind.REPLACE else 1.0
-        out: Array = 0.5 * (a * a) + turns * s * self.mu * a + self.log_dip(a, t)  # type: ignore[assignment]
-        return out
+        out: Any = 0.5 * (a * a) + turns * s * self.mu * a + self.log_dip(a, t)
+        return cast(Array, out)
 
     def log_dip(self, a: Array | float, t: float) -> Array | float:
         """The log of how much ``|g(.. + ia)|^(-t)`` may exceed ``g^(-t)``, as a factor of m(t): 0 for remove."""
