@@ -246,4 +246,4 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 def blocked_sum(x: Array) -> float:
     """The sum, to ``BLOCK`` roundings of the sum of the sizes: blocks are added up by NumPy, their sums exactly."""
     whole = len(x) // BLOCK * BLOCK
-    return math.fsum([*x[:whole].reshape(-1, BLOCK).sum(axis=1).tolist(), *x[whole:].tolist()])
+    return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

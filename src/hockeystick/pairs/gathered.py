@@ -99,7 +99,7 @@ class Gathered:
     @property
     def above(self) -> Composition:
         """What moments are asked of: all kinds where a contour bundles them, else what dominates them."""
-        return self.exact if self.bundled else self.worse
+        return self.exact if not self.many or self.bundled else self.worse
 
     @property
     def reason(self) -> str | None:

@@ -230,7 +230,7 @@ class Plan:
     @property
     def whole(self) -> bool:
         """Whether the plan is answered for as a whole (``plan/whole.py``), and not by composing pairs."""
-        return self.best_of is not None or self.by_group
+        return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
     def known_from_below(self) -> bool:

