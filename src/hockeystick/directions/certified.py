@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
@@ -22,7 +21,6 @@ from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
@@ -384,6 +382,8 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
     """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
     if not rounds.exact.bounded:
         return False
+    from hockeystick.numerics.decimals import decimal  # late, as below: no loss of the common plan is bounded
+
     at = decimal(epsilon)
     return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
 
@@ -408,6 +408,10 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
 def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """log delta of the finite losses of one direction, at its largest loss and near it too."""
     if composition.bounded:
+        from fractions import Fraction
+
+        from hockeystick.numerics.decimals import decimal
+
         low, high = composition.supremum
         at = decimal(epsilon)
         if at >= high:

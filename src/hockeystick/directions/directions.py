@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
 
 T = TypeVar("T")  # what is composed in each direction
 

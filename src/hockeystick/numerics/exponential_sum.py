@@ -35,7 +35,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics import arrays
-from hockeystick.numerics.fourier import fast_length, transform_error
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import left, spend
 
@@ -155,6 +154,8 @@ def by_transforms(
 ) -> tuple[ComplexArray, Array]:
     """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, by series and Fourier transforms."""
     from scipy.fft import rfft
+
+    from hockeystick.numerics.fourier import fast_length, transform_error
 
     n = fast_length(2 * max(count - 1, 16))
     spacing = 2 * math.pi / (n * step)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
-from hockeystick.pairs.lattice import Lattice
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from hockeystick.pairs.lattice import Lattice
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
 FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the smallest double
@@ -71,6 +74,8 @@ class RenyiComposition:
 
         Unless these are so many that the sum, in fractions, has more digits than are worth it: rounded outward then.
         """
+        from fractions import Fraction  # late, as below: no loss of the common plan is bounded
+
         low = high = Fraction(0)
         for pair, count in self.rounds:
             exact = pair.exact_supremum
@@ -120,6 +125,8 @@ class RenyiComposition:
         """Doubles on either side of the largest finite loss, not below 0; ``None`` where it is unbounded."""
         if not self.bounded:
             return None
+        from hockeystick.numerics.decimals import decimal
+
         low, high = self.supremum
         below, above = float(low), float(high)
         if decimal(below) > low:
@@ -144,4 +151,6 @@ class Composition(RenyiComposition):
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
         """Of each kind of rounds, where its atoms lie."""
+        from hockeystick.pairs.lattice import Lattice
+
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)

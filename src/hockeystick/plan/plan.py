@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from hockeystick.accountants import Accountant, accountant_named
 from hockeystick.directions.directions import Directions, FromAbove
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.plan.best_of import SECRET, BestOf, Runs
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hockeystick.plan.audit import Audit
+    from hockeystick.plan.best_of import BestOf, Runs
     from hockeystick.plan.pictured import Comparison
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.selection import Selection
@@ -114,8 +114,11 @@ class Plan:
         object.__setattr__(self, "unit", who)
         object.__setattr__(self, "records_per_unit", records)
         object.__setattr__(self, "partitions_per_unit", partitions)
-        if best_of is not None and not isinstance(best_of, BestOf):
-            raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
+        if best_of is not None:
+            from hockeystick.plan.best_of import BestOf  # late, as below: few plans release the best of several runs
+
+            if not isinstance(best_of, BestOf):
+                raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
         object.__setattr__(self, "best_of", best_of)
 
     def __add__(self, other: Plan | Round) -> Plan:
@@ -206,6 +209,8 @@ class Plan:
         if self.unit == USER:
             said["unit user"] = premise(self.records_per_unit, self.partitions_per_unit)
         if self.best_of is not None:
+            from hockeystick.plan.best_of import SECRET
+
             said["selection"] = SECRET
         return said
 

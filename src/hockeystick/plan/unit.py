@@ -37,13 +37,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
     from hockeystick.plan.round import Round
 
 RECORD, USER = "record", "user"  # names of the units

@@ -12,15 +12,13 @@ import numbers
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
 from functools import cache, lru_cache
-from typing import Any, ClassVar, TypeAlias, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.exact import MAX_DIGITS, TEXT, fraction
 
 # what refuses a value and what repeats it go together: both are found here
 from hockeystick.values.words import SHOWN_LENGTH as SHOWN_LENGTH
@@ -31,6 +29,9 @@ from hockeystick.values.words import nearest as nearest
 from hockeystick.values.words import one_line as one_line
 from hockeystick.values.words import place as place
 from hockeystick.values.words import shown as shown
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 MAX_COUNT = 10**12
 """The largest count of rounds, records or steps that is accepted."""
@@ -117,8 +118,8 @@ class ExactDomain:
         meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
     """
 
-    least: Fraction
-    most: Fraction
+    least: Fraction | int
+    most: Fraction | int
     meaning: str = ""
 
     @property
@@ -136,6 +137,8 @@ class ExactDomain:
         Raises:
             InvalidInputError: it is not; the message names key, value and what is accepted.
         """
+        from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
+
         found = fraction(value)
         if found is None or not self.least <= found <= self.most:
             meaning = f" ({self.meaning})" if self.meaning else ""
@@ -144,6 +147,8 @@ class ExactDomain:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the domain."""
+        from hockeystick.values.exact import MAX_DIGITS, TEXT
+
         described = {"description": self.meaning} if self.meaning else {}
         number = {"type": "number", "minimum": float(self.least), "maximum": float(self.most)}
         return {"anyOf": [number, {"type": "string", "pattern": TEXT.pattern, "maxLength": MAX_DIGITS}], **described}
@@ -249,7 +254,7 @@ def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 
-EXACT_PROBABILITY = ExactDomain(Fraction(0), Fraction(1))
+EXACT_PROBABILITY = ExactDomain(0, 1)
 """Probabilities that are kept as fractions."""
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.bundle import Bundle, BundleEnvelope
+from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError
@@ -85,7 +85,7 @@ def cut(
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
-    if any(isinstance(transform, Bundle) for transform, _ in transforms):
+    if any(is_bundle(transform) for transform, _ in transforms):
         return _cut_singly([envelope for envelope, _ in envelopes], counts, step, depth, variance, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
@@ -122,6 +122,8 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points.
     """
+
+    from hockeystick.engines.contour.bundle import BundleEnvelope  # late: plans of few kinds have no bundle
 
     def guessed(edges: Array) -> Array:
         return np.array([envelope.guessed(edges) if isinstance(envelope, BundleEnvelope) else envelope.log_bound(edges)
