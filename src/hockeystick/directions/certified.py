@@ -13,7 +13,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
-from hockeystick.directions.below import attained, bracketed
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
@@ -114,6 +113,8 @@ def _sided(
         worst, found = ask(subjects)
         reason = _reason(subjects, found)
         return worst, found if reason == found.limited else replace(found, limited=reason)
+    from hockeystick.directions.below import attained, bracketed  # late: most pairs are tight
+
     with part(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])

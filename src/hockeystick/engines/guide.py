@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,8 +61,7 @@ def quiet(method: Callable[P, T]) -> Callable[P, T]:
     return called
 
 
-@dataclass(frozen=True, slots=True)
-class Cumulants:
+class Cumulants(NamedTuple):
     """K, K', K'' at one tilt."""
 
     k0: float

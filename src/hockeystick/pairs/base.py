@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 NO_MASS = np.empty(0)  # an array without entries
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
     """Point masses of the privacy loss.
 

@@ -12,14 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
-from hockeystick.directions.directions import Directions, FromAbove
+from hockeystick.directions.directions import Directions, Kind
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
-from hockeystick.plan.unit import USER, OfUnit, checked_unit, premise
-from hockeystick.plan.whole import check_route, refusal, whole_delta, whole_epsilon
+from hockeystick.plan.unit import USER, checked_unit, premise
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
@@ -250,18 +249,24 @@ class Plan:
             UnsupportedError: a plan that is answered for as a whole.
         """
         if self.whole:
+            from hockeystick.plan.whole import refusal  # late, as below: few plans are answered for as a whole
+
             raise refusal(self)
         if not self.of_records:
+            from hockeystick.plan.of_unit import OfUnit  # late: few plans are about users
+
             self._check_partitions()
             times = self.partitions_per_unit
             users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
             return Directions(self.adjacency, tuple(users))
-        uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
-        kinds = tuple(
-            (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
-            for item, count in self.kinds
-        )
-        return Directions(self.adjacency, kinds)
+        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in self.kinds]
+        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.sampling.same_for_all(count)]
+        if len(uneven) > 1:
+            from hockeystick.directions.kinds import FromAbove
+
+            for at in uneven:
+                kinds[at] = FromAbove(kinds[at][0]), kinds[at][1]
+        return Directions(self.adjacency, tuple(kinds))
 
     def _check_partitions(self) -> None:
         """Raise where rounds cannot be run on partitions by themselves.
@@ -359,6 +364,8 @@ class Plan:
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
         if self.whole:
+            from hockeystick.plan.whole import check_route, whole_epsilon
+
             check_route(self, accountant, proof, options)
             return whole_epsilon(self, target, gap)
         chosen = accountant_named(accountant, proof, options)
@@ -408,6 +415,8 @@ class Plan:
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         if self.whole:
+            from hockeystick.plan.whole import check_route, whole_delta
+
             check_route(self, accountant, proof, options)
             return whole_delta(self, epsilon, gap)
         chosen = accountant_named(accountant, proof, options)

@@ -35,7 +35,7 @@ BOUND = 150.0  # units of work of one edge at one node
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cut:
     """Bounds on the terms from a height on.
 

@@ -75,7 +75,7 @@ def enclosed(
     return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Terms:
     """The sum on one contour.
 
