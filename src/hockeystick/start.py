@@ -7,7 +7,6 @@ program that only uses the library it does nothing.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -46,12 +45,16 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def begin() -> None:
     """Let Ctrl-C leave at once from now on; not where somebody else has decided what it does (``nohup``, a test)."""
+    import signal  # late, as below: a program that only uses the library never asks for it
+
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)
 
 
 def end() -> None:
     """Let Ctrl-C be a KeyboardInterrupt again from now on, so that files are closed and temporary ones removed."""
+    import signal
+
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -11,7 +11,7 @@ import pytest
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.pairs import Composition
 from hockeystick.pairs.base import Atoms, DominatingPair
-from hockeystick.pairs.transform import AtomTransform
+from hockeystick.pairs.closed_transforms import AtomTransform
 
 
 @dataclass(frozen=True)

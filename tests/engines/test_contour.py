@@ -19,9 +19,10 @@ from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.contour.path import Aim, Path, upper
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs.closed_transforms import QuadraticTransform
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.transform import QuadraticTransform, Transform
+from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 
 GAP = 1e-6

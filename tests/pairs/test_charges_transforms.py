@@ -17,11 +17,12 @@ from mpmath import mp, mpf
 
 from hockeystick.numerics import exponential_sum
 from hockeystick.numerics.exponential_sum import by_factors, by_transforms, term_by_term
+from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine, log_moment_upper
 from hockeystick.pairs.sampled.gaussian_transform import MixtureTransform
-from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, safe_log, safe_log_one_plus
+from hockeystick.pairs.transform import safe_log, safe_log_one_plus
 from transform_truths import exact, integrand, laplace_moment, moment, off_by
 
 Number = Any

@@ -11,12 +11,13 @@ import pytest
 from mpmath import mp, mpf
 
 from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
+from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.laplace_transform import LaplaceTransform
 from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_share import turned
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.transform import AtomTransform, QuadraticTransform, Transform
+from hockeystick.pairs.transform import Transform
 from transform_truths import exact, integrand, laplace_moment, moment, off_by, trapezoid
 
 Mpf = Any

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.accountants.proof import prover
 from hockeystick.accountants.registry import Accountants
 from hockeystick.values.domains import choice
 from hockeystick.values.errors import InvalidInputError
@@ -41,7 +40,12 @@ def accountant_named(name: str, proof: bool = False, options: Mapping[str, float
     """
     if name not in list(ACCOUNTANTS):  # a list: a name may be anything, also what has no hash
         raise InvalidInputError(choice("accountant", name, list(ACCOUNTANTS)), "accountant")
-    found = prover(name) if proof else ACCOUNTANTS[name]
+    if proof:
+        from hockeystick.accountants.proof import prover  # late: few answers are proved
+
+        found = prover(name)
+    else:
+        found = ACCOUNTANTS[name]
     return found.with_options(options) if options else found
 
 

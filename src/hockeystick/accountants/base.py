@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from hockeystick.directions.directions import Directions
 from hockeystick.values import domains
-from hockeystick.values.bounds import Answer, Bound, DeltaAnswer, DeltaBound
+from hockeystick.values.bounds import Bound, DeltaBound
 from hockeystick.values.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from hockeystick.values.bounds import Answer, DeltaAnswer
 
 Interval = TypeVar("Interval", Bound, DeltaBound)
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Protocol, TypeVar, cast
 
-from hockeystick.directions.below import attained, bracketed
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
@@ -22,7 +20,6 @@ from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
 from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
@@ -114,7 +111,10 @@ def _sided(
     subjects = _directions(directions)
     if directions.tight or not directions.known_from_below:
         worst, found = ask(subjects)
-        return worst, replace(found, limited=_reason(subjects, found))
+        reason = _reason(subjects, found)
+        return worst, found if reason == found.limited else replace(found, limited=reason)
+    from hockeystick.directions.below import attained, bracketed  # late: most pairs are tight
+
     with part(FROM_ABOVE):
         worst, found = ask(subjects)
     _, below = ask([(direction, _subject(composition)) for direction, composition in attained(directions)])
@@ -383,6 +383,8 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
     """Whether no finite loss of the rounds exceeds epsilon. The sum of all is only formed where it may decide."""
     if not rounds.exact.bounded:
         return False
+    from hockeystick.numerics.decimals import decimal  # late, as below: no loss of the common plan is bounded
+
     at = decimal(epsilon)
     return at >= rounds.milder.supremum[1] and at >= rounds.exact.supremum[1]
 
@@ -407,6 +409,10 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
 def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """log delta of the finite losses of one direction, at its largest loss and near it too."""
     if composition.bounded:
+        from fractions import Fraction
+
+        from hockeystick.numerics.decimals import decimal
+
         low, high = composition.supremum
         at = decimal(epsilon)
         if at >= high:

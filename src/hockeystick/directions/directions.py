@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.domains import COUNT, shown, whole
 from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
 
 T = TypeVar("T")  # what is composed in each direction
 
@@ -52,90 +54,6 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
-class FromAbove:
-    """A kind of rounds of which nothing is used from below: no record need be in as many of them as are composed.
-
-    Attributes:
-        kind: what is known of one round.
-    """
-
-    kind: Kind
-
-    def known(self, direction: Direction) -> Known:
-        """The pair above, and no more.
-
-        Raises:
-            UnsupportedError: none is proven.
-        """
-        return Above(self.kind.known(direction).above)
-
-    def pair(self, direction: Direction) -> DominatingPair:
-        """The pair above.
-
-        Raises:
-            UnsupportedError: none is proven.
-        """
-        return self.known(direction).above
-
-    def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of the kind, which is from above anyway.
-
-        Raises:
-            UnsupportedError: nothing is proven.
-        """
-        return self.kind.curve(direction)
-
-    def exact(self, direction: Direction) -> ExactRound:
-        """Refused, as a proof is of both ends.
-
-        Raises:
-            UnsupportedError: always.
-        """
-        raise UnsupportedError("no proof is implemented where answers are from above only")
-
-
-@dataclass(frozen=True)
-class Given:
-    """A kind of rounds of which the pairs are given, or Renyi curves where there are none.
-
-    Attributes:
-        given: what is known of one round in each direction.
-    """
-
-    given: Mapping[Direction, Known | RenyiCurve]
-
-    def known(self, direction: Direction) -> Known:
-        """The pairs, where they are given.
-
-        Raises:
-            UnsupportedError: only a Renyi curve was given.
-        """
-        found = self.given[direction]
-        if isinstance(found, RenyiCurve):
-            raise UnsupportedError(
-                f'only a Renyi curve is given of a round under {direction.value!r}: use accountant="rdp" or "auto"'
-            )
-        return found
-
-    def curve(self, direction: Direction) -> RenyiCurve:
-        """What was given of one round: the pair that dominates it, or a Renyi curve.
-
-        Raises:
-            KeyError: nothing was given in that direction.
-        """
-        found = self.given[direction]
-        return found if isinstance(found, RenyiCurve) else found.above
-
-    def exact(self, direction: Direction) -> ExactRound:
-        """Never known.
-
-        Raises:
-            UnsupportedError: always; a proof begins with exact numbers, which a pair in doubles is not.
-        """
-        raise UnsupportedError("no proof is implemented for pairs that are given in doubles; give a plan")
-
-
-@dataclass(frozen=True)
 class Directions:
     """The rounds that are composed, in each direction of a neighbouring relation.
 
@@ -168,6 +86,8 @@ class Directions:
         >>> round(float(ACCOUNTANTS["auto"].epsilon(given, 1e-6, None)), 4)
         4.8866
         """
+        from hockeystick.directions.kinds import Given  # late: plans have kinds of their own
+
         known = {frozenset(adjacency.directions): adjacency for adjacency in Adjacency}
         if frozenset(rounds) not in known:
             raise InvalidInputError(
@@ -211,7 +131,7 @@ class Directions:
     @cached_property
     def known_from_below(self) -> bool:
         """Whether something is known from below of every round in every direction: then there is a lower end."""
-        return self._all(Tight, Between)
+        return self.tight or self._all(Tight, Between)
 
     @property
     def why(self) -> str:

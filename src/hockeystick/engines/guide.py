@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +48,10 @@ PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from th
 
 
 def quiet(method: Callable[P, T]) -> Callable[P, T]:
-    """A method without warnings where a tilt times a loss is beyond the range of a double: nothing is steered there."""
+    """A method without warnings where a tilt times a loss is beyond the range of a double: nothing is steered there.
+
+    Methods that others ask are quiet, and what these ask in turn is not again: to be so takes longer than a short sum.
+    """
 
     @wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -59,8 +61,7 @@ def quiet(method: Callable[P, T]) -> Callable[P, T]:
     return called
 
 
-@dataclass(frozen=True, slots=True)
-class Cumulants:
+class Cumulants(NamedTuple):
     """K, K', K'' at one tilt."""
 
     k0: float
@@ -87,7 +88,7 @@ class Guide:
         self._sizes = np.array([len(loss) for loss, _ in laws])
         if not self._sizes.all():
             raise NotApplicableError("a round has no finite loss of any mass")
-        self._starts = np.concatenate([[0], np.cumsum(self._sizes)[:-1]])
+        self._starts = np.cumsum(self._sizes) - self._sizes
         self._of = np.repeat(np.arange(len(laws)), self._sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
         self._known: dict[float, Cumulants] = {}
@@ -106,20 +107,21 @@ class Guide:
             # nodes that do not reach epsilon make the depth meaningless: go down step by step
             floor = max(1.3 * depth - 50.0, (DEEPER if floor > FAR_DOWN else MUCH_DEEPER) * floor)
 
-    @quiet
     def _weights(self, tilts: Array) -> tuple[Array, Array, Array]:
         """Tilted masses of the nodes, their sums by rounds, and what both are relative to."""
         spend((WEIGHT if len(self._starts) == 1 else OF_MANY) * len(tilts) * len(self._loss))
-        exponent = self._log_mass + tilts[:, None] * self._loss
+        exponent = tilts[:, None] * self._loss
+        exponent += self._log_mass
         if len(self._starts) == 1:
-            top = exponent.max(axis=1, keepdims=True)
-            weight = np.exp(exponent - top)
-            return weight, weight.sum(axis=1, keepdims=True), top
+            top = np.maximum.reduce(exponent, axis=1, keepdims=True)
+            exponent -= top
+            weight = np.exp(exponent, out=exponent)
+            return weight, np.add.reduce(weight, axis=1, keepdims=True), top
         top = np.maximum.reduceat(exponent, self._starts, axis=1)
-        weight = np.exp(exponent - top[:, self._of])
+        exponent -= top[:, self._of]
+        weight = np.exp(exponent, out=exponent)
         return weight, np.add.reduceat(weight, self._starts, axis=1), top
 
-    @quiet
     def _moments(self, tilts: Array) -> tuple[Array, Array, Array]:
         """K, K', K'' of each distinct round, one round each; shape (tilts, rounds)."""
         batches = _batches(tilts, len(self._loss))
@@ -129,7 +131,9 @@ class Guide:
         weight, total, top = self._weights(tilts)
         if len(self._starts) == 1:
             mean = (weight @ self._loss)[:, None] / total
-            variance = (weight * np.square(self._loss - mean)).sum(axis=1, keepdims=True) / total
+            spread = np.square(self._loss - mean)
+            spread *= weight
+            variance = np.add.reduce(spread, axis=1, keepdims=True) / total
         else:
             mean = np.add.reduceat(weight * self._loss, self._starts, axis=1) / total
             centred = self._loss - mean[:, self._of]
@@ -139,6 +143,9 @@ class Guide:
     @quiet
     def values(self, tilts: Array) -> Array:
         """K of the composition at many tilts."""
+        return self._values(tilts)
+
+    def _values(self, tilts: Array) -> Array:
         parts = [self._weights(part)[1:] for part in _batches(tilts, len(self._loss))]
         out: Array = np.concatenate([(top + np.log(total)) @ self._counts for total, top in parts])
         return out
@@ -155,6 +162,7 @@ class Guide:
         between: Array = tilts * np.interp(tilts, knots, self.values(knots) / knots)
         return between
 
+    @quiet
     def pair_cumulants(self, t: float) -> list[Cumulants]:
         """Cumulants of each distinct round, one round each."""
         k0, k1, k2 = self._moments(np.array([t]))
@@ -163,6 +171,9 @@ class Guide:
     @quiet
     def curves(self, tilts: Array) -> tuple[Array, Array, Array]:
         """K, K', K'' of the composition at many tilts."""
+        return self._curves(tilts)
+
+    def _curves(self, tilts: Array) -> tuple[Array, Array, Array]:
         k0, k1, k2 = self._moments(tilts)
         return k0 @ self._counts, k1 @ self._counts, k2 @ self._counts
 
@@ -187,14 +198,16 @@ class Guide:
             self._known[t] = Cumulants(float(k0[0]), float(k1[0]), float(k2[0]))
         return self._known[t]
 
+    @quiet
     def saddle(self, epsilon: float) -> float:
         """The tilt t > 0 whose saddle point is epsilon: the root of the increasing ``K'(t) - 1/t - 1/(1+t) - eps``."""
         if epsilon not in self._saddles:
             self._saddles[epsilon] = self._root(
-                lambda t: t * (_epsilons(t, self.curves(t)[1]) - epsilon), *LOG_TILT_RANGE
+                lambda t: t * (_epsilons(t, self._curves(t)[1]) - epsilon), *LOG_TILT_RANGE
             )
         return self._saddles[epsilon]
 
+    @quiet
     def tilt_for_delta(self, log_delta: float) -> float:
         """The tilt at which the leading saddle-point approximation of log delta takes a value.
 
@@ -204,7 +217,7 @@ class Guide:
         log_tilts = EVERYWHERE
         for again in (True, False):
             tilts = np.exp(log_tilts)
-            best = int(np.argmin((self.values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
+            best = int(np.argmin((self._values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
             centre = float(log_tilts[best])
             if again:
                 log_tilts = centre + AROUND
@@ -236,17 +249,17 @@ class Guide:
             low, high = float(grid[max(at - 1, 0)]), float(grid[min(at, len(grid) - 1)])
         return high + (bulk - high) * k0 * k0 / (4 + k0 * k0)
 
+    @quiet
     def log_delta(self, epsilon: float) -> float:
         """Leading saddle-point approximation of log delta(epsilon)."""
         return float(self._log_deltas(np.array([self.saddle(epsilon)]))[0])
 
     def _log_deltas(self, t: Array) -> Array:
-        k0, k1, k2 = self.curves(t)
+        k0, k1, k2 = self._curves(t)
         curvature = k2 + t**-2 + (1 + t) ** -2
         out: Array = k0 - t * _epsilons(t, k1) - np.log(t) - np.log1p(t) - 0.5 * np.log(2 * math.pi * curvature)
         return out
 
-    @quiet
     def _root(self, rising: Callable[[Array], Array], low: float, high: float) -> float:
         """The t where a function of log t, in units of log delta, turns positive: many points at a time.
 
@@ -266,17 +279,19 @@ class Guide:
         share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
         return math.exp(low + share * (high - low))
 
+    @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
         """About the least tilt up to the saddle point with ``K(t) - t eps`` that low; 0 if there is none."""
 
         def lowered(t: Array) -> Array:
-            out: Array = log_bound - (self.values(t) - t * epsilon)
+            out: Array = log_bound - (self._values(t) - t * epsilon)
             return out
 
         if float(lowered(np.array([tilt]))[0]) < 0:
             return 0.0
         return self._root(lowered, LOG_TILT_RANGE[0], math.log(tilt))
 
+    @quiet
     def log_delta_at(self, t: float) -> float:
         """Leading saddle-point approximation of log delta at the epsilon whose saddle point is t."""
         return float(self._log_deltas(np.array([t]))[0])
@@ -316,7 +331,7 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
     if pair.smooth is not None:
         edges = _edges(*pair.smooth.support(log_floor), panels_between)
         x, w = rule(NODES_PER_PANEL)
-        half = 0.5 * np.diff(edges)
+        half = 0.5 * (edges[1:] - edges[:-1])
         at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])

@@ -35,7 +35,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics import arrays
-from hockeystick.numerics.fourier import fast_length, transform_error
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import left, spend
 
@@ -90,8 +89,7 @@ def moved_sum(
 
 def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
     """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, term by term, by sines and cosines."""
-    pad = -len(loss) % BLOCK
-    loss, weight = np.append(loss, np.zeros(pad)), np.append(weight, np.zeros(pad))
+    loss, weight = _padded(loss), _padded(weight)
     blocks = len(loss) // BLOCK
     shares = weight.reshape(blocks, 1, BLOCK)
     s: Array = step * np.arange(count, dtype=np.float64)
@@ -118,8 +116,7 @@ def term_by_term(loss: Array, weight: Array, step: float, count: int) -> tuple[C
 
 def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[ComplexArray, Array]:
     """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, as a product of matrices."""
-    pad = -len(loss) % BLOCK
-    loss, weight = np.append(loss, np.zeros(pad)), np.append(weight, np.zeros(pad))
+    loss, weight = _padded(loss), _padded(weight)
     blocks, inner = len(loss) // BLOCK, math.isqrt(count - 1) + 1
     outer = -(-count // inner)
     near, near_size, near_sum = _factor(loss, weight, step * np.arange(inner, dtype=np.float64))
@@ -131,6 +128,12 @@ def by_factors(loss: Array, weight: Array, step: float, count: int) -> tuple[Com
     units = 64 + 2 * (BLOCK + blocks)
     error = UNIT_ROUNDOFF * (2 * units * (far_size[:, None] + near_size)).ravel()[:count]
     return values.ravel()[:count], error + 16 * UNIT_ROUNDOFF * float((weight * np.abs(loss)).sum()) * s
+
+
+def _padded(x: Array) -> Array:
+    """The numbers with zeros behind them that fill the last block."""
+    out: Array = np.concatenate((x, np.zeros(-len(x) % BLOCK)))
+    return out
 
 
 def _factor(loss: Array, weight: Array, s: Array) -> tuple[ComplexArray, Array, ComplexArray]:
@@ -151,6 +154,8 @@ def by_transforms(
 ) -> tuple[ComplexArray, Array]:
     """Values at ``s_j = j step`` of shape (count,) and bounds on their errors, by series and Fourier transforms."""
     from scipy.fft import rfft
+
+    from hockeystick.numerics.fourier import fast_length, transform_error
 
     n = fast_length(2 * max(count - 1, 16))
     spacing = 2 * math.pi / (n * step)
@@ -242,4 +247,4 @@ def layered_sum(x: Array) -> tuple[Array, int]:
 def blocked_sum(x: Array) -> float:
     """The sum, to ``BLOCK`` roundings of the sum of the sizes: blocks are added up by NumPy, their sums exactly."""
     whole = len(x) // BLOCK * BLOCK
-    return math.fsum([*x[:whole].reshape(-1, BLOCK).sum(axis=1).tolist(), *x[whole:].tolist()])
+    return math.fsum([*np.add.reduce(x[:whole].reshape(-1, BLOCK), axis=1).tolist(), *x[whole:].tolist()])

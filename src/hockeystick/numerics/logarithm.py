@@ -18,9 +18,8 @@ def log_one_plus(w: ComplexArray) -> tuple[Array, Array, Array]:
     """``log |1 + w|``, the angle of 1 + w, and ``|1 + w|``; accurate for small w too (NumPy's complex log1p is not)."""
     real, imaginary = w.real, w.imag
     size = np.hypot(1 + real, imaginary)
-    with np.errstate(over="ignore", invalid="ignore"):
-        excess = 2 * real + np.square(real) + np.square(imaginary)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        excess = 2 * real + np.square(real) + np.square(imaginary)
         log_size = np.where(excess > -0.75, 0.5 * np.log1p(np.maximum(excess, -0.75)), np.log(size))
     return log_size, np.arctan2(imaginary, 1 + real), size
 
@@ -30,13 +29,19 @@ def exp_beyond_first(x: Array) -> Array:
 
     Infinite beyond the range of a double.
     """
+    if not len(x):
+        return np.zeros_like(x)
+    least, most = float(x.min()), float(x.max())
+    if least >= 0.5 or most <= -0.5:  # the series is not for any of them
+        with np.errstate(over="ignore"):
+            return np.expm1(x) - x
     near = np.minimum(np.maximum(x, -0.5), 0.5)
     series = np.full_like(near, COEFFICIENTS[0])
     for coefficient in COEFFICIENTS[1:]:
         series *= near
         series += coefficient
     series *= np.square(near)
-    if len(x) == 0 or -0.5 < float(x.min()) <= float(x.max()) < 0.5:
+    if -0.5 < least <= most < 0.5:
         return series
     with np.errstate(over="ignore"):
         direct = np.expm1(x) - x

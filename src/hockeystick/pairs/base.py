@@ -10,23 +10,27 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.pairs import concentrated
-from hockeystick.pairs.transform import AtomTransform, Transform
+from hockeystick.pairs.transform import Transform
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+    from fractions import Fraction
+
+    from hockeystick.pairs.closed_transforms import AtomTransform
 
 Array = npt.NDArray[np.float64]
 
 NO_MASS = np.empty(0)  # an array without entries
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Atoms:
     """Point masses of the privacy loss.
 
@@ -135,6 +139,8 @@ def kink_of(smooth: SmoothPart | None) -> float | None:
 
 def transform_of_atoms(atoms: Atoms) -> AtomTransform:
     """The characteristic function of the finite losses that P can show."""
+    from hockeystick.pairs.closed_transforms import AtomTransform  # late: sampled normal noise has no atoms
+
     atoms = atoms.finite()
     seen = np.isfinite(atoms.log_p)
     return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]), atoms.units)

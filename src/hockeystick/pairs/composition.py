@@ -9,17 +9,33 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
-from hockeystick.pairs.lattice import Lattice
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from hockeystick.pairs.lattice import Lattice
 
 MOST_BITS = 8192  # of a denominator: the exact sum of a hundred decimals of 17 digits
 FINEST = 1 << 1200  # parts of 1 to which a sum of more is rounded, below the smallest double
 RELATIVE = 2e-12  # of the mass at infinity: a few roundings of log1p and expm1, and of its logarithm, up to 745
+
+
+def _merged(rounds: Iterable[tuple[RenyiCurve, int]]) -> Iterable[tuple[RenyiCurve, int]]:
+    """Each curve once, in the order in which it comes first, with the sum of its counts."""
+    places: dict[RenyiCurve, int] = {}  # of each curve among the counts: its hash is had once
+    counts: list[int] = []
+    for curve, count in rounds:
+        place = places.setdefault(curve, len(counts))
+        if place == len(counts):
+            counts.append(count)
+        else:
+            counts[place] += count
+    return zip(places, counts, strict=True)
 
 
 class RenyiComposition:
@@ -33,17 +49,12 @@ class RenyiComposition:
     rounds: tuple[tuple[RenyiCurve, int], ...]
 
     def __init__(self, rounds: Iterable[tuple[RenyiCurve, int]]) -> None:
-        merged: dict[RenyiCurve, int] = {}  # the place of each curve among the counts: its hash is had once
-        counts: list[int] = []
-        for whole, times in rounds:
-            for curve, count in whole.factors if times else ():
-                place = merged.setdefault(curve, len(counts))
-                if place == len(counts):
-                    counts.append(count * times)
-                else:
-                    counts[place] += count * times
+        parts = [(curve, count * times) for whole, times in rounds if times for curve, count in whole.factors]
+        if len(parts) == 1:  # as in most plans: no hash is had of it
+            self.rounds = tuple(type(parts[0][0]).fold(parts))
+            return
         families: dict[type[RenyiCurve], list[tuple[RenyiCurve, int]]] = defaultdict(list)
-        for curve, count in zip(merged, counts, strict=True):
+        for curve, count in _merged(parts):
             families[type(curve)].append((curve, count))
         self.rounds = tuple(item for family, items in families.items() for item in family.fold(items))
 
@@ -63,6 +74,8 @@ class RenyiComposition:
 
         Unless these are so many that the sum, in fractions, has more digits than are worth it: rounded outward then.
         """
+        from fractions import Fraction  # late, as below: no loss of the common plan is bounded
+
         low = high = Fraction(0)
         for pair, count in self.rounds:
             exact = pair.exact_supremum
@@ -112,6 +125,8 @@ class RenyiComposition:
         """Doubles on either side of the largest finite loss, not below 0; ``None`` where it is unbounded."""
         if not self.bounded:
             return None
+        from hockeystick.numerics.decimals import decimal
+
         low, high = self.supremum
         below, above = float(low), float(high)
         if decimal(below) > low:
@@ -136,4 +151,6 @@ class Composition(RenyiComposition):
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:
         """Of each kind of rounds, where its atoms lie."""
+        from hockeystick.pairs.lattice import Lattice
+
         return tuple(Lattice.of(pair) for pair, _ in self.rounds)

@@ -21,7 +21,6 @@ Each family has parameters in which it is ordered. (P', Q') dominates (P, Q) if 
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -99,7 +98,7 @@ class Gathered:
     @property
     def above(self) -> Composition:
         """What moments are asked of: all kinds where a contour bundles them, else what dominates them."""
-        return self.exact if self.bundled else self.worse
+        return self.exact if not self.many or self.bundled else self.worse
 
     @property
     def reason(self) -> str | None:
@@ -216,6 +215,8 @@ def _boxes(families: Sequence[list[tuple[Family, int]]]) -> list[tuple[Made, Par
     The box in which the logarithms of parameters spread most, times its rounds, is cut in the middle of them, until
     there are enough of them.
     """
+    import heapq  # late: few plans have so many kinds
+
     heap: list[tuple[float, int, int, Array, Array, Family]] = []
     number = 0
 

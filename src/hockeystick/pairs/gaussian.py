@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,11 @@ from hockeystick.numerics.work import spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
-from hockeystick.pairs.transform import QuadraticTransform
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from hockeystick.pairs.closed_transforms import QuadraticTransform
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ class GaussianPair(DominatingPair):
     @property
     def transform(self) -> QuadraticTransform:
         """The characteristic function in closed form."""
+        from hockeystick.pairs.closed_transforms import QuadraticTransform  # late: that of sampled noise is another one
+
         return QuadraticTransform(self.mu)
 
     def sampled_transform(self, rate: float, add: bool) -> MixtureTransform:
@@ -140,6 +146,10 @@ class GaussianPair(DominatingPair):
         return self._ratio_moments
 
     def _ratio_moments(self, most: int) -> list[Decimal]:
+        from decimal import (
+            Decimal,  # late, as here and in most of these modules: few questions ask for more than doubles
+        )
+
         mu = Decimal(next_up(self.mu, 4))
         step, power, out = (mu * mu).exp(), Decimal(1), [Decimal(1)]
         for _ in range(most):

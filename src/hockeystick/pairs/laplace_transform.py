@@ -34,6 +34,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 LARGEST = 300.0  # of |Re hw|: beyond, squares leave the range of a double
 SERIES = 1.0  # |hw| up to which S is summed
+END = np.array([np.inf])  # of the last edge
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 
 
@@ -117,7 +118,7 @@ class LaplaceEnvelope:
         a = h * w
         if not a < LARGEST:
             return np.zeros(len(edges))
-        ends = np.append(edges, np.inf)
+        ends = np.concatenate((edges, END))
         b_low, b_high = 2 * h * ends[:-1], 2 * h * ends[1:]
         crossed = np.floor(b_low / math.pi) != np.floor(b_high / math.pi)
         least = np.minimum(np.square(np.sin(b_low)), np.square(np.sin(np.where(crossed, 0.0, b_high))))
@@ -143,11 +144,15 @@ def sinh(real: float, imaginary: Array) -> ComplexArray:
 def sinh_ratio(a: float, b: Array) -> ComplexArray:
     """``sinh(x)/x - 1`` at x = a + ib, to a few roundings of itself or of 1: by its series near 0."""
     x = a + 1j * b
-    near = np.where(np.abs(x) < SERIES, x, 0.0)
+    small = np.abs(x) < SERIES
+    if not small.any():
+        whole: ComplexArray = sinh(a, b) / x - 1
+        return whole
+    near = np.where(small, x, 0.0)
     square = near * near
     series = np.ones_like(near)
     for n in range(10, 1, -1):  # x^2/6 (1 + x^2/20 (1 + ...)): what follows is below 2^-53 of the sum
         series = 1 + square / (2 * n * (2 * n + 1)) * series
-    far = np.where(np.abs(x) < SERIES, 1.0, x)
-    out: ComplexArray = np.where(np.abs(x) < SERIES, square / 6 * series, sinh(a, b) / far - 1)
+    far = np.where(small, 1.0, x)
+    out: ComplexArray = np.where(small, square / 6 * series, sinh(a, b) / far - 1)
     return out

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from hockeystick.pairs.base import DominatingPair
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 DENSE = 200  # atoms of one round, from which on they are as good as a density
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ MOMENT = 10e3
 """Units of work of one moment of one kind of round, besides what sampled ones charge themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenyiBound:
+class RenyiBound(NamedTuple):
     """An upper bound and the order, ``1 + t``, from which it comes."""
 
     value: float

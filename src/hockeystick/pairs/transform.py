@@ -6,8 +6,6 @@ the line, an upper bound on K(t), and how fast ``|m(t + is)| / m(t)`` is bound t
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,9 +14,6 @@ import numpy.typing as npt
 from hockeystick.numerics.logarithm import log_one_plus
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
-LIGHT = 50.0  # log of how much lighter than the heaviest a term is that is left out of a sum
-PRODUCTS = 16  # complex products of a matrix product that take as long as one elementary function
-LOGARITHM = 4  # elementary functions that take as long as one guarded logarithm of a complex number
 PIECE = 4096  # complex numbers of which the logarithm is taken at a time: with what it needs, they stay in the cache
 
 Array = npt.NDArray[np.float64]
@@ -71,142 +66,6 @@ class Transform(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class QuadraticTransform:
-    """The Gaussian: ``K(z) = mu^2 z (1 + z) / 2`` exactly."""
-
-    mu: float
-
-    @property
-    def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
-        return math.inf
-
-    def line(self, t: float, reach: float, tolerance: float) -> QuadraticLine:
-        """The line through t, in closed form: it has no remainder but rounding."""
-        return QuadraticLine(self.mu, t)
-
-    def envelope(self, t: float, count: int) -> QuadraticTransform:
-        """The transform itself, whose bound holds at every tilt."""
-        return self
-
-    def upper(self, t: float, slack: float) -> float:
-        """K(t) in closed form, plus its rounding."""
-        return line_upper(self.line(t, 0.0, slack))
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: the bound is a closed form."""
-        return 1.0
-
-    def log_bound(self, edges: Array) -> Array:
-        """The exact decay ``-mu^2 s^2 / 2``, rounded up."""
-        decay: Array = -0.5 * np.square(self.mu * edges) * (1 - 1e-12)
-        return decay
-
-
-@dataclass(frozen=True, slots=True)
-class QuadraticLine:
-    """K of the Gaussian on Re z = t."""
-
-    mu: float
-    t: float
-
-    def cost(self, count: int) -> float:
-        """One evaluation a point: K is a polynomial."""
-        return float(count)
-
-    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """Relative error a few roundings, eight of them from mu."""
-        s: Array = step * np.arange(count, dtype=np.float64)
-        half = 0.5 * self.mu * self.mu
-        real = half * (self.t * (1 + self.t) - np.square(s))
-        imaginary = half * (1 + 2 * self.t) * s
-        size = half * (self.t * (1 + self.t) + np.square(s)) + np.abs(imaginary)
-        return real + 1j * imaginary, 32 * UNIT_ROUNDOFF * size
-
-
-@dataclass(frozen=True, slots=True)
-class AtomTransform:
-    """Finitely many finite losses: ``m(z) = sum p e^(zL)``. It does not fall off: other rounds must.
-
-    Args:
-        loss: finite losses.
-        log_p: log-masses; they need not add up to 1.
-        units: of ``|loss|``, by how much more than a few roundings the losses may be off.
-    """
-
-    loss: tuple[float, ...]
-    log_p: tuple[float, ...]
-    units: float = 0.0
-
-    @property
-    def highest_tilt(self) -> float:
-        """Lines are had at every tilt."""
-        return math.inf
-
-    def line(self, t: float, reach: float, tolerance: float) -> AtomLine:
-        """The line through t, summed over the atoms; those that rounding would lose are left out, and bounded."""
-        loss, log_p = np.array(self.loss), np.array(self.log_p)
-        exponent = log_p + t * loss
-        light = exponent < exponent.max() - LIGHT
-        lost = float(np.exp(exponent[light] - exponent.max()).sum()) * (1 + 1e-9) if light.any() else 0.0
-        return AtomLine(loss[~light], log_p[~light], t, self.units, lost)
-
-    def envelope(self, t: float, count: int) -> AtomTransform:
-        """The transform itself, whose bound holds at every tilt."""
-        return self
-
-    def upper(self, t: float, slack: float) -> float:
-        """K(t) as the log of the sum over the atoms, plus its rounding."""
-        return line_upper(self.line(t, 0.0, slack))
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: the bound is 0 everywhere."""
-        return 1.0
-
-    def log_bound(self, edges: Array) -> Array:
-        """0: characteristic functions of lattice laws are periodic."""
-        return np.zeros(len(edges))
-
-
-@dataclass(frozen=True, slots=True)
-class AtomLine:
-    """m of finitely many losses on Re z = t; ``lost`` is the sum of the terms left out, relative to the largest."""
-
-    loss: Array
-    log_p: Array
-    t: float
-    units: float
-    lost: float = 0.0
-
-    def cost(self, count: int) -> float:
-        """The number of evaluations of so many points: a product of matrices, its factors, and a logarithm each."""
-        block = math.isqrt(count - 1) + 1 if count > 1 else 1
-        return float(len(self.loss)) * (count / PRODUCTS + 2 * block) + LOGARITHM * count
-
-    def cumulants(self, step: float, count: int) -> tuple[ComplexArray, Array]:
-        """K by the sum itself, scaled by its largest term.
-
-        With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a product of two factors, and all sums
-        are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding a term.
-        """
-        s: Array = step * np.arange(count, dtype=np.float64)
-        block = math.isqrt(max(count - 1, 0)) + 1
-        exponent = self.log_p + self.t * self.loss
-        top = float(exponent.max())
-        terms = np.exp(exponent - top)
-        far = terms * np.exp(1j * np.multiply.outer(s[::block], self.loss))
-        near = np.exp(1j * np.multiply.outer(self.loss, s[:block]))
-        m = (far @ near).ravel()[:count]
-        size, own = np.abs(self.loss), 24 + len(terms) + np.abs(self.log_p) + np.abs(exponent) + abs(top)
-        moving = float((terms * size).sum())
-        worst = float((terms * own).sum()) + moving * (3 * s + self.units * (s + self.t))
-        value, error = safe_log(m, 4 * UNIT_ROUNDOFF * worst + self.lost)
-        return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)
-
-
 def line_upper(line: Line) -> float:
     """The value at s = 0 with its error."""
     values, errors = line.cumulants(1.0, 1)
@@ -223,19 +82,19 @@ def safe_log(m: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     for first in range(0, len(m), PIECE):
         piece = slice(first, first + PIECE)
         size = np.abs(m[piece])
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             value[piece], error[piece] = _guarded(np.log(size), np.angle(m[piece]), size, absolute[piece])
     return value, error
 
 
 def safe_log_one_plus(w: ComplexArray, absolute: Array) -> tuple[ComplexArray, Array]:
     """``log(1 + w)`` and its error as by :func:`safe_log` of ``m = 1 + w``, accurate for small w too."""
-    return _guarded(*log_one_plus(w), absolute)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return _guarded(*log_one_plus(w), absolute)
 
 
 def _guarded(log_size: Array, angle: Array, size: Array, absolute: Array) -> tuple[ComplexArray, Array]:
     small = size < 2 * absolute
-    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log_size = np.where(small, np.log(2 * absolute), log_size)
-        error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
+    log_size = np.where(small, np.log(2 * absolute), log_size)
+    error = np.where(small, 2.0, absolute / np.maximum(size - absolute, 1e-300))
     return log_size + 1j * angle, error + 8 * UNIT_ROUNDOFF * (np.abs(log_size) + np.abs(angle))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hockeystick.plan.sampling import Sampling
-from hockeystick.values.bounds import Bound, DeltaBound, DeltaEstimate, DeltaUpperBound, Estimate, UpperBound
 
-Found = TypeVar("Found", bound=Bound | UpperBound | Estimate)
+if TYPE_CHECKING:
+    from hockeystick.values.bounds import Bound, Estimate, UpperBound
+
+Found = TypeVar("Found", bound="Bound | UpperBound | Estimate")
 
 
 def assumptions_of(samplings: Iterable[Sampling]) -> dict[str, str]:
@@ -73,7 +75,8 @@ def told(found: Found, about: Said | Iterable[Sampling], delta: float | None) ->
     assumptions = tuple(f"{label}: {text}" for label, text in premises.items())
     warnings = warnings_of(samplings, delta)
     said = replace(found, assumptions=assumptions, warnings=warnings)
-    if isinstance(said, DeltaBound | DeltaUpperBound | DeltaEstimate):
-        log = replace(said.log_delta, assumptions=assumptions, warnings=warnings)
-        return replace(said, log_delta=log)  # type: ignore[arg-type]  # the logarithm is of the kind of its delta
-    return said
+    log: Any = getattr(said, "log_delta", None)  # which each kind of answer on delta has, and none on epsilon
+    if log is None:
+        return said
+    changes: dict[str, Any] = {"log_delta": replace(log, assumptions=assumptions, warnings=warnings)}
+    return replace(said, **changes)

@@ -12,15 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.accountants import Accountant, accountant_named
-from hockeystick.directions.directions import Directions, FromAbove
+from hockeystick.directions.directions import Directions, Kind
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.plan.best_of import SECRET, BestOf, Runs
 from hockeystick.plan.caveats import records_of, told
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
-from hockeystick.plan.unit import USER, OfUnit, checked_unit, premise
-from hockeystick.plan.whole import check_route, refusal, whole_delta, whole_epsilon
+from hockeystick.plan.unit import USER, checked_unit, premise
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hockeystick.plan.audit import Audit
+    from hockeystick.plan.best_of import BestOf, Runs
     from hockeystick.plan.pictured import Comparison
     from hockeystick.plan.profile import Profile
     from hockeystick.plan.selection import Selection
@@ -114,8 +113,11 @@ class Plan:
         object.__setattr__(self, "unit", who)
         object.__setattr__(self, "records_per_unit", records)
         object.__setattr__(self, "partitions_per_unit", partitions)
-        if best_of is not None and not isinstance(best_of, BestOf):
-            raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
+        if best_of is not None:
+            from hockeystick.plan.best_of import BestOf  # late, as below: few plans release the best of several runs
+
+            if not isinstance(best_of, BestOf):
+                raise InvalidInputError(f"best_of must be a BestOf; received {domains.shown(best_of)}", "best_of")
         object.__setattr__(self, "best_of", best_of)
 
     def __add__(self, other: Plan | Round) -> Plan:
@@ -180,6 +182,8 @@ class Plan:
     @property
     def kinds(self) -> list[tuple[Round, int]]:
         """A round of each mechanism with each sampling, in canonical order, and how often it is run, however said."""
+        if len(self.rounds) == 1:
+            return [(self.rounds[0], self.rounds[0].count)]
         kinds: dict[tuple[Mechanism, Sampling], tuple[Round, int]] = {}
         for item in self.rounds:
             key = (item.mechanism, item.sampling)
@@ -204,6 +208,8 @@ class Plan:
         if self.unit == USER:
             said["unit user"] = premise(self.records_per_unit, self.partitions_per_unit)
         if self.best_of is not None:
+            from hockeystick.plan.best_of import SECRET
+
             said["selection"] = SECRET
         return said
 
@@ -228,7 +234,7 @@ class Plan:
     @property
     def whole(self) -> bool:
         """Whether the plan is answered for as a whole (``plan/whole.py``), and not by composing pairs."""
-        return self.best_of is not None or self.by_group
+        return self.best_of is not None or (self.records_per_unit > 1 and self.by_group)
 
     @cached_property
     def known_from_below(self) -> bool:
@@ -243,18 +249,24 @@ class Plan:
             UnsupportedError: a plan that is answered for as a whole.
         """
         if self.whole:
+            from hockeystick.plan.whole import refusal  # late, as below: few plans are answered for as a whole
+
             raise refusal(self)
         if not self.of_records:
+            from hockeystick.plan.of_unit import OfUnit  # late: few plans are about users
+
             self._check_partitions()
             times = self.partitions_per_unit
             users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
             return Directions(self.adjacency, tuple(users))
-        uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
-        kinds = tuple(
-            (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
-            for item, count in self.kinds
-        )
-        return Directions(self.adjacency, kinds)
+        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in self.kinds]
+        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.sampling.same_for_all(count)]
+        if len(uneven) > 1:
+            from hockeystick.directions.kinds import FromAbove
+
+            for at in uneven:
+                kinds[at] = FromAbove(kinds[at][0]), kinds[at][1]
+        return Directions(self.adjacency, tuple(kinds))
 
     def _check_partitions(self) -> None:
         """Raise where rounds cannot be run on partitions by themselves.
@@ -352,6 +364,8 @@ class Plan:
         target = self.delta_target if delta is None else domains.open_probability(delta, "delta", "the target delta")
         assert target is not None
         if self.whole:
+            from hockeystick.plan.whole import check_route, whole_epsilon
+
             check_route(self, accountant, proof, options)
             return whole_epsilon(self, target, gap)
         chosen = accountant_named(accountant, proof, options)
@@ -401,6 +415,8 @@ class Plan:
         """
         epsilon = domains.epsilon(epsilon, "epsilon", "the target epsilon")
         if self.whole:
+            from hockeystick.plan.whole import check_route, whole_delta
+
             check_route(self, accountant, proof, options)
             return whole_delta(self, epsilon, gap)
         chosen = accountant_named(accountant, proof, options)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.labels import LABELS, checked_label
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
@@ -16,9 +15,9 @@ from hockeystick.plan.sampling.base import asked, claimed_of
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
-from hockeystick.values.exact import decimal
 
 if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
     from hockeystick.plan.plan import Plan
 
 NO_SAMPLING = NoSampling()  # of rounds that say nothing of it
@@ -65,7 +64,7 @@ class Round:
             if not isinstance(value, kind):
                 own = "" if key == "sampling" else "; one of your own is a Pmf, a Tradeoff or a PrivacyCurve"
                 raise InvalidInputError(f"{key} must be a {kind.__name__}; received {domains.shown(value)}{own}", key)
-        object.__setattr__(self, "count", domains.whole(self.count, "count", domains.COUNT.meaning))
+        object.__setattr__(self, "count", domains.COUNT.check(self.count, "count"))
         for key, text in self.labels.items():
             object.__setattr__(self, key, checked_label(text, key))
         if self.epochs is not None:
@@ -101,6 +100,8 @@ class Round:
         """Say of epochs that are no whole number how many steps they are: whoever adds plans up must not lose one."""
         said, each = self.epochs, self.sampling.steps_per_epoch
         if isinstance(said, float) and 0 < said < domains.MAX_COUNT and not said.is_integer() and each is not None:
+            from hockeystick.values.exact import decimal
+
             steps = math.ceil(decimal(said) * each)
             raise InvalidInputError(
                 f"epochs must be a whole number; received {said!r}; of {each} steps each that is {steps} steps: give "
@@ -114,7 +115,7 @@ class Round:
         return f"Round(mechanism={self.mechanism!r}, sampling={self.sampling!r}, {often}{said})"
 
     def __mul__(self, times: int) -> Round:
-        times = domains.whole(times, "count", domains.COUNT.meaning)
+        times = int(domains.COUNT.check(times, "count"))
         if self.epochs is not None:
             return self.changed(epochs=times * self.epochs)
         return replace(self, count=times * self.count)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import Shows
-from hockeystick.values.refused import refusal
+
+if TYPE_CHECKING:
+    from hockeystick.values.one_sided import Answer as Answer
+    from hockeystick.values.one_sided import DeltaAnswer as DeltaAnswer
+    from hockeystick.values.one_sided import DeltaEstimate as DeltaEstimate
+    from hockeystick.values.one_sided import DeltaUpperBound as DeltaUpperBound
+    from hockeystick.values.one_sided import Estimate as Estimate
+    from hockeystick.values.one_sided import UpperBound as UpperBound
 
 Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
 
@@ -104,100 +111,6 @@ ONLY_CURVE = "of some rounds nothing but a Renyi curve is known: nothing is know
 """Why there is no lower end where a round has no pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class UpperBound(Shows):
-    """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
-
-    Attributes:
-        upper: ``truth <= upper``; ``inf`` only where ``reason`` says why.
-        accountant: the route by which the number came.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``).
-        order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
-        reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
-
-    >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
-    1.5
-    """
-
-    upper: float
-    accountant: str = field(compare=False)
-    direction: str | None = field(default=None, compare=False)
-    order: float | None = field(default=None, compare=False)
-    reason: str | None = field(default=None, compare=False)
-    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
-    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
-    guarantee: Guarantee = field(default="upper bound", init=False, compare=False)
-
-    def __float__(self) -> float:
-        return self.upper
-
-    @property
-    def quoted(self) -> float:
-        """The number that is safe to quote: the upper end."""
-        return self.upper
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """The number by its name: upper."""
-        return {"upper": self.upper}
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaUpperBound(UpperBound):
-    """An :class:`UpperBound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
-
-    log_delta: UpperBound = field(default=UpperBound(-math.inf, "rdp"), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate(Shows):
-    """A number near the truth, on either side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
-
-    Attributes:
-        value: the estimate.
-        accountant: the route by which the number came.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``), where one did.
-        reason: what is known to be wrong with it here; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
-
-    >>> Estimate(1.5, accountant="gdp").ends
-    {'value': 1.5}
-    """
-
-    if not TYPE_CHECKING:  # readers of types refuse it by themselves
-        __float__ = refusal("float()")
-
-    value: float
-    accountant: str = field(compare=False)
-    direction: str | None = field(default=None, compare=False)
-    reason: str | None = field(default=None, compare=False)
-    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
-    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
-    guarantee: Guarantee = field(default="estimate", init=False, compare=False)
-
-    @property
-    def quoted(self) -> float:
-        """The number to quote, as an estimate."""
-        return self.value
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """The number by its name: value."""
-        return {"value": self.value}
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaEstimate(Estimate):
-    """An :class:`Estimate` of delta that also holds its natural logarithm, for deltas below the range of a double."""
-
-    log_delta: Estimate = field(default=Estimate(-math.inf, "gdp"), compare=False)
-
-
 @overload
 def from_above(found: DeltaAnswer) -> DeltaUpperBound | DeltaEstimate: ...
 @overload
@@ -206,6 +119,8 @@ def from_above(found: Answer) -> UpperBound | Estimate:
     """An interval without its lower end; other answers, which have none, as they are."""
     if not isinstance(found, Bound):
         return found
+    from hockeystick.values.one_sided import DeltaUpperBound, UpperBound
+
     accountant, direction, reason = found.accountant, found.direction, found.reason or ONLY_DOMINATED
     if isinstance(found, DeltaBound):
         log = UpperBound(found.log_delta.upper, accountant, direction, reason=reason)
@@ -213,8 +128,16 @@ def from_above(found: Answer) -> UpperBound | Estimate:
     return UpperBound(found.upper, accountant, direction, reason=reason)
 
 
-Answer = Bound | UpperBound | Estimate
-"""What an accountant says of epsilon."""
+ONE_SIDED = ("Answer", "DeltaAnswer", "DeltaEstimate", "DeltaUpperBound", "Estimate", "UpperBound")
+"""Names that are found here too, and are imported from ``values/one_sided.py`` when they are asked for: making the
+classes takes as long as a question, and most questions are answered by an interval."""
 
-DeltaAnswer = DeltaBound | DeltaUpperBound | DeltaEstimate
-"""What an accountant says of delta."""
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in ONE_SIDED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from hockeystick.values import one_sided
+
+        value = globals()[name] = getattr(one_sided, name)
+        return value

@@ -12,15 +12,13 @@ import numbers
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
-from functools import cache
-from typing import Any, ClassVar, TypeAlias, get_type_hints
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
 
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.exact import MAX_DIGITS, TEXT, fraction
 
 # what refuses a value and what repeats it go together: both are found here
 from hockeystick.values.words import SHOWN_LENGTH as SHOWN_LENGTH
@@ -32,12 +30,18 @@ from hockeystick.values.words import one_line as one_line
 from hockeystick.values.words import place as place
 from hockeystick.values.words import shown as shown
 
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 MAX_COUNT = 10**12
 """The largest count of rounds, records or steps that is accepted."""
 
 MAX_ITEMS = 10_000
 """Most elements of a list in a parameter: a curve, a law or a matrix of real use is far shorter, and a plan file of a
 hundred rounds with such lists is still read."""
+
+KEPT = 256
+"""Domains that are kept: questions ask for the same few, each of which takes as long to make as a number to check."""
 
 _COMPARISONS: Mapping[str, Callable[[float, Any], bool]] = {
     "minimum": operator.ge,
@@ -67,7 +71,7 @@ class Domain:
 
     def of(self, meaning: str) -> Domain:
         """A copy of the domain in which numbers have a meaning."""
-        return replace(self, meaning=meaning)
+        return _meant(self, meaning)
 
     def check(self, value: object, key: str) -> float:
         """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
@@ -76,10 +80,12 @@ class Domain:
             InvalidInputError: it is not; the message names key, value and what is accepted.
         """
         number = _finite(value)
-        if number is None or not all(
-            _COMPARISONS[word](number, bound) for word, bound in self.keywords.items() if word in _COMPARISONS
-        ):
+        if number is None:
             raise self._refusal(value, key)
+        for word, bound in self.keywords.items():
+            holds = _COMPARISONS.get(word)
+            if holds is not None and not holds(number, bound):
+                raise self._refusal(value, key)
         if not self.whole:
             return number
         if not number.is_integer():
@@ -96,6 +102,11 @@ class Domain:
         return InvalidInputError(f"{key} must be {self.accepted}{meaning}; received {shown(value)}", key)
 
 
+@lru_cache(maxsize=KEPT)
+def _meant(domain: Domain, meaning: str) -> Domain:
+    return replace(domain, meaning=meaning)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactDomain:
     """The numbers of an interval that are kept as fractions: from numbers, which stand for the decimals that they print
@@ -107,8 +118,8 @@ class ExactDomain:
         meaning: what the number is, for messages and for the schema; empty if ``accepted`` says it all.
     """
 
-    least: Fraction
-    most: Fraction
+    least: Fraction | int
+    most: Fraction | int
     meaning: str = ""
 
     @property
@@ -126,6 +137,8 @@ class ExactDomain:
         Raises:
             InvalidInputError: it is not; the message names key, value and what is accepted.
         """
+        from hockeystick.values.exact import fraction  # late, as below: few parameters are exact
+
         found = fraction(value)
         if found is None or not self.least <= found <= self.most:
             meaning = f" ({self.meaning})" if self.meaning else ""
@@ -134,6 +147,8 @@ class ExactDomain:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the domain."""
+        from hockeystick.values.exact import MAX_DIGITS, TEXT
+
         described = {"description": self.meaning} if self.meaning else {}
         number = {"type": "number", "minimum": float(self.least), "maximum": float(self.most)}
         return {"anyOf": [number, {"type": "string", "pattern": TEXT.pattern, "maxLength": MAX_DIGITS}], **described}
@@ -232,13 +247,14 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
     return ListDomain(item, least, most)
 
 
+@lru_cache(maxsize=KEPT)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """The integers from ``least`` to ``most``."""
     words = f"a whole number from {least} to {most if most < 10**6 else f'{most:.0e}'.replace('e+', 'e')}"
     return Domain(words, {"minimum": least, "maximum": most}, whole=True)
 
 
-EXACT_PROBABILITY = ExactDomain(Fraction(0), Fraction(1))
+EXACT_PROBABILITY = ExactDomain(0, 1)
 """Probabilities that are kept as fractions."""
 
 POSITIVE = Domain("a finite number greater than 0", {"exclusiveMinimum": 0})
@@ -321,14 +337,21 @@ def domains_of(kind: type) -> Mapping[str, AnyDomain]:
     return found
 
 
+@cache
+def _optional(kind: type) -> frozenset[str]:
+    """The fields of a dataclass that may be left out, which are ``None`` then."""
+    return frozenset(item.name for item in fields(kind) if item.default is None)
+
+
 def check_fields(instance: object) -> None:
     """Check the fields of a frozen dataclass against their domains, and keep each in its own type; ``None`` if default.
 
     Raises:
         InvalidInputError: a value outside its domain.
     """
-    optional = {item.name for item in fields(instance) if item.default is None}  # type: ignore[arg-type]
-    for key, domain in domains_of(type(instance)).items():  # type: ignore[arg-type]  # a class, hashable as any
+    kind: Any = type(instance)
+    optional = _optional(kind)
+    for key, domain in domains_of(kind).items():
         value = getattr(instance, key)
         if value is not None or key not in optional:
             object.__setattr__(instance, key, domain.check(value, key))
@@ -350,6 +373,8 @@ def array(value: object, key: str) -> npt.NDArray[np.float64]:
 
 
 def _finite(value: object) -> float | None:
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return None
     try:

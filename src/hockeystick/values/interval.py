@@ -44,7 +44,7 @@ class Interval:
         return Interval(lower, min(max(other.estimate, lower), upper), upper, other.limited, other.engine)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ends:
     """Certified ends and best guesses at many epsilons; all of one shape."""
 

@@ -36,6 +36,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +75,8 @@ class Bundle:
 
     rows: Rows
     among: float | None = None
+
+    bundles: ClassVar[bool] = True
 
     @property
     def highest_tilt(self) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from hockeystick.engines.contour.bundle import Bundle, bundle_of
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_moment
@@ -13,9 +12,17 @@ from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.transform import Transform
 
+if TYPE_CHECKING:
+    from hockeystick.engines.contour.bundle import Bundle
+
 SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, and is asked
 
 Rounds = tuple[tuple[DominatingPair, int], ...]
+
+
+def is_bundle(transform: Transform) -> TypeGuard[Bundle]:
+    """Whether a characteristic function is that of a bundle, which says so itself: there may be none yet."""
+    return getattr(transform, "bundles", False)
 
 
 class Bundled(NamedTuple):
@@ -44,6 +51,8 @@ def bundled(rounds: Rounds) -> Bundled | None:
     split = bundle_split(rounds)
     if split is None:
         return None
+    from hockeystick.engines.contour.bundle import bundle_of  # late, as below: plans of few kinds have none
+
     kinds, add, others = split
     transforms: list[tuple[Transform, int]] = []
     for pair, count in others:
@@ -64,6 +73,8 @@ def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
     split = bundle_split(composition.rounds)
     if split is None:
         return None
+    from hockeystick.engines.contour.bundle import bundle_of
+
     kinds, add, others = split
     bundle, rest = bundle_of(kinds, add).above, Composition(others)
     return lambda t: bundle.upper(t, SLACK) + log_moment(rest, t, SLACK)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.bundle import Bundle, BundleEnvelope
+from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError
@@ -35,7 +35,7 @@ BOUND = 150.0  # units of work of one edge at one node
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cut:
     """Bounds on the terms from a height on.
 
@@ -85,7 +85,7 @@ def cut(
     """
     envelopes = [(transform.envelope(t, k), k) for transform, k in transforms]
     counts = np.array([float(k) for _, k in envelopes])
-    if any(isinstance(transform, Bundle) for transform, _ in transforms):
+    if any(is_bundle(transform) for transform, _ in transforms):
         return _cut_singly([envelope for envelope, _ in envelopes], counts, step, depth, variance, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
@@ -122,6 +122,8 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points.
     """
+
+    from hockeystick.engines.contour.bundle import BundleEnvelope  # late: plans of few kinds have no bundle
 
     def guessed(edges: Array) -> Array:
         return np.array([envelope.guessed(edges) if isinstance(envelope, BundleEnvelope) else envelope.log_bound(edges)
@@ -166,7 +168,8 @@ def _leap(edges: Array, log_rho: Array, depth: float) -> float:
 
 def log_tails(edges: Array, log_rho: Array, step: float) -> Array:
     """Log of the bound on all terms from each edge on."""
-    ends = 1 / np.append(edges[1:], np.inf)
+    ends = np.zeros(len(edges))
+    np.divide(1.0, edges[1:], out=ends[:-1])
     pieces = log_rho + np.log((step / np.square(edges) + 1 / edges - ends) / math.pi)
     out: Array = np.logaddexp.accumulate(pieces[::-1])[::-1]
     return out

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.engines.contour.bundle import Bundle, BundleLine
+from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.engines.contour.cut import SPARE, Cut, cut
 from hockeystick.engines.contour.sweep import NO_CORE, Terms
 from hockeystick.engines.guide import Guide
@@ -167,7 +167,7 @@ class Path:
         self.inner = inner
         lines = [transform.line(self.t, float(self.s[-1]), inner) for transform, _ in transforms]
         evaluations = sum(line.cost(count) for line in lines)
-        bundle = any(isinstance(transform, Bundle) for transform, _ in transforms)
+        bundle = any(is_bundle(transform) for transform, _ in transforms)
         if evaluations > (MAX_OF_BUNDLES if bundle else MAX_EVALUATIONS):
             raise LongLineError(f"the contour would need {evaluations:.0e} evaluations")
         charge(EVALUATION * evaluations + CALLS * len(lines), f"a contour of {count} points")
@@ -176,7 +176,7 @@ class Path:
         with np.errstate(over="ignore", invalid="ignore"):  # infinities are told by their error
             for kind, line in enumerate(lines):
                 self.values[kind], self.errors[kind] = line.cumulants(step, count)
-        self.common = np.array([line.common if isinstance(line, BundleLine) else 0.0 for line in lines])
+        self.common = np.array([getattr(line, "common", 0.0) for line in lines])
         if not all(np.isfinite(each).all() for each in (self.values, self.errors, self.common)):
             raise NotApplicableError("a characteristic function is out of reach")
 
@@ -279,7 +279,7 @@ def uppers(transforms: list[tuple[Transform, int]], t: float, rough: bool = Fals
 
 
 def _above(transform: Transform) -> Transform:
-    return transform.above if isinstance(transform, Bundle) else transform
+    return transform.above if is_bundle(transform) else transform
 
 
 def summed(counts: list[int], each: Array) -> float:
@@ -360,5 +360,5 @@ def _shortest(aim: Aim, limit: float, highest: float, wanted: float, tolerance: 
     right = (k_right - tilted * epsilon + peaks - wanted + 1.0) / thetas
     right = np.where(tilted < limit, right, np.inf)
     periods = np.maximum(right, ((1.0 - wanted) / tilts)[:, None])
-    i, j = np.unravel_index(int(np.argmin(periods)), periods.shape)
+    i, j = divmod(int(np.argmin(periods)), periods.shape[1])
     return float(tilts[i]), float(thetas[i, j]), float(periods[i, j])

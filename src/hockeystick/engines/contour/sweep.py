@@ -70,12 +70,12 @@ def enclosed(
         log_right: the same to the right.
     """
     scale = k_top - t * epsilon
-    slip = 4 * UNIT_ROUNDOFF * (abs(k_top) + t * np.abs(epsilon) + np.abs(scale))
-    alias = np.exp(np.minimum(np.logaddexp(log_left, log_right) - scale + SPARE + slip, LARGEST))
+    slip = 4 * UNIT_ROUNDOFF * (abs(k_top) + t * abs(epsilon) + abs(scale))
+    alias = cut_exp(np.logaddexp(log_left, log_right) - scale + SPARE + slip)
     return Certificate(value - error - tail - alias, value + error + tail, scale, slip)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Terms:
     """The sum on one contour.
 
@@ -111,7 +111,7 @@ class Terms:
         tail = math.exp(min(self.log_tail, LARGEST)) * (1 + SPARE) + self.slack
         if log_core == -math.inf:
             return tail
-        return tail + np.exp(np.minimum(log_core - tilt * epsilon - scale + SPARE, LARGEST))
+        return tail + cut_exp(log_core - tilt * epsilon - scale + SPARE)
 
     def certificate(self, epsilon: Any, value: Any, error: Any) -> Certificate:
         """Between what delta lies: all that the sum may be off by and all that it misses, at one epsilon or at many.
@@ -130,7 +130,7 @@ class Terms:
         log_right = self.common + k_right - tilted * epsilon + log_peak(tilted) - log_expm1(theta * self.period)
         tail = self.left_out(epsilon, self.k_top - self.t * epsilon)
         found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
-        return found._replace(slip=found.slip + self.common)
+        return found._replace(slip=found.slip + self.common) if self.common else found
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
@@ -165,6 +165,11 @@ class Terms:
         with np.errstate(over="ignore"):  # an infinite error says that nothing is known there
             lost = float((np.abs(self.terms) * error).sum()) / self.period * (1 + SPARE)
         return out / self.period, lost
+
+
+def cut_exp(x: Any) -> Any:
+    """``e^x`` within the range of a double: of an array, or of a number, with whose like Python reckons far quicker."""
+    return np.exp(np.minimum(x, LARGEST)) if isinstance(x, np.ndarray) else float(np.exp(min(float(x), LARGEST)))
 
 
 def log_expm1(x: float) -> float:

@@ -155,12 +155,11 @@ class MixtureEnvelope:
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
         """
-        ca, cb = self._law.kind.coefficients(self._t)
-        y = np.full_like(log_weight, self._tallest)
-        log_gain = min(ca, 0.0) * rising.turned(y)[0]
-        if falling is not None:
-            log_gain = log_gain + min(cb, 0.0) * falling.turned(y)[0]
-        log_total = log_weight + log_gain + 0.5 * self._tallest**2
+        log_total = log_weight
+        for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
+            if shares is not None and power < 0:
+                log_total = log_total + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
+        log_total = log_total + 0.5 * self._tallest**2
         return 2 * float(np.exp(np.minimum(log_total, 300.0)).sum())
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
@@ -235,8 +234,9 @@ class MixtureEnvelope:
         ca, cb = law.kind.coefficients(self._t)
         log_size, angle, bend = self._rising.turned(y)
         fall = edges[:, None] * angle
-        rest = 0.5 * np.square(y) + np.log1p(0.5 * np.square(change)) + ca * log_size
-        size = 0.5 * np.square(y) + abs(ca) * bend + fall
+        square = np.square(y)
+        rest = 0.5 * square + np.log1p(0.5 * np.square(change)) + ca * log_size
+        size = 0.5 * square + abs(ca) * bend + fall
         if self._falling is not None:
             log_size, angle, bend = self._falling.turned(y)
             rest = rest + cb * log_size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -66,7 +65,6 @@ class LawTransform(GaussianLaw, Protocol):
         return self.line(t, 0.0, max(MOMENT_TOLERANCE * size, 1e-290))
 
 
-@dataclass(frozen=True, slots=True)
 class MixtureTransform(MixtureLaw, LawTransform):
     """The law of two terms with its line and its envelope."""
 

@@ -12,14 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactMechanism
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.citations import readable
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactMechanism
 
 
 class Status(StrEnum):
@@ -53,6 +54,8 @@ class Claim:
     @property
     def source(self) -> str:
         """The theorem, or the reason, for people: every key replaced by where the source is found."""
+        from hockeystick.values.citations import readable  # late: with the bibliography
+
         return readable(self.cited)
 
 

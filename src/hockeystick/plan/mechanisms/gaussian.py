@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair
-from hockeystick.pairs.exact import ExactGaussian
 from hockeystick.pairs.sides import Known, Tight
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim, Property, Status, claims_of
 from hockeystick.plan.mechanisms.replacement import DISTANCE, FULL_DISTANCE, NoiseOnSum
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.domains import MAGNITUDE, check_fields
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactGaussian
 
 _TIGHT = Claim(Status.TIGHT, "Dong, Roth, Su 2022 [DRS22], Theorem 2.7")  # in every direction
 
@@ -65,5 +66,8 @@ class Gaussian(NoiseOnSum):
 
     def exact(self, direction: Direction) -> ExactGaussian:
         """The round in exact numbers, at the distance of :meth:`pair`."""
+        from hockeystick.numerics.decimals import decimal  # late: only proofs ask for it
+        from hockeystick.pairs.exact import ExactGaussian
+
         distance = self.replace_one_distance if direction is Direction.REPLACE_ONE else 1.0
         return ExactGaussian(decimal(distance) / decimal(self.noise_multiplier))

@@ -8,14 +8,16 @@ record adds nothing, the law is that of the data without it: both orders of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism
 from hockeystick.plan.sampling.base import Sampling, Zeroed, own_known, own_pair
 from hockeystick.values.adjacency import Direction
+
+if TYPE_CHECKING:
+    from hockeystick.pairs.exact import ExactRound
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
-from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Between, Known
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, own_pair, sampled_base
@@ -27,7 +24,12 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import InvalidInputError
 
-ROUNDED = Fraction(1, 2**52)
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from hockeystick.pairs.exact import ExactRound
+
+ROUNDED = 2**52
 """Relative distance of 1/rate to a whole number k within which the rate is k's reciprocal, rounded to a double."""
 
 _THEOREM = Claim(Status.TIGHT, "Zhu, Dong, Wang 2022 [ZDW22], Theorem 11")
@@ -191,6 +193,10 @@ class Poisson(Sampling):
     @property
     def exact_rate(self) -> Fraction:
         """``batch_size / dataset_size``, or the sample rate as it is written."""
+        from fractions import Fraction  # late, as below: few questions ask for more than the double
+
+        from hockeystick.numerics.decimals import decimal
+
         if self.batch_size is not None:
             return Fraction(self.batch_size, _given(self.dataset_size))
         return decimal(_given(self.sample_rate))
@@ -201,10 +207,12 @@ class Poisson(Sampling):
 
         A rate that is 1/k rounded to a double takes k steps, and not k + 1.
         """
+        from fractions import Fraction
+
         if self.batch_size is not None:
             return math.ceil(Fraction(_given(self.dataset_size), self.batch_size))
         steps = 1 / Fraction(_given(self.sample_rate))
-        return round(steps) if abs(steps - round(steps)) <= ROUNDED * steps else math.ceil(steps)
+        return round(steps) if abs(steps - round(steps)) * ROUNDED <= steps else math.ceil(steps)
 
 
 def _given(value: Any) -> Any:

@@ -1,0 +1,113 @@
+"""Numbers with less behind them than an interval: a bound from above, or an estimate. Two types, never mixed up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from hockeystick.values.bounds import Bound, DeltaBound, Guarantee
+from hockeystick.values.outward import Shows
+from hockeystick.values.refused import refusal
+
+
+@dataclass(frozen=True, slots=True)
+class UpperBound(Shows):
+    """A number that the truth does not exceed, and nothing known from below: there is no ``lower`` and no ``estimate``.
+
+    Attributes:
+        upper: ``truth <= upper``; ``inf`` only where ``reason`` says why.
+        accountant: the route by which the number came.
+        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
+            ``"restore"``).
+        order: the Renyi order ``alpha > 1`` from which the number came, where it came from one.
+        reason: why the bound is infinite, or what makes it loose; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+
+    >>> float(UpperBound(1.5, accountant="rdp", order=8.0))
+    1.5
+    """
+
+    upper: float
+    accountant: str = field(compare=False)
+    direction: str | None = field(default=None, compare=False)
+    order: float | None = field(default=None, compare=False)
+    reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+    guarantee: Guarantee = field(default="upper bound", init=False, compare=False)
+
+    def __float__(self) -> float:
+        return self.upper
+
+    @property
+    def quoted(self) -> float:
+        """The number that is safe to quote: the upper end."""
+        return self.upper
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """The number by its name: upper."""
+        return {"upper": self.upper}
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaUpperBound(UpperBound):
+    """An :class:`UpperBound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
+
+    log_delta: UpperBound = field(default=UpperBound(-math.inf, "rdp"), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Shows):
+    """A number near the truth, on either side of it: no ``lower``, no ``upper``, and ``float()`` refuses it.
+
+    Attributes:
+        value: the estimate.
+        accountant: the route by which the number came.
+        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
+            ``"restore"``), where one did.
+        reason: what is known to be wrong with it here; ``None`` otherwise.
+        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
+        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
+
+    >>> Estimate(1.5, accountant="gdp").ends
+    {'value': 1.5}
+    """
+
+    if not TYPE_CHECKING:  # readers of types refuse it by themselves
+        __float__ = refusal("float()")
+
+    value: float
+    accountant: str = field(compare=False)
+    direction: str | None = field(default=None, compare=False)
+    reason: str | None = field(default=None, compare=False)
+    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
+    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
+    guarantee: Guarantee = field(default="estimate", init=False, compare=False)
+
+    @property
+    def quoted(self) -> float:
+        """The number to quote, as an estimate."""
+        return self.value
+
+    @property
+    def ends(self) -> Mapping[str, float]:
+        """The number by its name: value."""
+        return {"value": self.value}
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaEstimate(Estimate):
+    """An :class:`Estimate` of delta that also holds its natural logarithm, for deltas below the range of a double."""
+
+    log_delta: Estimate = field(default=Estimate(-math.inf, "gdp"), compare=False)
+
+
+Answer = Bound | UpperBound | Estimate
+"""What an accountant says of epsilon."""
+
+DeltaAnswer = DeltaBound | DeltaUpperBound | DeltaEstimate
+"""What an accountant says of delta."""
