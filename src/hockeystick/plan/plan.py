@@ -249,10 +249,11 @@ class Plan:
             times = self.partitions_per_unit
             users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
             return Directions(self.adjacency, tuple(users))
-        uneven = [item for item, count in self.kinds if not item.sampling.same_for_all(count)]
+        found = self.kinds
+        uneven = [item for item, count in found if not item.sampling.same_for_all(count)]
         kinds = tuple(
             (FromAbove(item) if len(uneven) > 1 and item in uneven else item, item.sampling.participations(count))
-            for item, count in self.kinds
+            for item, count in found
         )
         return Directions(self.adjacency, kinds)
 
