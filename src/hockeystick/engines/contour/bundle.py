@@ -36,6 +36,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,7 @@ from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
+MORE_NODES = 3000  # that take as long as the calls of one chunk more
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
 FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
 LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
@@ -152,7 +154,8 @@ class Bundle:
 
         Args:
             t, tolerance, points, lines: as there.
-            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them.
+            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them. What is had
+                of a kind is kept then: its nodes must not depend on what other kinds there are.
         """
         if not len(self.rows):
             return
@@ -162,6 +165,7 @@ class Bundle:
             needed = layout.few if lines else layout.needed
             number = np.searchsorted(fine.CLASSES, needed)
             number[~(needed <= fine.CLASSES[-1])] = len(fine.CLASSES)
+            number = _joined(number) if right is None else number
             order = np.argsort(number, kind="stable")
             ends = np.searchsorted(number[order], np.arange(len(fine.CLASSES) + 1))
         for at, count in enumerate(fine.CLASSES.tolist()):
@@ -193,6 +197,18 @@ class Bundle:
             if not (needed <= fine.CLASSES[-1]).all():
                 return math.inf
         return float(fine.CLASSES[number].sum())
+
+
+def _joined(number: Places) -> Places:
+    """Classes of nodes, of which those of few kinds are joined with the next larger one that has any."""
+    many = np.bincount(number, minlength=len(fine.CLASSES) + 1)
+    used = np.flatnonzero(many[:-1]).tolist()
+    becomes = np.arange(len(many))
+    for low, high in pairwise(used):
+        if many[low] * (fine.CLASSES[high] - fine.CLASSES[low]) <= MORE_NODES:
+            many[high] += many[low]
+            becomes[becomes == low] = high
+    return becomes[number]
 
 
 def _at(t: float, tolerance: float, rows: int, right: float | None = None) -> Place:
