@@ -26,6 +26,9 @@ Where a value of ``m_i`` may be 0 within its error, another one v stands in for 
 less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
 [Hig02], Section 4.2), but for a factor next to 1 that the charge has room for.
 
+**Near kinds.** Where many kinds of one rate have variances near one another, m is had at a few variances and is
+interpolated (``engines/contour/near_kinds.py``): a line takes as long as its cells, and not as its kinds.
+
 The kinds are laid out side by side by number of nodes, as the batch's rows are (``engines/batch/rows.py``), in chunks
 that fit the cache: no array is ever larger than NUMBERS doubles or one row.
 """
@@ -47,7 +50,7 @@ from hockeystick.engines.batch.guess import Place
 from hockeystick.engines.batch.line import Line, line_of
 from hockeystick.engines.batch.nodes import Layout, Nodes
 from hockeystick.engines.batch.rows import Array, Places, Rows, up
-from hockeystick.engines.contour.knots import AtKnots, Cell, between, cells_of
+from hockeystick.engines.contour.near_kinds import AtKnots, Cell, between, cells_of
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
@@ -284,30 +287,24 @@ class BundleLine:
             size = max(1, min(MOST_ROWS, NUMBERS // max(outer * inner, len(cell.mu))))
             for start in range(0, len(kinds), size):
                 part = slice(start, start + size)
-                with np.errstate(all="ignore"):
-                    summed.add(kinds.count[part], between(cell, knots, kinds.mu[part]))
+                summed.add(kinds.count[part], between(cell, knots, kinds.mu[part]))
         if summed.seen < len(self._bundle.rows):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         self.common = summed.all_common
         return summed.all()
 
     def _at_knots(self, step: float, outer: int, inner: int) -> Iterator[tuple[Cell, AtKnots]]:
-        """The cells with what is known at their knots; at none of them where some knots need too many nodes."""
+        """The cells with what is known at their knots: of one that needs too many nodes nothing is."""
         knots = self._knots
         many = len(knots.rows)
-        found = AtKnots(
-            np.empty(many),
-            np.full(many, np.inf),
-            np.empty((many, outer * inner), dtype=np.complex128),
-            np.empty((many, outer * inner)),
-        )
+        values = np.zeros((many, outer * inner), dtype=np.complex128)
+        found = AtKnots(np.zeros(many), np.full(many, np.inf), values, np.full(values.shape, np.inf))
         for which, nodes, line in _lines(knots, self._t, OF_KNOTS * self._tolerance, step, outer, inner):
-            for all_, some in zip(found, (nodes.log_total, line.common, line.values, line.errors), strict=True):
-                all_[which] = some
+            found.log_total[which], found.common[which] = nodes.log_total, line.common
+            found.values[which], found.errors[which] = line.values, line.errors
         start = 0
         for cell in self._cells:
-            part = slice(start, start + len(cell.mu))
-            yield cell, AtKnots(*(each[part] for each in found))
+            yield cell, found.at(slice(start, start + len(cell.mu)))
             start += len(cell.mu)
 
 

@@ -5,18 +5,18 @@ With ``g = 1 - q + q e^l``, raised to 1 + z where a record is removed and to -z 
 
     m(z; v) = e^(-v/8) (2 pi v)^(-1/2) int e^(-l^2/(2v)) e^(-l/2) g^(1+z) dl ,
 
-which is analytic in v for Re v > 0. There ``|e^(-l^2/(2v))| = e^(-l^2/(2w))`` with ``w = |v|^2 / Re v``, and ``|g^(1+z)| =
-g^(1+t)`` on Re z = t, as g is positive. So
+which is analytic in v for Re v > 0. There ``|e^(-l^2/(2v))| = e^(-l^2/(2w))`` with ``w = |v|^2 / Re v``, and
+``|g^(1+z)| = g^(1+t)`` on Re z = t, as g is positive. So
 
     |m(t + is; v)| <= e^((w - Re v)/8) (|v| / Re v)^(1/2) m(t; w) ,
 
 and m(t; w) grows with w (``engines/contour/bundle.py`` on upper bounds).
 
-**A cell** is ``v0 (1 - r) <= v <= v0 (1 + r)``. Around it lies the ellipse of foci ``v0 (1 -+ r)`` and semi-axes ``a v0``
-and ``b v0``, ``a < 1``, ``b^2 = a^2 - r^2``. On it, with ``v = v0 (1 + u + iy)`` and ``y^2 = (b^2/a^2) (a^2 - u^2)``, the
-derivative of ``w / v0 = 1 + u + y^2 / (1 + u)`` by u is ``1 - b^2/a^2 + (b^2/a^2) (1 - a^2) / (1 + u)^2 > 0``: w is at
-most ``v0 (1 + a)``, ``w - Re v <= v0 b^2 / (1 - a)`` and ``|v| / Re v <= (1 + b^2 / (1 - a)^2)^(1/2)``, which make a bound
-M on m.
+**A cell** is ``v0 (1 - r) <= v <= v0 (1 + r)``. Around it lies the ellipse of foci ``v0 (1 -+ r)`` and semi-axes
+``a v0`` and ``b v0``, ``a < 1``, ``b^2 = a^2 - r^2``. On it, with ``v = v0 (1 + u + iy)`` and ``y^2 = (b^2/a^2) (a^2 -
+u^2)``, the derivative of ``w / v0 = 1 + u + y^2 / (1 + u)`` by u is ``1 - b^2/a^2 + (b^2/a^2) (1 - a^2) / (1 + u)^2 >
+0``: w is at most ``v0 (1 + a)``, ``w - Re v <= v0 b^2 / (1 - a)`` and ``|v| / Re v <= (1 + b^2 / (1 - a)^2)^(1/2)``,
+which make a bound M on m.
 
 **Between knots.** The polynomial p through the values of f at n knots errs, with ``omega(v) = prod (v - v_k)``, by
 
@@ -30,9 +30,9 @@ distance from v is at least ``(a - r) v0``. The knots are Chebyshev's but for a 
 
 It is used of ``m(t; v)``, at most M, and of ``m(t + is; v) - m(t; v)``, at most 2 M.
 
-**Rounding.** With ``p(v) = sum l_k(v) f(v_k)`` and ``l_k(v) = prod (v - v_j) / (v_k - v_j)``, all differences are had as
-``(mu - mu_j) (mu + mu_j)`` to three roundings, whatever the knots are, and l_k to ``10 n + 8`` of itself; the sum adds n.
-As the values of m(t) add up with weights of sum 1, ``m(t) - 1`` is summed.
+**Rounding.** With ``p(v) = sum l_k(v) f(v_k)`` and ``l_k(v) = prod (v - v_j) / (v_k - v_j)``, all differences are had
+as ``(mu - mu_j) (mu + mu_j)`` to three roundings, whatever the knots are, and l_k to ``10 n + 8`` of itself; the sum
+adds n. As the l_k add up to 1, so do their products with ``m(t; v_k) - 1`` to ``m(t; v) - 1``.
 """
 
 from __future__ import annotations
@@ -89,6 +89,10 @@ class AtKnots(NamedTuple):
     values: ComplexArray
     errors: Array
 
+    def at(self, part: slice) -> AtKnots:
+        """Those of some of the knots."""
+        return AtKnots(self.log_total[part], self.common[part], self.values[part], self.errors[part])
+
 
 def cells_of(rows: Rows, t: float, wanted: float, upper: Callable[[Rows], Array]) -> list[Cell]:
     """The cells whose kinds are many for the knots that they take; the kinds of all others are in none.
@@ -113,7 +117,9 @@ def cells_of(rows: Rows, t: float, wanted: float, upper: Callable[[Rows], Array]
         ends = np.sqrt(centre * (1 + a)) * (1 + SPARE)
         ones, add = np.ones(len(ends)), np.full(len(ends), rows.adding)
         moment = upper(Rows(ends, rate, ones, np.log(rate), add))
-        log_bound = np.where((moment <= LARGEST_MOMENT) & (centre <= LARGEST_VARIANCE), _log_bound(centre, a, moment), np.inf)
+        log_bound = np.where(
+            (moment <= LARGEST_MOMENT) & (centre <= LARGEST_VARIANCE), _log_bound(centre, a, moment), np.inf
+        )
         knots = np.maximum(np.ceil((log_bound + math.log(2 / wanted)) / _log_rho(a)), 1.0)
         better = knots < best[0]
         best[0][better], best[1][better] = knots[better], log_bound[better] - _log_sinh(knots[better] * _log_rho(a))
@@ -150,7 +156,7 @@ def basis(cell: Cell, mu: Array) -> tuple[Array, Array]:
     own = (up(cell.mu) - cell.mu) * (up(cell.mu) + cell.mu) * scale
     np.fill_diagonal(own, 1.0)
     omega = apart.prod(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(all="ignore"):
         found = up(omega) / (apart * own.prod(axis=1))
     met = apart == 0.0
     hit = met.any(axis=1)
@@ -158,8 +164,9 @@ def basis(cell: Cell, mu: Array) -> tuple[Array, Array]:
     return found, 0.5 * np.abs(omega)
 
 
+@np.errstate(all="ignore")
 def between(cell: Cell, knots: AtKnots, mu: Array) -> AtKnots:
-    """What follows from the knots for other kinds of the cell."""
+    """What follows from the knots for other kinds of the cell; not finite where that is nothing."""
     weights, omega = basis(cell, mu)
     sizes, remainder = np.abs(weights), cell.remainder * omega
     units = UNIT_ROUNDOFF * (11 * len(cell.mu) + 32)
