@@ -163,8 +163,7 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
     """
     if composition.infinite_mass:
         return False
-    largest = math.fsum(count * (pair.loss_range[1] + pair.supremum_error) for pair, count in composition.rounds)
-    if largest * (1 + SPARE) <= epsilon:
+    if _no_loss_beyond(composition, epsilon):
         return True
     if best.tilt is None:
         return False
@@ -181,6 +180,20 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
             return False
         before = bound
     return False
+
+
+def _no_loss_beyond(composition: Composition, epsilon: float) -> bool:
+    """Whether the largest losses of all rounds, none of which is negative, add up to at most epsilon.
+
+    No more of them are had than it takes to see that they do not.
+    """
+    losses, seen = [], 0.0
+    for pair, count in composition.rounds:
+        losses.append(count * (pair.loss_range[1] + pair.supremum_error))
+        seen += losses[-1]
+        if seen > epsilon:
+            return False
+    return math.fsum(losses) * (1 + SPARE) <= epsilon
 
 
 def _both(glanced: Interval, asked: Interval) -> Interval:

@@ -277,8 +277,9 @@ def first_composition(directions: Directions) -> RenyiComposition:
 def _mixed(directions: Directions, direction: Direction) -> RenyiComposition:
     """The rounds of one direction: pairs, or curves where not every round has a pair."""
     rounds = directions.rounds(direction)
-    pairs = [(item, count) for item, count in rounds if isinstance(item, DominatingPair)]
-    return Composition(pairs) if len(pairs) == len(rounds) else RenyiComposition(rounds)
+    if all(issubclass(kind, DominatingPair) for kind in {type(item) for item, _ in rounds}):
+        return Composition(cast("list[tuple[DominatingPair, int]]", rounds))
+    return RenyiComposition(rounds)
 
 
 def renyi_compositions(directions: Directions) -> list[tuple[Direction, RenyiComposition]]:

@@ -51,10 +51,10 @@ class Atoms:
     slip: Array | float = 0.0
     log_slip: Array | float = 0.0
 
-    @classmethod
-    def none(cls) -> Atoms:
+    @staticmethod
+    def none() -> Atoms:
         """A law without atoms."""
-        return cls(NO_MASS, NO_MASS, NO_MASS)
+        return NO_ATOMS
 
     def finite(self) -> Atoms:
         """The atoms whose loss is finite."""
@@ -66,6 +66,10 @@ class Atoms:
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
+
+
+NO_ATOMS = Atoms(NO_MASS, NO_MASS, NO_MASS)
+"""Those of a law without atoms: one for all, as thousands of rounds are asked for them."""
 
 
 class Masses(NamedTuple):

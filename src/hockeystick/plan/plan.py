@@ -259,8 +259,9 @@ class Plan:
             times = self.partitions_per_unit
             users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
             return Directions(self.adjacency, tuple(users))
-        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in self.kinds]
-        uneven = [at for at, (item, count) in enumerate(self.kinds) if not item.sampling.same_for_all(count)]
+        found = self.kinds
+        kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in found]
+        uneven = [at for at, (item, count) in enumerate(found) if not item.sampling.same_for_all(count)]
         if len(uneven) > 1:
             from hockeystick.directions.kinds import FromAbove
 

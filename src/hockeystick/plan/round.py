@@ -173,7 +173,7 @@ class Round:
         """
         claim = self._check(direction)
         found = self.sampling.known(self.mechanism, asked(self.sampling, direction))
-        if isinstance(found, Tight) and claim.status is Status.UPPER:
+        if claim.status is Status.UPPER and isinstance(found, Tight):
             return Above(found.pair)  # this instance claims less than its class
         return found
 

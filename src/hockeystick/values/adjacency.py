@@ -24,7 +24,7 @@ class Direction(StrEnum):
     @property
     def zeroes(self) -> bool:
         """Whether a record's contribution is set to nothing, or put back."""
-        return self in (Direction.ZERO_OUT, Direction.RESTORE)
+        return self is Direction.ZERO_OUT or self is Direction.RESTORE
 
     @property
     def keeps_places(self) -> bool:

@@ -26,6 +26,9 @@ Where a value of ``m_i`` may be 0 within its error, another one v stands in for 
 less than ``rows + chunks + 3`` roundings, which together are at most that many units of ``sum k_i |v_i|`` (Higham 2002
 [Hig02], Section 4.2), but for a factor next to 1 that the charge has room for.
 
+**Near kinds.** Where many kinds of one rate have variances near one another, m is had at a few variances and is
+interpolated (``engines/contour/near_kinds.py``): a line takes as long as its cells, and not as its kinds.
+
 The kinds are laid out side by side by number of nodes, as the batch's rows are (``engines/batch/rows.py``), in chunks
 that fit the cache: no array is ever larger than NUMBERS doubles or one row.
 """
@@ -36,6 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -44,9 +48,10 @@ import numpy.typing as npt
 from hockeystick.engines.batch import nodes as fine
 from hockeystick.engines.batch.envelope import Envelope
 from hockeystick.engines.batch.guess import Place
-from hockeystick.engines.batch.line import line_of
+from hockeystick.engines.batch.line import Line, line_of
 from hockeystick.engines.batch.nodes import Layout, Nodes
-from hockeystick.engines.batch.rows import Array, Places, Rows
+from hockeystick.engines.batch.rows import Array, Places, Rows, up
+from hockeystick.engines.contour.near_kinds import AtKnots, Cell, between, cells_of
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
@@ -54,10 +59,12 @@ from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
 MOST_ROWS = 512  # of a chunk
+MORE_NODES = 3000  # that take as long as the calls of one chunk more
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
 FACTORED = 12.0  # points of which the products of matrices take as long as one evaluation, at a node
 LOGARITHMS = 6.0  # evaluations of a point: one guarded logarithm, its error and the sums
 NODE_OF_BOUND, NODE_OF_EDGE = 60.0, 180.0  # units of work of a node: of an upper bound, and of one edge
+OF_KNOTS = 0.2  # of what remainders may be: what they may be at knots and between them, as these add up
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
 SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
@@ -120,15 +127,19 @@ class Bundle:
 
     def upper(self, t: float, slack: float) -> float:
         """An upper bound on K(t): the sum of those of the kinds; ``inf`` where one has none."""
-        parts = []
-        for nodes in self.nodes(t, min(slack, LOOSEST), lines=True):
-            spend(NODE_OF_BOUND * nodes.x.size)
-            parts.append(nodes.rows.count * nodes.upper(nodes.place.t, depth_of(nodes.layout)))
-        found = np.concatenate(parts) if parts else np.array([math.inf])
-        if len(found) < len(self.rows) or not np.isfinite(found).all():
+        found = self.rows.count * self.uppers(t, slack)
+        if not np.isfinite(found).all():
             return math.inf
         terms = found.tolist()
         return math.fsum(terms) + 4 * UNIT_ROUNDOFF * math.fsum(map(abs, terms))
+
+    def uppers(self, t: float, slack: float) -> Array:
+        """Upper bounds on K(t) of one round of each kind; ``inf`` where there is none."""
+        out = np.full(len(self.rows), math.inf)
+        for which, nodes in self.chunks(t, min(slack, LOOSEST), lines=True):
+            spend(NODE_OF_BOUND * nodes.x.size)
+            out[which] = nodes.upper(nodes.place.t, depth_of(nodes.layout))
+        return out
 
     def nodes(self, t: float, tolerance: float, points: int = 1, lines: bool = False) -> Iterator[Nodes]:
         """The kinds by chunks of as many nodes, at a tilt; those that would need too many are in none of them.
@@ -149,14 +160,18 @@ class Bundle:
 
         Args:
             t, tolerance, points, lines: as there.
-            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them.
+            right: a tilt above t at which upper bounds are wanted, too, as sharp as :meth:`upper` has them. What is had
+                of a kind is kept then: its nodes must not depend on what other kinds there are.
         """
+        if not len(self.rows):
+            return
         with np.errstate(all="ignore"):
             place, little = _at(t, tolerance, len(self.rows), right), fine.LITTLE if right is None else self.little
             layout = fine.laid(self._alike, place, little)
             needed = layout.few if lines else layout.needed
             number = np.searchsorted(fine.CLASSES, needed)
             number[~(needed <= fine.CLASSES[-1])] = len(fine.CLASSES)
+            number = _joined(number) if right is None else number
             order = np.argsort(number, kind="stable")
             ends = np.searchsorted(number[order], np.arange(len(fine.CLASSES) + 1))
         for at, count in enumerate(fine.CLASSES.tolist()):
@@ -179,6 +194,8 @@ class Bundle:
 
     def sizes(self, t: float, tolerance: float, lines: bool) -> float:
         """The nodes of all kinds, about; infinite where one would need too many."""
+        if not len(self.rows):
+            return 0.0
         with np.errstate(all="ignore"):
             layout = fine.laid(self._alike, _at(t, tolerance, len(self.rows)))
             needed = layout.few if lines else layout.needed
@@ -186,6 +203,18 @@ class Bundle:
             if not (needed <= fine.CLASSES[-1]).all():
                 return math.inf
         return float(fine.CLASSES[number].sum())
+
+
+def _joined(number: Places) -> Places:
+    """Classes of nodes, of which those of few kinds are joined with the next larger one that has any."""
+    many = np.bincount(number, minlength=len(fine.CLASSES) + 1)
+    used = np.flatnonzero(many[:-1]).tolist()
+    becomes = np.arange(len(many))
+    for low, high in pairwise(used):
+        if many[low] * (fine.CLASSES[high] - fine.CLASSES[low]) <= MORE_NODES:
+            many[high] += many[low]
+            becomes[becomes == low] = high
+    return becomes[number]
 
 
 def _at(t: float, tolerance: float, rows: int, right: float | None = None) -> Place:
@@ -214,39 +243,126 @@ class BundleLine:
         self._bundle, self._t, self._tolerance = bundle, t, tolerance
         self.common = math.inf
 
+    @cached_property
+    def _cells(self) -> list[Cell]:
+        """Cells of kinds of which those at knots are had in their place."""
+        total = self._bundle.total
+
+        def upper(ends: Rows) -> Array:
+            return Bundle(ends, total).uppers(self._t, LOOSEST)
+
+        return cells_of(self._bundle.rows, self._t, OF_KNOTS * self._tolerance / total, upper)
+
+    @cached_property
+    def _knots(self) -> Bundle:
+        """The kinds at all knots."""
+        rows, cells = self._bundle.rows, self._cells
+        mu = np.concatenate([np.empty(0), *(cell.mu for cell in cells)])
+        first = np.repeat([int(cell.which[0]) for cell in cells], [len(cell.mu) for cell in cells])
+        like = rows.at(first.astype(np.intp))
+        return Bundle(Rows(mu, like.rate, np.ones(len(mu)), like.log_rate, like.add), self._bundle.total)
+
+    @cached_property
+    def _others(self) -> Bundle:
+        """The kinds of no cell."""
+        if not self._cells:
+            return self._bundle
+        apart = np.ones(len(self._bundle.rows), dtype=np.bool_)
+        apart[np.concatenate([cell.which for cell in self._cells])] = False
+        return Bundle(self._bundle.rows.at(apart), self._bundle.total)
+
     def cost(self, count: int) -> float:
         """Elementary evaluations, about, of so many points."""
         factors = math.sqrt(count) + count / FACTORED
-        nodes = self._bundle.sizes(self._t, self._tolerance, lines=True)
+        nodes = self._others.sizes(self._t, self._tolerance, lines=True)
+        nodes += self._knots.sizes(self._t, OF_KNOTS * self._tolerance, lines=True)
         return nodes * (PREPARED + factors) + LOGARITHMS * count * len(self._bundle.rows)
 
     def cumulants(self, step: float, count: int) -> tuple[ComplexArray, npt.NDArray[np.float64]]:
         """K and its error at each ``s = j step``, but for ``common``; infinite where a kind needs too many nodes."""
         outer = math.isqrt(count - 1) + 1
         inner = -(-count // outer)
-        values, errors, sizes = np.zeros(count, dtype=np.complex128), np.zeros(count), np.zeros(count)
-        total = size = common = 0.0
-        seen = chunks = longest = 0
-        for nodes in self._bundle.nodes(self._t, self._tolerance, outer * inner, lines=True):
-            with np.errstate(all="ignore"):
-                line = line_of(nodes, np.full(len(nodes.rows), step), outer, inner)
-                k, own = safe_log_one_plus(line.values[:, :count], line.errors[:, :count])
-                times = nodes.rows.count[:, None]
-                k *= times
-                own *= times
-                values += k.sum(axis=0)
-                errors += own.sum(axis=0)
-                sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
-                total += float(nodes.rows.count @ nodes.log_total)
-                common += float(nodes.rows.count @ -np.log1p(-np.minimum(line.common, 1.0)))
-                size += float(nodes.rows.count @ np.abs(nodes.log_total))
-            seen, chunks, longest = seen + len(nodes.rows), chunks + 1, max(longest, len(nodes.rows))
-        if seen < len(self._bundle.rows):
+        summed = _Summed(count)
+        for _, nodes, line in _lines(self._others, self._t, self._tolerance, step, outer, inner):
+            summed.add(nodes.rows.count, AtKnots(nodes.log_total, line.common, line.values, line.errors))
+        for cell, knots in self._at_knots(step, outer, inner):
+            kinds = self._bundle.rows.at(cell.which)
+            size = max(1, min(MOST_ROWS, NUMBERS // max(outer * inner, len(cell.mu))))
+            for start in range(0, len(kinds), size):
+                part = slice(start, start + size)
+                summed.add(kinds.count[part], between(cell, knots, kinds.mu[part]))
+        if summed.seen < len(self._bundle.rows):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
-        units = UNIT_ROUNDOFF * (longest + chunks + 4)
-        self.common = (common + units * size) * (1 + SPARE)
-        values += total
-        errors += units * sizes + 4 * UNIT_ROUNDOFF * np.abs(values)
+        self.common = summed.all_common
+        return summed.all()
+
+    def _at_knots(self, step: float, outer: int, inner: int) -> Iterator[tuple[Cell, AtKnots]]:
+        """The cells with what is known at their knots: of one that needs too many nodes nothing is."""
+        knots = self._knots
+        many = len(knots.rows)
+        values = np.zeros((many, outer * inner), dtype=np.complex128)
+        found = AtKnots(np.zeros(many), np.full(many, np.inf), values, np.full(values.shape, np.inf))
+        for which, nodes, line in _lines(knots, self._t, OF_KNOTS * self._tolerance, step, outer, inner):
+            found.log_total[which], found.common[which] = nodes.log_total, line.common
+            found.values[which], found.errors[which] = line.values, line.errors
+        start = 0
+        for cell in self._cells:
+            yield cell, found.at(slice(start, start + len(cell.mu)))
+            start += len(cell.mu)
+
+
+def _lines(
+    bundle: Bundle, t: float, tolerance: float, step: float, outer: int, inner: int
+) -> Iterator[tuple[Places, Nodes, Line]]:
+    """The lines of all kinds by chunks, each with the places of its kinds; kinds of too many nodes have none."""
+    for which, nodes in bundle.chunks(t, tolerance, outer * inner, lines=True):
+        with np.errstate(all="ignore"):
+            yield which, nodes, line_of(nodes, np.full(len(nodes.rows), step), outer, inner)
+
+
+class _Summed:
+    """The sums over the kinds, chunk by chunk.
+
+    Attributes:
+        seen: how many kinds there are in them.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._values, self._errors = np.zeros(count, dtype=np.complex128), np.zeros(count)
+        self._sizes = np.zeros(count)
+        self._total = self._size = self._common = 0.0
+        self.seen = self._chunks = self._longest = 0
+
+    def add(self, times: Array, kinds: AtKnots) -> None:
+        """Some kinds, each so many times."""
+        count = len(self._values)
+        with np.errstate(all="ignore"):
+            k, own = safe_log_one_plus(kinds.values[:, :count], kinds.errors[:, :count])
+            k *= up(times)
+            own *= up(times)
+            self._values += k.sum(axis=0)
+            self._errors += own.sum(axis=0)
+            self._sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
+            self._total += float(times @ kinds.log_total)
+            self._common += float(times @ -np.log1p(-np.minimum(kinds.common, 1.0)))
+            self._size += float(times @ np.abs(kinds.log_total))
+        self.seen, self._chunks = self.seen + len(times), self._chunks + 1
+        self._longest = max(self._longest, len(times))
+
+    @property
+    def _units(self) -> float:
+        """By what share of its terms a sum may be off."""
+        return UNIT_ROUNDOFF * (self._longest + self._chunks + 4)
+
+    @property
+    def all_common(self) -> float:
+        """Bound on a real error that all values have alike."""
+        return (self._common + self._units * self._size) * (1 + SPARE)
+
+    def all(self) -> tuple[ComplexArray, Array]:
+        """K of all of them, and its error but for what all values have alike."""
+        values = self._values + self._total
+        errors = self._errors + self._units * self._sizes + 4 * UNIT_ROUNDOFF * np.abs(values)
         return values, errors * (1 + SPARE)
 
 

@@ -238,6 +238,8 @@ def claimed(scheme: type[Sampling], mechanism: type[Mechanism], direction: Direc
 
 def claimed_of(scheme: Sampling, mechanism: Mechanism, direction: Direction) -> Claim:
     """What is claimed of a round in any direction, with its own parameters."""
+    if not direction.zeroes:
+        return scheme.claim_of(mechanism, direction)
     return _gated(type(scheme), type(mechanism), direction, lambda asked: scheme.claim_of(mechanism, asked))
 
 
@@ -246,7 +248,7 @@ def asked(scheme: Sampling, direction: Direction) -> Direction:
 
     Only where the claim is not a refusal.
     """
-    return direction.order if vars(type(scheme)).get("zeroed") is Zeroed.AS_ABSENT else direction
+    return direction.order if direction.zeroes and vars(type(scheme)).get("zeroed") is Zeroed.AS_ABSENT else direction
 
 
 def _gated(

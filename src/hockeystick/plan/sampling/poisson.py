@@ -17,7 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, RenyiCurve
-from hockeystick.pairs.sides import Between, Known
+from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited, own_known, own_pair, sampled_base
 from hockeystick.values import domains
@@ -150,7 +150,10 @@ class Poisson(Sampling):
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
-        return own_known(mechanism, direction) if self.sample_rate == 1 else super().known(mechanism, direction)
+        if self.sample_rate == 1:
+            return own_known(mechanism, direction)
+        pair = self.pair(mechanism, direction)
+        return Tight(pair) if self.claim(type(mechanism), direction).status is Status.TIGHT else Above(pair)
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """The mixture of the numbers of records in a batch, for normal noise with a user added or removed.
