@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from hockeystick import Bound, Plan
+from hockeystick import Bound, DeltaBound, Plan
 from hockeystick.plan.plan import Certified
 
 Record = dict[str, Any]
 
 DATA = Path(__file__).parent / "data" / "reference_values.json"
 RECORDS: list[Record] = json.loads(DATA.read_text(encoding="utf-8"))["records"]
+FAR: list[Record] = json.loads(DATA.read_text(encoding="utf-8"))["far"]
 GAP = Fraction(1, 1000)  # the default
+NARROW = 1e-6  # what the default accountant has of all of them
 INFINITE = ("inf", "Infinity")
 
 
@@ -62,6 +64,21 @@ def test_the_truth_lies_within_the_bounds(record: Record, accountant: Certified)
     assert lower <= true <= upper
     assert upper - lower <= GAP * upper
     assert lower <= Fraction(found.estimate) <= upper
+
+
+@pytest.mark.parametrize("record", [record for record in [*RECORDS, *FAR] if Decimal(record["value"]) != 0], ids=label)
+def test_the_default_accountant_is_within_a_millionth(record: Record) -> None:
+    """Of epsilon, or of delta by its logarithm, also where delta is below the range of a double."""
+    found = answer(record, "auto")
+    if record["quantity"] == "epsilon":
+        if record["value"] not in INFINITE:
+            assert Fraction(found.lower) <= Fraction(Decimal(record["value"])) <= Fraction(found.upper)
+            assert found.upper - found.lower <= NARROW * found.upper
+        return
+    assert isinstance(found, DeltaBound)
+    true = Decimal(record["value"]).ln()
+    assert Decimal(found.log_delta.lower) <= true <= Decimal(found.log_delta.upper)
+    assert found.log_delta.upper - found.log_delta.lower <= NARROW
 
 
 def test_the_sample_covers_mechanisms_adjacencies_and_extremes() -> None:

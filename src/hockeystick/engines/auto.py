@@ -47,9 +47,9 @@ def apart(composition: Composition) -> Engine:
 
 def smoothed(composition: Composition) -> Engine:
     """The contour engine with a little noise, imported when the first two do not answer."""
-    from hockeystick.engines.contour.smoothed import SmoothedEngine
+    from hockeystick.engines.contour.shortened import ShortenedEngine
 
-    return SmoothedEngine(composition)
+    return ShortenedEngine(composition)
 
 
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)

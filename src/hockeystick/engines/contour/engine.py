@@ -27,7 +27,7 @@ from typing import NamedTuple
 from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import Aim, BlindError, LongLineError, Path, highest_tilt, upper
+from hockeystick.engines.contour.path import MAX_POINTS, Aim, BlindError, LongLineError, Path, highest_tilt, upper
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.work import WorkLimitError, check_left, remembered
@@ -63,12 +63,14 @@ class ContourEngine:
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
         bundling: whether many different sampled Gaussian rounds are taken as one factor (``contour/bundle.py``).
+        longest: most points of the contour behind :meth:`log_delta`.
 
     Raises:
         NotApplicableError: a pair without a characteristic function, or none that falls off.
     """
 
-    def __init__(self, composition: Composition, bundling: bool = True) -> None:
+    def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
+        self._longest = longest
         self.composition = self._steering = composition
         self._bundled = bundled(composition.rounds) if bundling else None
         if self._bundled is None:
@@ -130,10 +132,10 @@ class ContourEngine:
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
-                return aim, Path(self._transforms, aim, tolerance)
+                return aim, Path(self._transforms, aim, tolerance, self._longest)
             except BlindError:
                 deeper = seeing()
-                return deeper, Path(self._transforms, deeper, tolerance)
+                return deeper, Path(self._transforms, deeper, tolerance, self._longest)
 
         sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
         for _ in range(ATTEMPTS):
@@ -198,7 +200,7 @@ class ContourEngine:
         """The engine without a bundle; ``None`` where it is this one, or its kinds are too many."""
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
-        return ContourEngine(self.composition, bundling=False)
+        return ContourEngine(self.composition, bundling=False, longest=self._longest)
 
     def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:

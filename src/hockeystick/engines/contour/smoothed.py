@@ -53,8 +53,10 @@ Array = npt.NDArray[np.float64]
 SHARE = 0.3  # of the asked width of log delta, for which the first noise is chosen
 OWN = 0.03  # of the asked width, that each contour's own interval may have
 ATTEMPTS = 4  # at a noise that reaches the gap
-COARSER = 8.0  # times the noise, where its contour would be too long
-COARSENINGS = 3  # of the noise, before there is no contour
+COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
+"""Times the noise, tried in turn where its contour would be too long: the second still reaches the gap, about."""
+
+MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for what is around it
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
 ROUGH = 0.01  # width of log delta that is asked at a guessed place
@@ -119,7 +121,7 @@ class SmoothedEngine:
         self._composition = composition
 
     def _with(self, mu: float) -> ContourEngine:
-        return ContourEngine(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]))
+        return ContourEngine(Composition([*self._composition.rounds, (GaussianPair(mu), 1)]), longest=MAX_POINTS)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
@@ -186,13 +188,14 @@ class SmoothedEngine:
 
     def _pair(self, epsilon: float, mu: float, gap: float) -> Smoothed:
         own = max(OWN * gap, SMALLEST_GAP)
-        for _ in range(COARSENINGS):
+        for factor in COARSER:
             check_left()
+            noise = factor * mu
             try:
-                once = self._with(mu).at(epsilon, own)[1]
-                return Smoothed(once, self._with(2 * mu).at(epsilon, own)[1], mu * mu)
+                once = self._with(noise).at(epsilon, own)[1]
+                return Smoothed(once, self._with(2 * noise).at(epsilon, own)[1], noise * noise)
             except NotApplicableError:
-                mu *= COARSER
+                continue
         raise NotApplicableError("no contour is short enough, with any little noise")
 
 

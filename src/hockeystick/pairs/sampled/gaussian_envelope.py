@@ -69,6 +69,7 @@ WASTE = 0.3  # of what a shift gains
 ODDS = 0.5  # of q_*: factor of mu s by which the odds of q grow
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
+LIGHT = -70.0  # log of what a node may have with any shift that is passed over
 MANY = 8  # rounds that need not fall far, each
 MAX_NODES = 400_000  # beyond, a round has no envelope
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -99,7 +100,7 @@ class MixtureEnvelope:
         depth = -math.log(self._slack) + 4.0
         growth = 0.5 * (self._eta**2 + tallest**2)
         growth += float(law.log_dip(self._eta + tallest, t)) if law.kind is not Kind.REMOVE else 0.0
-        growth += (1 + t) * (mu * self._bend(POWER, self._widest)) ** 2 / 8
+        growth += self._log_bent(POWER, self._widest)
         self._dx = 2 * math.pi * self._eta / (depth + growth)
         self._low, high = law.range_for(t, 0.0, self._slack * math.exp(-0.5 * tallest**2 - 2))
         nodes = math.ceil((high - self._low) / self._dx) + 1
@@ -116,10 +117,13 @@ class MixtureEnvelope:
         shift: float = min(largest, slope, LARGEST_SHIFT) * self._spread**-p
         return shift
 
-    def _bend(self, p: float, shift: float) -> float:
-        """The largest ``|b|`` of the module docstring, for a shift Y and a power p."""
-        bend: float = shift * self._spread**p * math.sin(p * self._law.mu * self._eta)
-        return bend
+    def _log_bent(self, p: float, shift: float) -> float:
+        """Log of the factor that ``|g|^(1+t)`` leaves for a shift Y and a power p; add has no such power of g."""
+        if self._law.kind is Kind.ADD:
+            return 0.0
+        mu = self._law.mu
+        bend: float = shift * self._spread**p * math.sin(p * mu * self._eta)  # the largest |b| of the module docstring
+        return (1 + self._t) * (mu * bend) ** 2 / 8
 
     def _build(self, x: Array) -> None:
         law = self._law
@@ -129,14 +133,14 @@ class MixtureEnvelope:
         weight = np.exp(log_tilted - top)
         total = float(weight.sum())
         self._log_total = top + math.log(total)
-        keep = weight > 1e-40 * total
-        self._weight = weight[keep] / total
         rising, falling = nodes.shares
+        reached = self._log_reached(log_tilted - self._log_total, rising, falling)
+        keep = (weight > 1e-40 * total) | (reached > LIGHT)
+        self._weight = weight[keep] / total
         self._rising = rising.chosen(keep)
         self._falling = None if falling is None else falling.chosen(keep)
         tallest = self._tallest
-        others = rising.chosen(~keep), None if falling is None else falling.chosen(~keep)
-        self._left_out = self._passed_over((log_tilted - self._log_total)[~keep], *others)
+        self._left_out = 2 * float(np.exp(np.minimum(reached[~keep], 300.0)).sum())
         self._beyond = math.exp(min(self._log_outside(float(x[-1])) - self._log_total, 300.0) + 0.5 * tallest**2 + 1)
         self._care = nodes.rough_care()[keep]
         self._slip = SPARE + 2 * float(self._care @ self._weight)
@@ -149,18 +153,17 @@ class MixtureEnvelope:
         out = law.log_beyond(self._t, self._low, high)
         return out if law.kind is not Kind.ADD else law.off_the_line(out, self._t, high, self._tallest)
 
-    def _passed_over(self, log_weight: Array, rising: Shares, falling: Shares | None) -> float:
-        """A lower bound on the sum of ``phi e^A (e^psi - 1)`` over nodes that are not kept, for every shift.
+    def _log_reached(self, log_weight: Array, rising: Shares, falling: Shares | None) -> Array:
+        """Log of a bound on ``phi e^A e^psi`` at nodes, for every shift; those that are passed over are charged it.
 
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
         """
-        log_total = log_weight
+        reached = log_weight
         for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
             if shares is not None and power < 0:
-                log_total = log_total + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
-        log_total = log_total + 0.5 * self._tallest**2
-        return 2 * float(np.exp(np.minimum(log_total, 300.0)).sum())
+                reached = reached + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
+        return reached + 0.5 * self._tallest**2
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
         """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""
@@ -257,6 +260,6 @@ class MixtureEnvelope:
         """Bound on the errors of both trapezoid sums, relative to their m(t)."""
         law, tall = self._law, shift * self._spread**p
         log_m = 0.5 * (eta**2 + tall**2) + float(law.log_dip(eta + tall, self._t)) + math.log(1.5)
-        log_m += (1 + self._t) * (law.mu * self._bend(p, shift)) ** 2 / 8
+        log_m += self._log_bent(p, shift)
         arc = 2 * math.pi * eta / self._dx
         return 4 * math.exp(min(log_m - arc, 300.0)) / -math.expm1(-arc)

@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import remembered
 from hockeystick.pairs.sampled.gaussian_share import Share, Shares
 from hockeystick.pairs.sampled.poisson import chord, mixed_loss, mixed_slope
 
@@ -40,6 +41,9 @@ LOG_LARGEST = 700.0  # exponent that a double can hold
 MOSTLY = 0.9  # rate beyond which a chord is steep
 WIDEST_STRIP = 0.97  # of pi / mu, where g may vanish
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+LEAST_DIP, KEPT_DIPS = 20.0, 16  # of the log of a factor that is worth a search, and results of it that are kept
+DIP_AT: Array = np.linspace(-35.0, 5.0, 161)  # outcomes at which it is looked
+LOG_BELOW: Array = np.log([0.5 * math.erfc(-x / math.sqrt(2)) for x in DIP_AT.tolist()])  # log Phi there
 
 
 class Kind(Enum):
@@ -281,8 +285,8 @@ class MixtureLaw:
             return 0.0
         a = np.asarray(a, dtype=np.float64)
         dip: Array = -t * np.log(np.cos(0.5 * self.mu * a))
-        if self.kind is Kind.ADD:  # (1 - q)^(-t), as m(t) >= 1
-            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, -t * math.log1p(-self.rate)), dip)
+        if self.kind is Kind.ADD:
+            dip = np.where(self.mu * a <= 0.5 * math.pi, np.minimum(dip, _most_dip(self.mu, self.rate, t)), dip)
         return dip
 
     def range_for(self, t: float, s: float, tolerance: float) -> tuple[float, float]:
@@ -334,6 +338,20 @@ class MixtureLaw:
         shifted = math.exp(log_tail(lowest)) + math.exp(log_tail(self.mu - high))
         out: Array = (1 + 2 * weight) * tails + weight * self.rate * shifted
         return out
+
+
+@remembered(KEPT_DIPS)
+def _most_dip(mu: float, rate: float, t: float) -> float:
+    """log of a bound on ``(1 - q)^(-t) / m(t)`` for add: of ``(1 - q)^(-t)``, as m(t) >= 1, or nearer the largest loss.
+
+    There, g being increasing, ``m(t) >= Phi(x) g(x)^(-t)`` for any x, and ``g / (1 - q) = 1 + q / (1 - q) e^l``.
+    """
+    most = -t * math.log1p(-rate)
+    if most <= LEAST_DIP:
+        return most
+    odds = math.log(rate) - math.log1p(-rate) + mu * (DIP_AT - 0.5 * mu)
+    caps = t * np.log1p(np.exp(np.minimum(odds, LOG_LARGEST))) - LOG_BELOW
+    return min(most, float(caps.min()) * (1 + SPARE))
 
 
 def log_density(x: Array) -> Array:

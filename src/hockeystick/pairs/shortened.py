@@ -1,0 +1,94 @@
+"""A pair of atoms without the large losses that are next to never seen.
+
+Let D(eps) be ``E (1 - e^(eps - S))_+`` of rounds whose finite losses under P sum up to S, and D' the same over those
+outcomes of all rounds of which none is left out. An outcome adds between 0 and its own mass to D, so that
+
+    D'(eps) <= D(eps) <= D'(eps) + P(some round shows what is left out) <= D'(eps) + sum of the masses left out ,
+
+the sum over all rounds. Why leave them out: a loss that is next to never seen may be so large that it is all that
+remains of the law tilted by ``e^(tL)``, and what leans towards epsilon by a tilt then sees nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hockeystick.pairs import moment
+from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.transform import AtomTransform
+
+ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a logarithm of some thousands at most
+
+
+@dataclass(frozen=True)
+class ShortenedPair(DominatingPair):
+    """The finite atoms of a pair, but for those of a loss above 0 that are seen with next to no probability.
+
+    Attributes:
+        whole: the pair, which has atoms alone.
+        log_least: log of the mass under P below which such an atom is left out.
+    """
+
+    whole: DominatingPair
+    log_least: float
+
+    @cached_property
+    def _parts(self) -> tuple[Atoms, Atoms]:
+        """The atoms that are kept, and those that are left out."""
+        atoms = self.whole.atoms.finite()
+        left_out = (atoms.loss > 0) & (atoms.log_p < self.log_least)
+        return atoms.kept(~left_out), atoms.kept(left_out)
+
+    @property
+    def atoms(self) -> Atoms:
+        """The atoms that are kept."""
+        return self._parts[0]
+
+    @property
+    def log_lost(self) -> float:
+        """An upper bound on the log of the mass under P that is left out; minus infinity where nothing is."""
+        log_p = self._parts[1].log_p
+        top = float(log_p.max(initial=-math.inf))
+        return top + math.log(float(np.exp(log_p - top).sum())) + ROUNDINGS if top > -math.inf else top
+
+    @property
+    def smooth(self) -> None:
+        """None: all losses are atoms."""
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From the least to the largest loss that is kept; 0 where none is."""
+        loss = self.atoms.loss
+        return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
+
+    def log_moment(self, t: float) -> float:
+        """The sum over the losses, rounded up."""
+        return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+
+
+def shortened(composition: Composition, log_lost: float) -> tuple[Composition, float]:
+    """Rounds without large losses that are next to never seen, and a bound on the log of the mass they are short of.
+
+    Args:
+        composition: the rounds; those that have more than atoms stay as they are.
+        log_lost: log of the mass that may be left out of all of them together.
+
+    Returns:
+        The rounds themselves, and minus infinity, where there is nothing to leave out.
+    """
+    rounds: list[tuple[DominatingPair, int]] = []
+    total = -math.inf
+    for pair, count in composition.rounds:
+        short = pair
+        if isinstance(pair.transform, AtomTransform):
+            share = log_lost - math.log(composition.count) - math.log(max(len(pair.atoms.loss), 1))
+            found = ShortenedPair(pair, share)
+            if found.log_lost > -math.inf:
+                short, total = found, float(np.logaddexp(total, math.log(count) + found.log_lost)) + ROUNDINGS
+        rounds.append((short, count))
+    return (composition, total) if total == -math.inf else (Composition(rounds), total)
