@@ -23,8 +23,7 @@ from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sampled.laplace_ends import log_between
 from hockeystick.pairs.sampled.laplace_envelope import SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
-from hockeystick.pairs.sampled.laplace_line import kept_grids
-from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform
+from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform, kept_grids
 from hockeystick.values.side import Side
 from oracle.real import gauss_legendre
 from transform_truths import exact, off_by

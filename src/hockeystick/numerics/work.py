@@ -33,8 +33,8 @@ UNCOUNTED = 1e15
 """Units that nothing takes, and from which one is still told."""
 
 RESERVE = 0.3 * QUESTION
-"""Units that an answer of last resort may take where less is left: a dozen orders of the moments of 200 kinds of rounds,
-after which the best order is not looked for any further."""
+"""Units that an answer of last resort may take where less is left: a dozen orders of the moments of 200 kinds.
+The best order is not looked for any further then."""
 
 USED_UP = "the work that one call may take was used up"
 """Why an answer is wider than it might be."""
