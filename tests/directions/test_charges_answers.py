@@ -228,6 +228,15 @@ def test_delta_near_the_largest_loss_is_bounded_by_how_far_it_is() -> None:
         assert certified.finite_log_delta(boxes((a, 0.0, 1)), a, None, lambda _: Exact(0.0)).upper == -math.inf
 
 
+@pytest.mark.parametrize("adjacency", ["add", "zero-out"])
+def test_log_delta_is_at_most_0_far_below_a_largest_loss_that_is_not_known(adjacency: str) -> None:
+    """So near rate 1 the decimal and the double of the rate have different largest losses: nothing decides but 1."""
+    plan = hs.Plan([hs.Round(hs.Laplace(0.511), hs.Poisson(0.9999999999999999), 28800)], adjacency)
+    found = plan.delta(0.0565)
+    assert found.upper == 1.0
+    assert found.log_delta.upper == 0.0
+
+
 def test_delta_near_the_largest_loss_on_a_curve() -> None:
     """The same at many epsilons, near the end and clear of it."""
     random = np.random.default_rng(8)

@@ -57,3 +57,18 @@ def test_kinds_of_other_families_are_gathered() -> None:
     assert not curve._exact
     found = curve.log_delta(np.array([0.5]))
     assert 0 < found.upper[0] - found.lower[0] < 0.1
+
+
+def sampled_laplace(kinds: int, count: int) -> hs.Plan:
+    """Scales and rates spread over decades, as random plans have them: of their losses a good part lies on atoms."""
+    spread = [(0.5 * 400 ** (i * 0.618 % 1), 1e-4 ** (i * 0.414 % 1)) for i in range(kinds)]
+    return hs.Plan([hs.Round(hs.Laplace(scale * kinds**0.5), hs.Poisson(rate), count) for scale, rate in spread])
+
+
+@pytest.mark.parametrize(("kinds", "count"), [(110, 1), pytest.param(180, 1, marks=pytest.mark.slow)])
+def test_many_kinds_of_sampled_laplace_noise_have_both_ends(kinds: int, count: int) -> None:
+    """Where the Renyi bound alone was left, after a contour that cannot end had taken what the others need."""
+    plan = sampled_laplace(kinds, count)
+    found, rough = plan.epsilon(1.77e-4), plan.epsilon(1.77e-4, accountant="rdp")
+    assert found.lower > 0.998 * found.upper
+    assert found.upper <= rough.ends["upper"]

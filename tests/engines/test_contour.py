@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -12,16 +13,19 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 import oracle
+from hockeystick.engines.auto import AutoEngine
+from hockeystick.engines.contour import cut as cutting
 from hockeystick.engines.contour import engine as contour_engine
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import cut
-from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.engine import ContourEngine, transforms_of
 from hockeystick.engines.contour.path import Aim, Path, upper
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.closed_transforms import QuadraticTransform
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.pairs.sampled.gaussian_transform import Kind, MixtureTransform
+from hockeystick.pairs.sampled.laplace_line import kept_grids
 from hockeystick.pairs.transform import Transform
 from hockeystick.values.errors import NotApplicableError
 
@@ -278,3 +282,43 @@ def test_an_epsilon_where_nothing_is_known_of_the_sum_is_no_warning() -> None:
     found = profile.delta([0.0015945336508625335, 710.0, 1e100])
     assert (found.upper <= 1).all()
     assert (found.lower >= 0).all()
+
+
+def laplace_rounds(count: int) -> list[tuple[Transform, int]]:
+    """Two kinds of sampled Laplace rounds, whose characteristic functions stay above that of their atoms."""
+    kinds = [PoissonRemovePair(LaplacePair(1.0, 2.0), 0.3), PoissonRemovePair(LaplacePair(1.0, 0.7), 0.1)]
+    return transforms_of(tuple((pair, count) for pair in kinds))
+
+
+def test_a_contour_that_cannot_end_is_refused_before_any_grid_is_laid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused as well where nobody looks at floors; deep sums of many rounds end as they did."""
+
+    def reach(count: int, t: float, depth: float) -> float | None:
+        try:
+            return cutting.cut(laplace_rounds(count), t, 0.01, depth, 1.0, 500_000).reach
+        except NotApplicableError:
+            return None
+
+    asked = list(itertools.product((3, 30, 300), (0.4, 2.0), (-3.0, -12.0, -40.0)))
+    laid: list[int] = []
+    found = []
+    for each in asked:
+        before = kept_grids.cache_info().misses
+        found.append(reach(*each))
+        laid.append(kept_grids.cache_info().misses - before)
+    refused = [number for number, end in enumerate(found) if end is None]
+    assert len(refused) >= 4
+    assert len(asked) - len(refused) >= 4
+    assert not any(laid[number] for number in refused)
+    monkeypatch.setattr(cutting, "_check_floor", lambda *_: None)
+    assert [reach(*each) for each in asked] == found
+
+
+def test_what_a_coarse_contour_has_found_is_kept_where_a_finer_one_cannot_end() -> None:
+    rounds = [(PoissonRemovePair(LaplacePair(1.0, 5.0 + i / 10), 0.3), 2) for i in range(15)]
+    engine, log_delta = ContourEngine(Composition(rounds)), (math.log(1e-3),) * 2
+    found = engine.epsilon(log_delta, 1e-9)
+    assert found.limited == cutting.SLOW
+    narrow = AutoEngine(Composition(rounds)).epsilon(log_delta, 1e-5)
+    assert found.lower <= narrow.lower <= narrow.upper <= found.upper
+    assert found.upper - found.lower <= 0.05 * found.upper

@@ -15,9 +15,21 @@ from hockeystick.engines.curve import Curve
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics import work
-from hockeystick.numerics.work import CALL, USED_UP, Work, WorkLimitError, left, one_call, part, spend, spent
+from hockeystick.numerics.work import (
+    CALL,
+    USED_UP,
+    Work,
+    WorkLimitError,
+    left,
+    one_call,
+    part,
+    remembered,
+    spend,
+    spent,
+)
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonRemovePair
 from hockeystick.pairs.renyi import renyi_epsilon
+from hockeystick.pairs.sampled import laplace_line
 from hockeystick.targets import Epsilon
 
 SAMPLED_LAPLACE = hs.Plan([hs.Round(hs.Laplace(2.0 + i / 7), hs.Poisson(0.01 + i / 997), count=3) for i in range(12)])
@@ -108,6 +120,81 @@ def test_the_same_call_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
     with calls_of(4e7, monkeypatch):
         first, _, again = (SAMPLED_LAPLACE.epsilon(delta) for delta in (1e-6, 1e-9, 1e-6))
     assert (first.lower, first.estimate, first.upper) == (again.lower, again.estimate, again.upper)
+
+
+def test_what_is_paid_for_once_in_a_call_is_paid_for_in_each() -> None:
+    """Laid now or by an earlier call, asked for once or often, in a part or in the whole."""
+
+    @remembered(4, once=True)
+    def laid(at: float) -> float:
+        spend(1000.0)
+        return -at
+
+    taken = []
+    for times in (1, 3):
+        with one_call():
+            for _ in range(times):
+                with part(0.5):
+                    assert laid(2.0) == -2.0
+                laid(2.0)
+            laid(3.0)
+            taken.append(CALL - left())
+    assert taken == [2000.0, 2000.0]
+
+
+def test_what_is_shared_is_paid_for_once_by_all_that_remember_it() -> None:
+    """A result that is remembered with what it shares: its own work each time, and what is shared once in a call."""
+
+    @remembered(4, once=True)
+    def shared(at: float) -> float:
+        spend(1000.0)
+        return -at
+
+    @remembered(4)
+    def found(at: float, more: float) -> float:
+        spend(10.0)
+        return shared(at) + more
+
+    taken = []
+    for _ in range(2):
+        with one_call():
+            found(1.0, 0.5)
+            found(1.0, 0.5)
+            found(1.0, 0.25)
+            shared(1.0)
+            taken.append(CALL - left())
+    assert taken == [1030.0, 1030.0]
+
+
+def test_what_is_refused_is_paid_for_each_time_and_what_it_shares_once() -> None:
+    @remembered(4, once=True)
+    def shared(at: float) -> float:
+        spend(1000.0)
+        return at
+
+    @remembered(4)
+    def refusing(at: float) -> float:
+        spend(10.0 + 0.0 * shared(at))
+        raise hs.NotApplicableError("nothing is known")
+
+    with one_call():
+        for _ in range(2):
+            with pytest.raises(hs.NotApplicableError):
+                refusing(1.0)
+        assert CALL - left() == 1020.0
+
+
+def test_an_answer_does_not_depend_on_envelopes_that_were_laid_before() -> None:
+    """Where the mesh of the grid is as fine as work allows, the ends are the same when asked again."""
+    for kept in (laplace_line.kept_tail, laplace_line.kept_grids, laplace_line.log_moment_upper):
+        kept.cache_clear()
+    rounds = [
+        hs.Round(hs.Gaussian(0.3), hs.Poisson(0.272), 81),
+        hs.Round(hs.Laplace(100.0), hs.Poisson(0.0075), 42),
+    ]
+    first, again = (hs.Plan(rounds, adjacency="add").epsilon(5.26e-271) for _ in range(2))
+    assert first.reason is not None
+    assert (first.lower, first.upper) == (again.lower, again.upper)
 
 
 def test_a_profile_that_had_to_be_short_says_so_and_the_next_call_does_better(monkeypatch: pytest.MonkeyPatch) -> None:

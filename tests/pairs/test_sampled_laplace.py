@@ -23,7 +23,7 @@ from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sampled.laplace_ends import log_between
 from hockeystick.pairs.sampled.laplace_envelope import SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
-from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform
+from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform, kept_grids
 from hockeystick.values.side import Side
 from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
@@ -251,6 +251,25 @@ def test_no_value_is_above_the_envelope(theta: float, rate: float, t: float, cou
     assert (fall <= bounds[::9] + 1e-11).all()
     if count == 10**6:
         assert count * float(bounds[-1]) < -40
+
+
+@pytest.mark.parametrize("add", [False, True])
+@pytest.mark.parametrize(("theta", "rate", "t"), [(1.0, 0.011, 15.0), (0.5, 0.31, 0.7), (0.1, 0.91, 3.0)])
+def test_far_up_the_tail_alone_bounds_the_fall(theta: float, rate: float, t: float, add: bool) -> None:
+    """Values at heights of all sizes, in phase with the atoms too, are not above it; no grid is laid for it."""
+    law = transform(theta, rate, add=add)
+    envelope = law.envelope(t, 50)
+    u = law.mixed(np.array([-theta, theta]))
+    edges = np.geomspace(1e3, 1e4, 60) / float(u[1] - u[0])
+    laid = kept_grids.cache_info().misses
+    bounds = envelope.log_bound(edges)
+    assert kept_grids.cache_info().misses == laid
+    assert (bounds <= 0.9 * envelope.floor).all()
+    assert (envelope.floor <= bounds).all()
+    assert (envelope.floor <= envelope.log_bound(np.geomspace(1e-3, 1e4, 40) / float(u[1] - u[0]))).all()
+    for s, bound in zip(edges.tolist(), bounds.tolist(), strict=True):
+        values = law.line(t, float(s), 1e-13).cumulants(float(s), 2)[0].real
+        assert float(values[1] - values[0]) <= bound + 1e-11
 
 
 @pytest.mark.parametrize("add", [False, True])

@@ -432,12 +432,17 @@ def finite_log_delta(composition: Composition, epsilon: float, gap: float | None
             return Interval(-math.inf, -math.inf, -math.inf)
         if at >= low * (1 - Fraction(1, 2**50)):
             # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
-            return Interval(-math.inf, -math.inf, math.log(-math.expm1(-float(high - at))) + 1e-12)
+            return Interval(-math.inf, -math.inf, _below_largest(at, high))
         # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
         found = engine(composition).log_delta(epsilon, gap)
-        free = math.log(-math.expm1(-float(high - at))) + 1e-12
+        free = _below_largest(at, high)
         return found.at_most(free) if free < found.upper else found
     return engine(composition).log_delta(epsilon, gap)
+
+
+def _below_largest(at: Fraction, largest: Fraction) -> float:
+    """An upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
+    return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
 
 
 def _log(x: float) -> float:

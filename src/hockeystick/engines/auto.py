@@ -12,16 +12,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hockeystick.engines.base import Engine
-from hockeystick.engines.contour.engine import DEFAULT_GAP, WIDER, ContourEngine
+from hockeystick.engines.contour.engine import COARSE, DEFAULT_GAP, WIDER, ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.work import last_resort, part
+from hockeystick.numerics.work import RESERVE, last_resort, left, part
 from hockeystick.pairs import Composition
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
 Ask = Callable[[Engine, float | None], Interval]
 """A question to an engine, with the gap that is wanted."""
+
+Place = Callable[[Interval], float]
+"""The epsilon that an answer is about."""
 
 
 def grid(composition: Composition) -> Engine:
@@ -57,9 +60,14 @@ ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEng
 
 FEW = 16  # rounds with atoms and a smooth part up to which they are taken apart first: no contour of all ends soon
 HALF = 0.5  # of the work that is left, which the contour may take
+MOST = (
+    0.8  # of it, where only a coarse interval is asked: what it cannot give then is not to be had from those after it
+)
 NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve
+SHARP = 1e-2  # relative: the Renyi bound is some 5 to 15 % above the truth but near the largest loss
 HOPELESS = 0.5  # of the upper end, from which width on the grid is asked for less: a fine mesh was out of its reach
+MANY = 32  # kinds from which on a fine contour with a little noise may be out of reach, and the grid after it as well
 COARSER = (0.01, 0.05)  # gaps that are then asked for: a mesh for them may be within reach
 
 
@@ -81,29 +89,39 @@ class AutoEngine:
         """Interval of log delta by the first engine that applies."""
         return self._first(lambda engine, gap: engine.log_delta(epsilon, gap), lambda _: epsilon, gap)
 
-    def _first(self, ask: Ask, place: Callable[[Interval], float], gap: float | None) -> Interval:
+    def _first(self, ask: Ask, place: Place, gap: float | None) -> Interval:
         best: Interval | None = None
         reasons = []
         engines = self._engines()
         for engine in engines:
             try:
-                with part(1.0 if engine is grid else HALF):  # the grid may be what answers
-                    found = self._coarse_first(ask, gap) if engine is smoothed else ask(engine(self._composition), gap)
+                with part(self._share(engine, gap)):
+                    found = (
+                        self._coarse_first(ask, gap, best)
+                        if engine is smoothed
+                        else ask(engine(self._composition), gap)
+                    )
             except NotApplicableError as error:
                 reasons.append(str(error))
                 if engine in (apart, ContourEngine) and best is not None and _narrow(best):
-                    return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
+                    return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
                 continue
             best = found if best is None else _shared(best, found)
             if engine is ContourEngine and best.limited is not None and engines is ENGINES:
                 continue  # with atoms taken apart, which is asked next, it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
-                return self._below(best, ask, gap) if self._at_the_end(place(best)) else best
+                return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
         if best is None:
             with last_resort():
                 rough = ask(RenyiEngine(self._composition), gap)
             return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
-        return self._below(self._coarser(best, ask, gap), ask, gap)
+        return self._below(self._coarser(best, ask, gap), ask, place, gap)
+
+    def _share(self, engine: Callable[[Composition], Engine], gap: float | None) -> float:
+        """Of the work that is left, what an engine may take: the grid, which may be what answers, all of it."""
+        if engine is grid:
+            return 1.0
+        return MOST if engine is ContourEngine and gap is not None and gap >= COARSE else HALF
 
     def _engines(self) -> tuple[Callable[[Composition], Engine], ...]:
         """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
@@ -130,12 +148,14 @@ class AutoEngine:
             best = replace(found, limited=best.limited)  # which is as near as it comes to the gap that was asked
         return best
 
-    def _coarse_first(self, ask: Ask, gap: float | None) -> Interval:
-        """The contour with a little noise; where no engine comes after it, from coarse to fine.
+    def _coarse_first(self, ask: Ask, gap: float | None, best: Interval | None) -> Interval:
+        """The contour with a little noise; where no engine comes after it, or kinds are many, from coarse to fine.
 
-        A fine one that is out of reach then leaves what a coarser one has found.
+        A fine one that is out of reach then leaves what a coarser one has found. None is asked for more than is known.
         """
-        gaps = [wider for wider in reversed(WIDER) if wider > (gap or DEFAULT_GAP)] if self._of_moments() else []
+        stepwise = self._of_moments() or len(self._composition.rounds) > MANY
+        known = math.inf if best is None else _width(best)
+        gaps = [wider for wider in reversed(WIDER) if (gap or DEFAULT_GAP) < wider < known] if stepwise else []
         found: Interval | None = None
         for each in (*gaps, gap):
             try:
@@ -153,8 +173,13 @@ class AutoEngine:
         transforms = [pair.transform for pair, _ in self._composition.rounds]
         return any(transform is not None and transform.highest_tilt < math.inf for transform in transforms)
 
-    def _below(self, best: Interval, ask: Ask, gap: float | None) -> Interval:
-        """The interval, with the Renyi bound for its upper end where that is lower."""
+    def _below(self, best: Interval, ask: Ask, place: Place, gap: float | None) -> Interval:
+        """The interval, with the Renyi bound for its upper end where that is lower.
+
+        An interval that is narrow, and not at the largest loss, is kept where there is no work left for that bound.
+        """
+        if left() < RESERVE and _width(best) <= SHARP and not self._at_the_end(place(best)):
+            return best
         with last_resort():
             rough = ask(RenyiEngine(self._composition), gap)
         if best.upper <= rough.upper:
@@ -169,6 +194,12 @@ class AutoEngine:
 
 def _narrow(found: Interval) -> bool:
     return found.upper - found.lower <= NARROW * min(abs(found.upper), 1.0)
+
+
+def _width(found: Interval) -> float:
+    """Relative, and absolute where the upper end is above 1."""
+    width, size = found.upper - found.lower, min(abs(found.upper), 1.0)
+    return width / size if width < math.inf and size else math.inf
 
 
 def _shared(first: Interval, second: Interval) -> Interval:

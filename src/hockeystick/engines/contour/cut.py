@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.bundling import is_bundle
 from hockeystick.numerics.work import spend
+from hockeystick.pairs.sampled.laplace_line import SampledEnvelope
 from hockeystick.pairs.transform import Envelope, Transform
 from hockeystick.values.errors import NotApplicableError
 
@@ -31,6 +32,7 @@ STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges looked at together,
 FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
+SLOW = "the characteristic function is not bound to fall off fast enough"
 BOUND = 150.0  # units of work of one edge at one node
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
@@ -87,6 +89,7 @@ def cut(
     counts = np.array([float(k) for _, k in envelopes])
     if any(is_bundle(transform) for transform, _ in transforms):
         return _cut_singly([envelope for envelope, _ in envelopes], counts, step, depth, variance, most)
+    _check_floor([envelope for envelope, _ in envelopes], counts, step, depth, most)
     first = START * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300))
     first = min(max(first, 0.5 * step), 0.5 * most * step)
     look = EDGES * sum(envelope.cost for envelope, _ in envelopes)
@@ -111,7 +114,24 @@ def cut(
             edges = seen * _leap(edges, log_rho, depth - float(tails[-1] - log_rho[-1])) * STEPS
     else:
         raise NotApplicableError("where the characteristic function falls off is too dear to find")
-    raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
+    raise NotApplicableError(SLOW)
+
+
+def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: float, most: int) -> None:
+    """Raise where no edge can have the depth, which the tails of sampled Laplace rounds tell before their grids.
+
+    The bounds of such a round stay above a floor, as its atoms do not fall off. With rho at its least throughout, all
+    that is left out from any edge on is no less than from the farthest one that is allowed.
+
+    Raises:
+        NotApplicableError: the bounds cannot fall far enough within that many points.
+    """
+    floors = [envelope.floor for envelope in envelopes if isinstance(envelope, SampledEnvelope)]
+    if len(floors) < len(envelopes):
+        return
+    tail = log_tails(np.array([most * step]), np.array([float(counts @ np.array(floors))]), step)
+    if tail[0] > depth:
+        raise NotApplicableError(SLOW)
 
 
 def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
@@ -153,7 +173,7 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
             if size < 0:  # a leap beyond the farthest one is cut short below: its power need not be had
                 leap = min(max((depth - tail + size) / size, 1.0), FARTHEST**3) ** (1 / power) * FURTHER
             before, edge = (edge, size), edge * min(max(leap, FURTHER), FARTHEST)
-    raise NotApplicableError("the characteristic function is not bound to fall off fast enough")
+    raise NotApplicableError(SLOW)
 
 
 def _leap(edges: Array, log_rho: Array, depth: float) -> float:

@@ -249,7 +249,7 @@ class ContourEngine:
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 try:
                     path = Path(self._transforms, aim, tolerance_of(sharpness * gap, guess, slope))
-                except (LongLineError, WorkLimitError) as error:
+                except NotApplicableError as error:
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
             contour = Contour(path, self._counts)

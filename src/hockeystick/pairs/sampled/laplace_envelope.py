@@ -105,6 +105,16 @@ class SmoothTail:
         out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
         return out
 
+    def log_bound(self, s: Array) -> Array:
+        """How far m is bound to have fallen, for good, at each height: the log of a bound relative to m(t)."""
+        bound: Array = np.minimum(np.log1p(-self.lost(s)), 0.0)
+        return bound
+
+    @property
+    def floor(self) -> float:
+        """What no bound on m, at any height, is below: the smooth part cannot lose more than it has."""
+        return math.log1p(-min(max(float(self.above.max()), 0.0), 1 - SPARE))
+
     def left(self, s: Array) -> Array:
         """What the smooth part has at most from each height s on."""
         sizes = self.below[None, :] + np.multiply.outer(2 / s, self.ends)
@@ -112,60 +122,38 @@ class SmoothTail:
         return out
 
 
-class SampledEnvelope:
-    """How far m of one round can fall at tilt t.
+class EnvelopeGrids:
+    """How far m of one round can fall at tilt t, by its values on grids of heights.
 
     Args:
         law: the round.
         t: tilt.
         count: the power to which the bound will be raised.
+        smooth: what the smooth part of the round has at that tilt.
         line: makes the line through t up to a height, to a tolerance.
     """
 
-    def __init__(self, law: LaplaceLaw, t: float, count: int, line: Any) -> None:
-        self._law, self._t, self._count, self._line = law, t, count, line
-        self._found: tuple[Array, Array] | None = None
-        self._smooth: SmoothTail | None = None
-
-    @property
-    def cost(self) -> float:
-        """One evaluation an edge: the grids are laid once."""
-        return 1.0
+    def __init__(self, law: LaplaceLaw, t: float, count: int, smooth: SmoothTail, line: Any) -> None:
+        self._law, self._t, self._line = law, t, line
+        self._found = np.array([0.0, math.inf]), np.zeros(1)
+        most = float(smooth.above.max())
+        wanted = min(-math.expm1(-FALL / count), MOST * most)
+        if not (0 < smooth.variance < math.inf and wanted > NOTHING):
+            return
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+            ends = 2 * smooth.ends / np.maximum(smooth.above - wanted, 1e-300)
+            end = float(ends[smooth.above > wanted].min(initial=math.inf))
+            self._sample(wanted, end, smooth)
 
     def log_bound(self, edges: Array) -> Array:
         """The worst from each edge on, over the points of the grids, their gaps, and the tail beyond them."""
-        if self._found is None:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-                self._lay()
-        assert self._found is not None
         heights, worst = self._found
-        # the gap that holds the edge is the one before the first point beyond it
+        # the gap that holds the edge is the one before the first point beyond it; beyond all, the tail takes over
         at = np.searchsorted(heights, edges, side="right") - 1
-        tail = np.minimum(self._tail(edges), 0.0)
-        out = np.where(at >= len(worst), tail, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)])
-        bound: Array = np.where(at < 0, 0.0, out)
-        return np.minimum(bound, tail)
-
-    def _tail(self, s: Array) -> Array:
-        """The log of the bound of the tail at each height, relative to m(t)."""
-        out: Array = np.zeros(len(s)) if self._smooth is None else np.log1p(-self._smooth.lost(s))
-        return out
-
-    def _lay(self) -> None:
-        self._found = np.array([0.0, math.inf]), np.zeros(1)
-        value, error = self._line(self._law, self._t, 0.0, TOLERANCE).cumulants(1.0, 1)
-        log_m = float(value[0].real)
-        if not math.isfinite(log_m + float(error[0])):
-            return
-        smooth = SmoothTail(self._law, self._t, log_m, float(error[0]))
-        most = float(smooth.above.max())
-        wanted = min(-math.expm1(-FALL / self._count), MOST * most)
-        if not (0 < smooth.variance < math.inf and wanted > NOTHING):
-            return
-        self._smooth = smooth
-        ends = 2 * smooth.ends / np.maximum(smooth.above - wanted, 1e-300)
-        end = float(ends[smooth.above > wanted].min(initial=math.inf))
-        self._sample(wanted, end, smooth)
+        bound: Array = np.where(
+            (at < 0) | (at >= len(worst)), 0.0, worst[np.minimum(np.maximum(at, 0), len(worst) - 1)]
+        )
+        return bound
 
     def _sample(self, wanted: float, end: float, smooth: SmoothTail) -> None:
         """Values on grids from 0 to where the tail takes over, if they are not too many."""
@@ -193,6 +181,6 @@ class SampledEnvelope:
             heights.append(np.maximum(step * np.arange(first, steps + 1, dtype=np.float64), reached))
             reached = step * (steps + 1)
             step *= 2
-        tail = float(np.minimum(self._tail(np.array([reached])), 0.0)[0])
+        tail = float(smooth.log_bound(np.array([reached]))[0])
         worst = np.maximum.accumulate(np.append(np.concatenate(logs), tail)[::-1])[::-1]
         self._found = np.append(np.concatenate(heights), reached), worst

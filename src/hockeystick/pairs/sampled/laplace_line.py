@@ -25,7 +25,7 @@ import numpy.typing as npt
 from hockeystick.numerics.exponential_sum import BLOCK, blocked_sum, cost, moved_sum
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import remembered, spend
-from hockeystick.pairs.sampled.laplace_envelope import SampledEnvelope
+from hockeystick.pairs.sampled.laplace_envelope import TOLERANCE, EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LARGEST, NODES, LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.transform import line_upper, safe_log, safe_log_one_plus
 
@@ -37,7 +37,8 @@ REMAINDER, BOUNDED = 100e3, 1.5e3  # of one bound on what the rule errs by, what
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
-KEPT_ENVELOPES = 16  # a question asks for one again with each path that it lays
+KEPT_ENVELOPES = 256  # a question asks for those of all kinds again, up to 200, with each path that it lays
+NEAR = 0.9  # of what a round can lose for good, from which on its grids would add little to its tail
 
 
 class SampledLaplaceLine:
@@ -138,6 +139,40 @@ class SampledLaplaceLine:
         return safe_log_one_plus(values, absolute)
 
 
+class SampledEnvelope:
+    """How far m of one round can fall at tilt t: nothing is computed, nor paid for, before it is asked.
+
+    Args:
+        law: the round.
+        t: tilt.
+        count: the power to which the bound will be raised.
+    """
+
+    def __init__(self, law: LaplaceLaw, t: float, count: int) -> None:
+        self._law, self._t, self._count = law, t, count
+
+    @property
+    def cost(self) -> float:
+        """One evaluation an edge: the grids are laid once."""
+        return 1.0
+
+    @property
+    def floor(self) -> float:
+        """What no bound is below, however far the edge."""
+        tail = kept_tail(self._law, self._t)
+        return 0.0 if tail is None else tail.floor
+
+    def log_bound(self, edges: Array) -> Array:
+        """By the tail alone where it is near its end, else also by the grids."""
+        tail = kept_tail(self._law, self._t)
+        if tail is None:
+            return np.zeros(len(edges))
+        bound = tail.log_bound(edges)
+        if float(bound.max()) <= NEAR * tail.floor:
+            return bound
+        return np.minimum(bound, kept_grids(self._law, self._t, self._count).log_bound(edges))
+
+
 @dataclass(frozen=True, slots=True)
 class SampledLaplaceTransform(LaplaceLaw):
     """The law with its line and its envelope."""
@@ -153,7 +188,7 @@ class SampledLaplaceTransform(LaplaceLaw):
 
     def envelope(self, t: float, count: int) -> SampledEnvelope:
         """The envelope at t, by values of m on a grid of heights and a bound beyond them."""
-        return kept_envelope(self, t, count)
+        return SampledEnvelope(self, t, count)
 
     def upper(self, t: float, slack: float) -> float:
         """K(t) by the rule, plus its remainder and its rounding; ``inf`` where there are too many panels."""
@@ -167,7 +202,17 @@ def log_moment_upper(law: LaplaceLaw, t: float) -> float:
     return bound if not math.isnan(bound) else math.inf
 
 
-@remembered(KEPT_ENVELOPES)
-def kept_envelope(law: LaplaceLaw, t: float, count: int) -> SampledEnvelope:
-    """The envelope at t, remembered."""
-    return SampledEnvelope(law, t, count, SampledLaplaceLine)
+@remembered(KEPT_ENVELOPES, once=True)
+def kept_tail(law: LaplaceLaw, t: float) -> SmoothTail | None:
+    """What the smooth part has at t; ``None`` where m(t) is not known."""
+    value, error = SampledLaplaceLine(law, t, 0.0, TOLERANCE).cumulants(1.0, 1)
+    log_m, doubt = float(value[0].real), float(error[0])
+    return SmoothTail(law, t, log_m, doubt) if math.isfinite(log_m + doubt) else None
+
+
+@remembered(KEPT_ENVELOPES, once=True)
+def kept_grids(law: LaplaceLaw, t: float, count: int) -> EnvelopeGrids:
+    """The grids at t, where there is a tail."""
+    tail = kept_tail(law, t)
+    assert tail is not None
+    return EnvelopeGrids(law, t, count, tail, SampledLaplaceLine)
