@@ -42,6 +42,7 @@ _OTHERS = (
     "sampling", "adjacency", "unit", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr",
     "fpr", "risk", "prior", "success", "baseline", "points", "seed",
     "jobs", "errors", "parameter", "at_most", "least_steps", "grid",
+    "filter", "slack", "order",
 )  # fmt: skip
 """The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
 
