@@ -60,7 +60,7 @@ def plan_source(command: Command) -> Command:
     dropped = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."
     command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=dropped)(command)
     for key, text in reversed(FLAGS.items()):
-        command = click.option(*_flags(key), key, type=number(key), metavar="NUMBER", help=text)(command)
+        command = click.option(*names_of(key), key, type=number(key), metavar="NUMBER", help=text)(command)
     return click.argument("plan", required=False)(command)
 
 
@@ -120,7 +120,7 @@ ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """What people call flags, too: papers write sigma, and scripts say batch."""
 
 
-def _flags(key: str) -> tuple[str, ...]:
+def names_of(key: str) -> tuple[str, ...]:
     """The flag of a key, and what people call it, too."""
     return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
 
