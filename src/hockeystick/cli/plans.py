@@ -35,6 +35,7 @@ FLAGS = {
     "groups": "DP-SGD: groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
     "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
+    "partitions_per_unit": "DP-SGD: most partitions with records of one user, with --sampling none.",
 }
 """The numbers that can stand in place of a file. 1e4 is a whole number, too."""
 
