@@ -144,8 +144,8 @@ def test_a_column_that_means_something_else_is_refused_with_a_remedy(kind: Kind,
     )
     remedy = "; the column is read as that argument of dp_sgd: rename it, or leave it out"
     assert str(caught.value) == said + remedy
+    arguments: dict[str, Any] = {name: 3}
     with pytest.raises(hs.InvalidInputError, match=r"dataset_size'$"):  # of an argument there is nothing to rename
-        arguments: dict[str, Any] = {name: 3}
         frames.epsilon(kind(COLUMNS), **arguments)
 
 
