@@ -46,6 +46,18 @@ def test_ten_tenths_fit_a_budget_of_one_and_an_eleventh_does_not(path: Path) -> 
     assert path.read_bytes() == before
 
 
+def test_a_delta_of_0_is_none(path: Path, tmp_path: Path) -> None:
+    assert run("budget", "init", tmp_path / "other.toml", "--epsilon", "1", "--delta", "0").exit_code == 0
+    assert (tmp_path / "other.toml").read_text() == path.read_text()
+
+
+def test_names_stay_text_on_the_terminal(path: Path) -> None:
+    run("budget", "spend", path, *TENTH, "--name", "\x1b[31mred\n<b>")
+    said = run("budget", "show", path)
+    assert "\x1b" not in said.stdout
+    assert said.stdout.endswith("2026-11-23, [31mred <b>: 1 x laplace, scale 10\n")
+
+
 def test_a_refusal_says_how_many_would_fit_and_a_dry_run_writes_nothing(path: Path) -> None:
     before = path.read_bytes()
     assert (

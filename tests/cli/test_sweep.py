@@ -142,6 +142,22 @@ def test_a_flag_that_would_not_be_used_is_refused(args: tuple[str, ...], said: s
     assert refused("sweep", *FLAGS, *args) == said
 
 
+def test_aliases_of_flags_name_parameters_too() -> None:
+    for one, other in (
+        (("sweep", *SIZES, "--grid", "sigma=1,2", "--epochs", "5"),
+         ("sweep", *SIZES, "--grid", "noise_multiplier=1,2", "--epochs", "5")),
+        (("sweep", *SIZES, "--grid", "epochs=5", "--target", "epsilon=3", "--parameter", "sigma"),
+         ("sweep", *SIZES, "--grid", "epochs=5", "--target", "epsilon=3", "--parameter", "noise-multiplier")),
+        (("calibrate", "sigma", *FLAGS, "--epsilon", "3"), ("calibrate", "noise-multiplier", *FLAGS, "--epsilon", "3")),
+    ):  # fmt: skip
+        said = run(*one)
+        assert said.exit_code == 0, said.stderr
+        assert said.stdout == run(*other).stdout
+    assert refused("sweep", *FLAGS, "--grid", "sigma=1", "--grid", "noise_multiplier=2") == (
+        "--grid noise_multiplier is given twice; give it once"
+    )
+
+
 def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     one, other = tmp_path / "map.svg", tmp_path / "front.png"

@@ -77,6 +77,7 @@ def init(
     """
     from hockeystick.questions.ledger import Ledger, begin
 
+    delta = delta or None  # a delta of 0 is none
     given = {"epsilon": epsilon, "delta": delta, "slack": slack, "order": order}
     chosen = kind or ("pure" if delta is None else "approximate-dp")
     with flag_names():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.plans import FLAGS, chosen_plan, names_of
+from hockeystick.cli.plans import FLAGS, chosen_plan, names_of, unaliased
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -118,4 +118,4 @@ def free_parameter(name: str) -> Parameter:
     """The parameter that is named on the command line."""
     from hockeystick.questions.parameters import named
 
-    return named(name)
+    return named(unaliased(name))

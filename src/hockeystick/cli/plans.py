@@ -121,6 +121,15 @@ ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """What people call flags, too: papers write sigma, and scripts say batch."""
 
 
+def unaliased(name: str) -> str:
+    """The key that is called so on the command line, as a flag or as a parameter; any other name as it is.
+
+    >>> unaliased("sigma"), unaliased("sample-rate")
+    ('noise_multiplier', 'sample-rate')
+    """
+    return next((key for key, alias in ALIASES.items() if alias == f"--{name}"), name)
+
+
 def names_of(key: str) -> tuple[str, ...]:
     """The flag of a key, and what people call it, too."""
     return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))

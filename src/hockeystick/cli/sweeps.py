@@ -11,7 +11,7 @@ from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import FALLING, number
-from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
+from hockeystick.cli.plans import chosen_plan, flag_names, plan_source, unaliased
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, place, shown
@@ -101,6 +101,7 @@ def sweep(
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
     _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
+    parameter = None if parameter is None else unaliased(parameter)
     free = [parameter or FREE] if target else []
     chosen = chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)

@@ -12,7 +12,7 @@ from hockeystick.report.answer import Answer, assumption_lines, caveats_json, wa
 from hockeystick.report.document.envelope import sealed
 from hockeystick.report.document.wording import settings_of
 from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
-from hockeystick.values.domains import MAX_COUNT, cut
+from hockeystick.values.domains import MAX_COUNT, cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
@@ -103,7 +103,7 @@ def budget_again(asked: Any) -> dict[str, Any]:
 def release_said(item: Round) -> str:
     """A release in one line: when, what it is called, how often, and of what."""
     keys = rounds_to_dicts([item])[0]
-    called = ", ".join(text for key in ("date", "name") if (text := item.labels.get(key)))
+    called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
     values = {
         key: exact(value) if isinstance(value, int | float) else value for key, value in settings_of(keys).items()
     }
