@@ -137,7 +137,7 @@ def test_the_terms_are_the_product_of_all_kinds(add: bool) -> None:
 
 
 def test_what_a_sum_over_kinds_rounds_is_charged_to_all_terms_alike() -> None:
-    """Each product ``k K`` is rounded, and so is each sum of two of them: at least u of the sum of the sizes, C times."""
+    """Each product ``k K`` is rounded, and so is each sum of two of them: u of the sum of the sizes, C times."""
     sums, nodes, _ = summed()
     step = np.repeat(sums._step, KINDS)
     alone = line_of(nodes, step, sums._outer, sums._inner).common
@@ -192,7 +192,7 @@ def test_what_adding_up_logarithms_rounds_is_charged() -> None:
 
 
 def test_adding_is_not_taken_for_milder_where_its_own_bound_is_above() -> None:
-    """``sum_i k_i K_i(y) - y eps + log peak(y)``, least over the orders that are tried: a hair below it shows nothing."""
+    """``sum_i k_i K_i(y) - y eps + log peak(y)``, least over the orders that are tried; a hair below shows nothing."""
     nodes, place = laid()
     both, epsilon = np.ones(len(PLANS), dtype=bool), 0.8 * place.epsilon
     least = []

@@ -27,10 +27,13 @@ def test_each_user_has_the_epsilon_of_the_plan() -> None:
     assert list(found) == ["user", "steps", *NUMBERS, "epsilon_reason"]
     assert found["user"].tolist() == [5, 3, 9]
     assert found["steps"].tolist() == [1300, 1300, 7]
-    both = plan_from_history([(1.0, 0.01, 1000), (2.0, 0.02, 300)]).epsilon(1e-6)
-    alone = plan_from_history([(1.0, 1.0, 7)]).epsilon(1e-6)
-    for place, bound in enumerate((both, both, alone)):
-        assert [found[name][place] for name in NUMBERS] == [bound.lower, bound.estimate, bound.upper]
+    plans = [plan_from_history([(1.0, 0.01, 1000), (2.0, 0.02, 300)]), plan_from_history([(1.0, 1.0, 7)])]
+    at_once = hs.epsilons(plans, 1e-6)
+    for place, number in enumerate((0, 0, 1)):
+        ends = at_once.lower[number], at_once.estimate[number], at_once.upper[number]
+        assert tuple(found[name][place] for name in NUMBERS) == ends
+        bound = plans[number].epsilon(1e-6)
+        assert bound.lower <= found["epsilon_upper"][place] <= bound.upper * (1 + 1e-6)
     assert found["epsilon_reason"].tolist() == [None] * 3
 
 

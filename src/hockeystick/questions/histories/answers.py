@@ -1,9 +1,10 @@
 """One certified epsilon for each of many histories.
 
 A history is a tuple of (noise multiplier, sample rate, steps), sorted, each pair of noise and rate once. Its plan is
-that of Poisson-sampled Gaussian rounds in this order, unsampled ones at rate 1. Histories of one kind of step are
-answered side by side by ``questions/many.py``, all others one by one, and the bits of an answer do not depend on the
-other histories, on their order or on how many there are: what is computed on many machines is what one would say.
+that of Poisson-sampled Gaussian rounds in this order, unsampled ones at rate 1. Histories of sampled steps are answered
+side by side by ``questions/many.py``, those with unsampled ones beside others one by one, and the bits of an answer do
+not depend on the other histories, on their order or on how many there are: what is computed on many machines is what
+one would say.
 """
 
 from __future__ import annotations
