@@ -252,7 +252,7 @@ class ContourEngine:
             raise NotApplicableError("the delta that is left is below the range of a double")
         path, tilt, guess, coarse = self._first(target, gap)
         aim, sharpness, lean, slope, best, astray, reason = None, SHARPNESS, 1.0, tilt, None, False, TOO_WIDE
-        loose = False
+        loose = wide = False
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
@@ -261,7 +261,7 @@ class ContourEngine:
                 tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 try:
-                    fair = LONG if coarse and attempt == 1 else math.inf
+                    fair = LONG if coarse and attempt == 1 and not wide else math.inf
                     path, loose = self._finer(aim, gap, sharpness, slope, fair)
                 except (LongLineError, WorkLimitError) as error:
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
