@@ -20,6 +20,7 @@ from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import cut
 from hockeystick.engines.contour.engine import ContourEngine, transforms_of
 from hockeystick.engines.contour.path import Aim, Path, upper
+from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.guide import Guide
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.closed_transforms import QuadraticTransform
@@ -322,3 +323,26 @@ def test_what_a_coarse_contour_has_found_is_kept_where_a_finer_one_cannot_end() 
     narrow = AutoEngine(Composition(rounds)).epsilon(log_delta, 1e-5)
     assert found.lower <= narrow.lower <= narrow.upper <= found.upper
     assert found.upper - found.lower <= 0.05 * found.upper
+
+
+def test_a_line_that_would_be_long_is_laid_for_the_whole_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds next to never sampled twice: half a million points for a tenth of the gap, a tenth of them for all of it.
+
+    The grid, which shares no line with the contour, has an interval around the same truth.
+    """
+    composition = Composition([(PoissonRemovePair(GaussianPair(10.0), 0.01), 100)])
+    points: list[int] = []
+
+    class Counted(Contour):
+        def __init__(self, path: Path, counts: list[int]) -> None:
+            points.append(len(path.s))
+            super().__init__(path, counts)
+
+    monkeypatch.setattr(contour_engine, "Contour", Counted)
+    target = (math.log(1e-5), math.log(1e-5))
+    found = ContourEngine(composition).epsilon(target, None)
+    assert found.limited is None
+    assert 0 < found.upper - found.lower <= GAP * found.upper
+    assert max(points) < 100_000
+    other = GridEngine(composition).epsilon(target, None)
+    assert max(found.lower, other.lower) < min(found.upper, other.upper)

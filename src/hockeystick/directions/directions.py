@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
+from hockeystick.directions.kind import Kind as Kind
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition, RenyiCurve
 from hockeystick.pairs.sides import Above, Between, Known, Tight
 from hockeystick.values.adjacency import Adjacency, Direction
@@ -23,34 +24,6 @@ T = TypeVar("T")  # what is composed in each direction
 
 PATIENCE = 2.0
 """Seconds that a published method may take for the different rounds of one direction, half of what a call may take."""
-
-
-class Kind(Protocol):
-    """A kind of rounds: what is known of one of them in each direction."""
-
-    def known(self, direction: Direction) -> Known:
-        """The pair of one round, or the pairs, with the side of the truth that each is on.
-
-        Raises:
-            UnsupportedError: no dominating pair is proven.
-        """
-        ...
-
-    def curve(self, direction: Direction) -> RenyiCurve:
-        """The Renyi curve of one round: that of its pair, or a bound where there is no pair.
-
-        Raises:
-            UnsupportedError: nothing is proven.
-        """
-        ...
-
-    def exact(self, direction: Direction) -> ExactRound:
-        """One round in exact numbers, for a proof.
-
-        Raises:
-            UnsupportedError: no dominating pair is proven, or no proof is implemented.
-        """
-        ...
 
 
 @dataclass(frozen=True)

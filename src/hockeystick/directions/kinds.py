@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hockeystick.directions.directions import Kind
+from hockeystick.directions.kind import Kind
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Above, Known

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from hockeystick.values.domains import shown
-from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.outward import Shows
+from hockeystick.values.two_ended import Bound as Bound
+from hockeystick.values.two_ended import DeltaBound as DeltaBound
+from hockeystick.values.two_ended import Guarantee as Guarantee
 
 if TYPE_CHECKING:
     from hockeystick.values.one_sided import Answer as Answer
@@ -18,85 +15,6 @@ if TYPE_CHECKING:
     from hockeystick.values.one_sided import DeltaUpperBound as DeltaUpperBound
     from hockeystick.values.one_sided import Estimate as Estimate
     from hockeystick.values.one_sided import UpperBound as UpperBound
-
-Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
-
-
-@dataclass(frozen=True, slots=True)
-class Bound(Shows):
-    """A certified interval: ``lower <= truth <= upper``.
-
-    ``float(bound)`` is the upper end, the one that is safe to quote, and so is ``bound.quoted``; in a format such as
-    ``f"{bound:.2f}"`` it is rounded up.
-
-    Attributes:
-        lower: certified lower end.
-        estimate: the best guess, between the two ends; no guarantee.
-        upper: certified upper end; ``inf`` only where ``reason`` says why.
-        guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
-            (ball arithmetic throughout).
-        accountant: the route by which the numbers came.
-        direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
-            ``"restore"``).
-        reason: why an end is infinite, or why the interval is wider than was asked; ``None`` otherwise.
-        assumptions: what the program must do for the number to be about it, one sentence for each way of sampling.
-        warnings: what is unsafe about the number, a delta of 1/dataset_size or more for one; empty where nothing is.
-
-    Raises:
-        InvalidInputError: ends that are not in order, or not numbers.
-
-    >>> b = Bound(lower=1.0, estimate=1.25, upper=1.5)
-    >>> float(b), b.gap, f"{b:.0f}"
-    (1.5, 0.5, '2')
-    """
-
-    lower: float
-    estimate: float
-    upper: float
-    guarantee: Guarantee = field(default="certified", compare=False)
-    accountant: str = field(default="auto", compare=False)
-    direction: str | None = field(default=None, compare=False)
-    reason: str | None = field(default=None, compare=False)
-    assumptions: tuple[str, ...] = field(default=(), compare=False, repr=False, kw_only=True)
-    warnings: tuple[str, ...] = field(default=(), compare=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        if not self.lower <= self.estimate <= self.upper:  # nor is NaN
-            ends = ", ".join(map(shown, (self.lower, self.estimate, self.upper)))
-            raise InvalidInputError(f"an interval needs lower <= estimate <= upper; received {ends}", "lower")
-
-    def __float__(self) -> float:
-        return self.upper
-
-    @property
-    def quoted(self) -> float:
-        """The number to quote: the upper end."""
-        return self.upper
-
-    @property
-    def ends(self) -> Mapping[str, float]:
-        """The numbers by name: lower, estimate, upper."""
-        return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
-
-    @property
-    def gap(self) -> float:
-        """Width of the interval, ``upper - lower``."""
-        return 0.0 if self.lower == self.upper else self.upper - self.lower
-
-    @property
-    def relative_gap(self) -> float:
-        """Width relative to the upper end; 0 where both ends agree, 1 where nothing but the upper end is known."""
-        if self.lower == self.upper:
-            return 0.0
-        return 1.0 if math.isinf(self.upper) else (self.upper - self.lower) / self.upper
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaBound(Bound):
-    """A :class:`Bound` on delta that also holds its natural logarithm, for deltas below the range of a double."""
-
-    log_delta: Bound = field(default=Bound(-math.inf, -math.inf, -math.inf), compare=False)
-
 
 ONLY_DOMINATED = "the pair of a round dominates it and is not known to be tight: nothing is known from below"
 """Why there is no lower end where a round's pair is not claimed to be tight."""

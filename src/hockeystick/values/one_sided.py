@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hockeystick.values.bounds import Bound, DeltaBound, Guarantee
 from hockeystick.values.outward import Shows
 from hockeystick.values.refused import refusal
+from hockeystick.values.two_ended import Bound, DeltaBound, Guarantee
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,17 @@ from typing import NamedTuple
 from hockeystick.engines.contour.bundling import bundled
 from hockeystick.engines.contour.contour import Contour
 from hockeystick.engines.contour.cut import SPARE
-from hockeystick.engines.contour.path import MAX_POINTS, Aim, BlindError, LongLineError, Path, highest_tilt, upper
+from hockeystick.engines.contour.path import (
+    MAX_POINTS,
+    TILTS,
+    Aim,
+    BlindError,
+    LongLineError,
+    Path,
+    UnfairLineError,
+    highest_tilt,
+    upper,
+)
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.work import WorkLimitError, check_left, remembered
@@ -49,6 +59,11 @@ GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
 ATTEMPTS = 4  # at a contour that reaches the gap
 SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
+LOOSE = 2.5
+"""Of the gap, what each remainder may be on a line that would be longer than LONG: two of them, each e^-2 of that, and
+the rounding still leave the gap. The sums of rounds that are next to never sampled twice fall off as a power of the
+height, so that the line is ten times shorter."""
+
 LEAN = 0.75  # of the tilt, where jumps farther out than those that count weigh on the sum
 DIGITS = 4  # binary ones of the counts for which a first path is laid, at least
 MOST_ONE_BY_ONE = 1000  # kinds of a bundle that are tried one by one where it has no answer: they take a second
@@ -240,6 +255,7 @@ class ContourEngine:
             raise NotApplicableError("the delta that is left is below the range of a double")
         path, tilt, guess, coarse = self._first(target, gap)
         aim, sharpness, lean, slope, best, astray, reason = None, SHARPNESS, 1.0, tilt, None, False, TOO_WIDE
+        loose = wide = False
         for attempt in range(ATTEMPTS):
             if attempt:
                 if aim is None:
@@ -248,7 +264,8 @@ class ContourEngine:
                 tilt = lean * min(aim.guide.saddle(guess), 0.99 * (aim.limit or math.inf))
                 aim = aim._replace(saddle=tilt, epsilon=guess, apart=lean < 1)
                 try:
-                    path = Path(self._transforms, aim, tolerance_of(sharpness * gap, guess, slope))
+                    fair = LONG if coarse and attempt == 1 and not wide else math.inf
+                    path, loose = self._finer(aim, gap, sharpness, slope, fair)
                 except NotApplicableError as error:
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
@@ -270,11 +287,27 @@ class ContourEngine:
                 sharpness = 0.3
             elif placed and path.jumps is not None:
                 lean *= LEAN
-            elif placed:
+            elif placed and not loose:  # after a loose one comes the one in whose place it was laid
                 sharpness *= 0.05
             guess = root
         assert best is not None
         return _labelled(best, best.upper - best.lower <= gap * best.upper < math.inf, tilt, reason)
+
+    def _finer(self, aim: Aim, gap: float, sharpness: float, slope: float, fair: float) -> tuple[Path, bool]:
+        """A path at a place that is known, for a share of the gap; where that is longer than is fair a loose one.
+
+        Returns:
+            The path, and whether it is loose.
+        """
+        try:
+            tolerance = tolerance_of(sharpness * gap, aim.epsilon, slope)
+            return Path(self._transforms, aim, tolerance, fair=fair), False
+        except UnfairLineError:
+            try:
+                steep = aim._replace(tilts=TILTS[:1])  # with less tilt the sum falls off later
+                return Path(self._transforms, steep, tolerance_of(LOOSE * gap, aim.epsilon, slope)), True
+            except NotApplicableError:
+                return Path(self._transforms, aim, tolerance), False
 
     def _first(self, target: float, gap: float) -> FirstPath:
         if self._bundled is not None:

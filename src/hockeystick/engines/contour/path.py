@@ -60,6 +60,10 @@ class LongLineError(NotApplicableError):
     """There is a line, and its points would take longer than a question may."""
 
 
+class UnfairLineError(Exception):
+    """There is a line, and it is so long that a looser one is tried first."""
+
+
 class BlindError(NotApplicableError):
     """The guide does not see what counts, and nobody has looked up to where it does."""
 
@@ -113,6 +117,7 @@ class Path:
         aim: where it is to be laid.
         tolerance: wanted relative size of the remainders together.
         longest: most points.
+        fair: points beyond which nothing is evaluated, where the core stays.
 
     Attributes:
         t: tilt.
@@ -130,11 +135,18 @@ class Path:
     Raises:
         NotApplicableError: it would be longer, or a remainder cannot be bounded.
         BlindError: the limit is not known, and matters.
+        UnfairLineError: it would be longer than is fair.
     """
 
     def __init__(
-        self, transforms: list[tuple[Transform, int]], aim: Aim, tolerance: float, longest: int = MAX_POINTS
+        self,
+        transforms: list[tuple[Transform, int]],
+        aim: Aim,
+        tolerance: float,
+        longest: int = MAX_POINTS,
+        fair: float = math.inf,
     ) -> None:
+        self._fair = fair
         try:
             self._lay(transforms, aim, max(tolerance, LEAST_TOLERANCE), longest)
         except BlindError:
@@ -162,6 +174,8 @@ class Path:
         inner = each * math.exp(max(min(aim.depth - top + math.log1p(self.t), 0.0), DEEPEST))
         self.beyond, self.jumps = self._ended(transforms, aim, wanted, top, cumulants.k2, inner, longest)
         count = math.ceil(self.beyond.reach / step) + 1
+        if count > self._fair and self.jumps is None:
+            raise UnfairLineError
         self.s = step * np.arange(count, dtype=np.float64)
         inner = max(inner, 1e-25 / rounds) if self.jumps is None else min(inner / self.jumps.share, each)
         self.inner = inner
