@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, TypeAlias, get_type_hints
 
 import numpy as np
@@ -67,7 +67,7 @@ class Domain:
 
     def of(self, meaning: str) -> Domain:
         """A copy of the domain in which numbers have a meaning."""
-        return replace(self, meaning=meaning)
+        return Domain(self.accepted, self.keywords, meaning, self.whole)
 
     def check(self, value: object, key: str) -> float:
         """``value`` as a float (an int where ``whole``), if it is in the domain. A bool is not a number.
@@ -232,6 +232,7 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
     return ListDomain(item, least, most)
 
 
+@lru_cache(maxsize=256, typed=True)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """The integers from ``least`` to ``most``."""
     words = f"a whole number from {least} to {most if most < 10**6 else f'{most:.0e}'.replace('e+', 'e')}"

@@ -44,16 +44,26 @@ class Contour:
         self._squares = np.square(self.terms.s)
         self._errors: dict[int, float] = {}
 
-    def _sums(self, epsilon: float) -> tuple[float, float, float]:
-        """``S``, ``-S'`` and ``S''`` of the cut sum as a function of eps, all times ``e^(t eps - K_top)``."""
-        s, t = self.terms.s, self.terms.t
+    def _turned(self, epsilon: float) -> npt.NDArray[np.complex128]:
+        """The terms of the cut sum, times ``e^(t eps - K_top)``."""
+        s = self.terms.s
         if len(s) <= FEW:
             phases = np.exp((-1j * epsilon) * s)
         else:  # e^(-i eps s) for equidistant s, as a product of few exponentials: s = s[j B] + s[l]
             block = math.isqrt(len(s)) + 1
             phases = np.multiply.outer(np.exp((-1j * epsilon) * s[::block]), np.exp((-1j * epsilon) * s[:block]))
             phases = phases.ravel()[: len(s)]
-        values = self.terms.terms * phases
+        turned: npt.NDArray[np.complex128] = self.terms.terms * phases
+        return turned
+
+    def _sum(self, epsilon: float) -> float:
+        """``S`` of the cut sum, times ``e^(t eps - K_top)``."""
+        return blocked_sum(self._turned(epsilon).real) * (1 / self.terms.period)
+
+    def _sums(self, epsilon: float) -> tuple[float, float, float]:
+        """``S``, ``-S'`` and ``S''`` of the cut sum as a function of eps, all times ``e^(t eps - K_top)``."""
+        s, t = self.terms.s, self.terms.t
+        values = self._turned(epsilon)
         real, imaginary = values.real, values.imag
         # z = t + is, z^2 = t^2 - s^2 + 2its
         scale, value, turned = 1 / self.terms.period, blocked_sum(real), float(s @ imaginary)
@@ -73,7 +83,7 @@ class Contour:
 
     def log_delta(self, epsilon: float) -> Interval:
         """Certified interval of log delta at an epsilon near the contour's own."""
-        value = self._sums(epsilon)[0]
+        value = self._sum(epsilon)
         found = self.terms.certificate(epsilon, value, self._error(epsilon))
         upper = float(found.moved(math.log(found.high), Side.ABOVE)) if found.high > 0 else math.inf
         lower = float(found.moved(math.log(found.low), Side.BELOW)) if found.low > 0 else -math.inf

@@ -399,7 +399,7 @@ def _width(found: Interval) -> float:
 
 
 def _labelled(found: Interval, narrow: bool, tilt: float, reason: str) -> Interval:
-    return replace(found, engine="contour", limited=None if narrow else reason, tilt=tilt)
+    return Interval(found.lower, found.estimate, found.upper, None if narrow else reason, "contour", tilt)
 
 
 def _labelled_too_wide(found: Interval, reason: str) -> Interval:
