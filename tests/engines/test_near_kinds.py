@@ -220,11 +220,11 @@ def test_knots_that_need_too_many_nodes_have_no_values(monkeypatch: pytest.Monke
 
 def test_which_kinds_have_knots() -> None:
     """Many of one rate whose variances are near, of which one round has a moment that is not large."""
-    mu = np.sqrt(np.linspace(1.01, 1.66, 60))
+    mu = np.sqrt(np.linspace(1.01, 1.66, 80))
     assert cells_of(rows_of(mu[: module.FEWEST - 1], False), T, 1e-3, upper) == []
     assert cells_of(rows_of(mu, False), T, 1e-30, upper) == []  # more knots than are worth it
     (cell,) = cells_of(rows_of(mu, False), T, 1e-3, upper)
-    assert sorted(cell.which.tolist()) == list(range(60))
+    assert sorted(cell.which.tolist()) == list(range(80))
     different = rows_of(mu, False)
     different.rate[::2] = 0.04
     assert len(cells_of(different, T, 1e-3, upper)) == 2
