@@ -90,7 +90,7 @@ class AtKnots(NamedTuple):
     errors: Array
 
     def at(self, part: slice) -> AtKnots:
-        """Those of some of the knots."""
+        """What is known at some of the knots."""
         return AtKnots(self.log_total[part], self.common[part], self.values[part], self.errors[part])
 
 
