@@ -170,6 +170,18 @@ def test_what_the_knots_are_off_by_is_charged() -> None:
     assert not np.isfinite(unknown.common).any()
 
 
+def test_what_a_polynomial_errs_by_is_charged() -> None:
+    """To m(t) and to the values, by the size of omega, whatever the values are."""
+    cell, mu = one_cell(False, 1e-12)
+    omega = basis(cell, mu)[1]
+    found = between(cell._replace(remainder=1e-3), even(cell, 0.0, 0.0), mu)
+    least = 1e-3 * omega * math.exp(-0.5)
+    assert (found.errors[:, 1] >= least * (1 - 1e-9)).all()
+    assert (found.errors[:, 1] <= 1.01 * least + 1e-11).all()
+    assert (found.common >= least * (1 - 1e-9)).all()
+    assert (found.common <= 1.01 * least + 1e-11).all()
+
+
 def test_roundings_are_charged() -> None:
     """By as many units as there are roundings of a weight and of a sum."""
     cell, mu = one_cell(False, 1e-12)
