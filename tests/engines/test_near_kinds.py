@@ -170,6 +170,18 @@ def test_what_the_knots_are_off_by_is_charged() -> None:
     assert not np.isfinite(unknown.common).any()
 
 
+def test_what_a_polynomial_errs_by_is_charged() -> None:
+    """To m(t) and to the values, by the size of omega, whatever the values are."""
+    cell, mu = one_cell(False, 1e-12)
+    omega = basis(cell, mu)[1]
+    found = between(cell._replace(remainder=1e-3), even(cell, 0.0, 0.0), mu)
+    least = 1e-3 * omega * math.exp(-0.5)
+    assert (found.errors[:, 1] >= least * (1 - 1e-9)).all()
+    assert (found.errors[:, 1] <= 1.01 * least + 1e-11).all()
+    assert (found.common >= least * (1 - 1e-9)).all()
+    assert (found.common <= 1.01 * least + 1e-11).all()
+
+
 def test_roundings_are_charged() -> None:
     """By as many units as there are roundings of a weight and of a sum."""
     cell, mu = one_cell(False, 1e-12)
@@ -220,11 +232,11 @@ def test_knots_that_need_too_many_nodes_have_no_values(monkeypatch: pytest.Monke
 
 def test_which_kinds_have_knots() -> None:
     """Many of one rate whose variances are near, of which one round has a moment that is not large."""
-    mu = np.sqrt(np.linspace(1.01, 1.66, 60))
+    mu = np.sqrt(np.linspace(1.01, 1.66, 80))
     assert cells_of(rows_of(mu[: module.FEWEST - 1], False), T, 1e-3, upper) == []
     assert cells_of(rows_of(mu, False), T, 1e-30, upper) == []  # more knots than are worth it
     (cell,) = cells_of(rows_of(mu, False), T, 1e-3, upper)
-    assert sorted(cell.which.tolist()) == list(range(60))
+    assert sorted(cell.which.tolist()) == list(range(80))
     different = rows_of(mu, False)
     different.rate[::2] = 0.04
     assert len(cells_of(different, T, 1e-3, upper)) == 2

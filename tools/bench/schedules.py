@@ -1,8 +1,9 @@
 """Schedules: many different sampled Gaussian rounds, and what a question takes as their kinds grow.
 
 ``python -m bench.schedules`` prints two tables: seconds and relative width with the kinds as one factor of a contour,
-and for as many as 1,000 kinds one by one, in turns in one process; and an accountant that is stepped and asked in turn,
-with another noise each time or with one throughout. One core: set ``OPENBLAS_NUM_THREADS=1``.
+and for as many as 1,000 kinds one by one, in turns in one process (fewer than a dozen are one by one in both columns,
+so that 10 take longer than 30); and an accountant that is stepped and asked in turn, with another noise each time or
+with one throughout. One core: set ``OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations

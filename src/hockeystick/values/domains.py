@@ -247,7 +247,7 @@ def list_of(item: Domain | ExactDomain | ListDomain, least: int = 1, most: int =
     return ListDomain(item, least, most)
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=KEPT, typed=True)
 def whole_numbers(least: int = 0, most: int = MAX_COUNT) -> Domain:
     """The integers from ``least`` to ``most``."""
     words = f"a whole number from {least} to {most if most < 10**6 else f'{most:.0e}'.replace('e+', 'e')}"

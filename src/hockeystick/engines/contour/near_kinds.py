@@ -54,7 +54,7 @@ MOST_KNOTS = 64  # of a cell
 LARGEST_MOMENT, LARGEST_VARIANCE = 1.0, 4.0
 """Of K(t) on an ellipse, and of v0: what is summed is known to its largest value, and must not vary by much."""
 
-FEWEST, EACH = 24, 1.5  # kinds of a cell that has knots, and kinds for each of them: a knot is one more line
+FEWEST, EACH = 32, 1.5  # kinds of a cell that has knots, and kinds for each of them: a knot is one more line
 SPARE = 1e-9  # relative: pays for the roundings of the bounds themselves, and for those of the knots
 
 
@@ -90,7 +90,7 @@ class AtKnots(NamedTuple):
     errors: Array
 
     def at(self, part: slice) -> AtKnots:
-        """Those of some of the knots."""
+        """What is known at some of the knots."""
         return AtKnots(self.log_total[part], self.common[part], self.values[part], self.errors[part])
 
 

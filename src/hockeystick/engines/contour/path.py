@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -234,6 +235,15 @@ class Path:
         other.beyond = Cut(self.beyond.edges[:1], np.array([[kind.fall] for kind in kinds]))
         return other
 
+    @cached_property
+    def _weights(self) -> ComplexArray:
+        """``1 / (z (1 + z))`` at the points, all but the first counted twice."""
+        z = self.t + 1j * self.s
+        weights: Any = 1 / (z * (1 + z))
+        weights[1:] *= 2
+        out: ComplexArray = weights
+        return out
+
     def terms(self, counts: list[int]) -> Terms:
         """The sum on the path for a composition; its counts need not be those for which the path was laid.
 
@@ -252,9 +262,7 @@ class Path:
         k_top = float(k[0].real + k_error[0])
         if float(k.real.max()) > k_top + 1.0:  # |m(t + is)| <= m(t)
             raise NotApplicableError("a characteristic function is out of reach")
-        z = self.t + 1j * self.s
-        weights = 1 / (z * (1 + z))
-        weights[1:] *= 2
+        weights = self._weights
         terms: Any = np.exp(k - k_top) * weights
         slack, core = 0.0, NO_CORE
         unknown = k_error > UNKNOWN
