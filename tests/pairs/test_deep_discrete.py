@@ -60,7 +60,7 @@ def test_ten_rounds_by_a_convolution_of_whole_numbers() -> None:
     with precision(bits + 100):
         masses = [(-arb(k * k) / (2 * variance)).exp() for k in range(last + 1)]
         total = masses[0] + 2 * sum(masses[1:], arb(0))
-        parts = [int((mass / total * arb(2) ** bits).mid().floor().unique_fmpz()) for mass in masses]
+        parts = [int((mass / total * arb(2) ** bits).mid().floor().unique_fmpz() or 0) for mass in masses]
         power = fmpz_poly([parts[abs(k)] for k in range(-last, last + 1)]) ** count
         delta = arb(0)
         for x in range(epsilon * variance + count // 2 + 1, last * count - count):
@@ -89,7 +89,6 @@ def test_the_double_is_what_it_was() -> None:
     found = plan(20.0, 10).delta(8.0)
     assert found.lower == 0.0
     assert 0 < found.upper < 1e-300
-    assert hs.Plan.from_dict({"adjacency": "remove", "round": [{"mechanism": "gaussian", "noise_multiplier": 20.0}]})
 
 
 @pytest.mark.parametrize("depth", [-900.0, -3000.0])
