@@ -265,8 +265,8 @@ def test_a_chernoff_bound_where_only_a_coarse_interval_is_asked() -> None:
     """In the direction add this epsilon is within rounding of the largest loss."""
     engine = ContourEngine(Composition([(PoissonAddPair(GaussianPair(1.25), 1e-3), 1000)]))
     with pytest.raises(NotApplicableError):
-        engine.log_delta(1.0, 1e-6)
-    found = engine.log_delta(1.0, 0.1)
+        engine.log_delta(1.00050033, 1e-6)
+    found = engine.log_delta(1.00050033, 0.1)
     assert found.upper < -50
     assert str(found.limited).startswith("a Chernoff bound")
     given = hs.Plan.from_dict(plan(sampled(0.8, 1e-3, 1000), adjacency="add-or-remove"))

@@ -1,4 +1,4 @@
-"""Rounds without large losses that are next to never seen: what they are short of, and both ends against listed sums."""
+"""Rounds without large losses that are next to never seen: what they are short of, and ends against listed sums."""
 
 from __future__ import annotations
 

@@ -53,8 +53,10 @@ def test_the_panels_bound_the_modulus_in_the_strip(mu: float, rate: float, t: fl
 
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS[:2])
-@pytest.mark.parametrize(("low", "top"), [(-4.0, -1.0), (-1.0, 2.0), (-6.0, -4.0)])
-def test_ends_and_tails_of_the_panels_count(mu: float, rate: float, t: float, reach: float, low: float, top: float) -> None:
+@pytest.mark.parametrize(("low", "top"), [(-4.0, -1.0), (-1.0, 2.0), (-6.0, -4.0), (3.0, 9.0)])
+def test_ends_and_tails_of_the_panels_count(
+    mu: float, rate: float, t: float, reach: float, low: float, top: float
+) -> None:
     """Wherever the panels begin and end: few panels leave much to the two tails."""
     strip = AddedStrip(added(mu, rate), t, 0.9 / mu, low, top, 0.1)
     assert log_integral(log_sizes(mu, rate, t, reach, 0.9 / mu)) <= strip.log_size(reach)
@@ -64,7 +66,8 @@ def moment(mu: float, rate: float, z: Number) -> Number:
     """m(z) by a rule that is far finer than any that is tried, to 30 digits."""
     m, q, dx = mpf(repr(mu)), mpf(repr(rate)), mpf(1) / 64
     nodes = (j * dx for j in range(-64 * 16, 64 * 12))
-    return dx * mp.fsum(mp.exp(-x * x / 2 - z * mp.log1p(q * mp.expm1(m * x - m * m / 2))) for x in nodes) / mp.sqrt(2 * mp.pi)  # fmt: skip
+    total = mp.fsum(mp.exp(-x * x / 2 - z * mp.log1p(q * mp.expm1(m * x - m * m / 2))) for x in nodes)
+    return dx * total / mp.sqrt(2 * mp.pi)
 
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS[2:])
@@ -80,7 +83,9 @@ def test_the_error_of_the_rule_is_charged(mu: float, rate: float, t: float, reac
     assert errors[1] > 1e-3 or tolerance < 1
 
 
-@pytest.mark.parametrize(("mu", "rate", "t"), [(1.25, 1e-3, 8.9e6), (1.0, 0.01, 6.5e5), (2.0, 2e-5, 1e6), (0.5, 0.3, 200.0)])
+@pytest.mark.parametrize(
+    ("mu", "rate", "t"), [(1.25, 1e-3, 8.9e6), (1.0, 0.01, 6.5e5), (2.0, 2e-5, 1e6), (0.5, 0.3, 200.0)]
+)
 def test_how_far_the_ratio_dips(mu: float, rate: float, t: float) -> None:
     """``(1 - q)^(-t) / m(t)`` is below the bound at a quarter turn, and within a factor e^3 of it."""
     law = added(mu, rate)

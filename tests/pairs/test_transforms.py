@@ -13,6 +13,7 @@ from mpmath import mp, mpf
 from hockeystick.numerics.exponential_sum import blocked_sum, by_factors, by_transforms, moved_sum, term_by_term
 from hockeystick.pairs.closed_transforms import AtomTransform, QuadraticTransform
 from hockeystick.pairs.laplace_transform import LaplaceTransform
+from hockeystick.pairs.sampled.gaussian_envelope import LIGHT
 from hockeystick.pairs.sampled.gaussian_law import log_density, log_tail
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
 from hockeystick.pairs.sampled.gaussian_share import turned
@@ -183,14 +184,13 @@ def test_envelope_charges_the_nodes_it_passes_over(mu: float, rate: float, t: fl
     """Where g^-t is next to nothing |g|^-t off the line may be far more: not less than the sum, nor of no use."""
     law = MixtureTransform(mu, rate, Kind.ADD)
     envelope = law.envelope(t, 1000)
-    low, high = law.range_for(t, 0.0, 1e-20)
-    x = np.arange(low, high, envelope._dx)
+    x = np.arange(envelope._low, law.range_for(t, 0.0, 1e-20)[1], envelope._dx)
     u = np.log1p(rate * np.expm1(mu * x - mu**2 / 2))
-    off = np.log(np.abs(1 + rate * np.expm1(mu * (x + 1j * envelope._far) - mu**2 / 2)))
+    off = np.log(np.abs(1 + rate * np.expm1(mu * (x + 1j * envelope._tallest) - mu**2 / 2)))
     log_weight = log_density(x) - t * u
     log_total = math.log(np.exp(log_weight).sum())
-    kept = log_weight - log_total > math.log(1e-40)
-    moved = log_density(x) + 0.5 * envelope._far**2 - t * off - log_total
+    moved = log_density(x) + 0.5 * envelope._tallest**2 - t * off - log_total
+    kept = (log_weight - log_total > math.log(1e-40)) | (moved > LIGHT)
     assert 0 < np.exp(moved[~kept]).sum() <= envelope._left_out < 1e-12
 
 

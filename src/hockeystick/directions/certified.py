@@ -46,6 +46,9 @@ LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take,
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
+ABOVE_LEAST = 30.0  # log of delta above a mass at infinity of next to nothing, up to which that mass is looked at
+DEPTHS = (-1000.0, -2000.0, -4000.0, -8000.0, -16_000.0)  # of log delta, that are looked at in turn then
+DEEPER = 60.0  # log of how far below delta the mass is that is left out then
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
 
 
@@ -410,6 +413,10 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
     if infinite == 0:
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
+    if low == -math.inf and finite.lower < high + ABOVE_LEAST:
+        deep = _deep_log_delta(composition, epsilon, gap, engine, finite.lower)
+        if deep is not None:
+            return deep
     return Interval(
         min(_log_sum(finite.lower, low, Side.BELOW), 0.0),
         min(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
@@ -417,6 +424,40 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         finite.limited,
         finite.engine,
     )
+
+
+def _deep_log_delta(
+    composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory, lower: float
+) -> Interval | None:
+    """log delta below the least double, where infinite losses only stand for outcomes farther out.
+
+    Each outcome adds between 0 and its own mass to delta, so that what is still left out widens the upper end alone.
+    More and more is looked at, until that mass is next to nothing beside delta. ``None`` where losses are infinite for
+    good, or too many outcomes would be looked at.
+
+    Args:
+        composition: one direction.
+        epsilon: where delta is asked.
+        gap: wanted width.
+        engine: what is asked.
+        lower: a lower end of log delta that is known already.
+    """
+    best: Interval | None = None
+    for depth in DEPTHS:
+        if depth > lower > -math.inf:
+            continue
+        rounds, log_lost = [], -math.inf
+        for pair, count in composition.rounds:
+            found = pair.reaching(depth - DEEPER - math.log(composition.count))
+            if found is None:
+                return best
+            rounds.append((found[0], count))
+            log_lost = _log_sum(log_lost, found[1] + math.log(count), Side.ABOVE)
+        finite = finite_log_delta(Composition(rounds), epsilon, gap, engine)
+        best = replace(finite, upper=min(_log_sum(finite.upper, log_lost, Side.ABOVE), 0.0))
+        if finite.lower > log_lost + 0.5 * DEEPER:
+            break
+    return best
 
 
 def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:

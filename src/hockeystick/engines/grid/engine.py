@@ -21,6 +21,7 @@ DEFAULT_GAP = 1e-3  # width, where none is asked: relative for epsilon, absolute
 LATTICE_GAP = 1e-6  # width, where none is asked and the lattice of the losses is the grid
 ATTEMPTS = 10  # runs, each chosen by what the last one showed
 DEEPEST = -5000.0  # log of a delta that is computed
+DEEPEST_ON_LATTICE = -20_000.0  # the same where the lattice of the losses is the grid, and no tail wants a mesh
 HALVINGS = 12  # of epsilon, until delta is no longer that small
 MAX_CONTRAST = 18.0  # log of how much larger the tilted law's weight may be than delta: rounding is e^-30 of it
 LEAST_TOLERANCE = 1e-11  # of log delta: rounding is charged about this much
@@ -31,10 +32,11 @@ class GridEngine:
 
     Args:
         composition: pairs and counts; mass at infinite loss is the caller's.
+        deepest: log of the least delta that is computed.
     """
 
-    def __init__(self, composition: Composition) -> None:
-        self.composition = blocked(composition)
+    def __init__(self, composition: Composition, deepest: float = DEEPEST) -> None:
+        self.composition, self._deepest = blocked(composition), deepest
         self._supremum = math.inf  # of epsilon
         if composition.bounded:
             self._supremum = max(next_up(float(composition.supremum[1]), 2), 0.0)
@@ -44,7 +46,7 @@ class GridEngine:
         gap = gap or DEFAULT_GAP
         check_left()
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < DEEPEST:
+        if depth < self._deepest:
             return self._below(epsilon, gap)
         depth = min(depth, guide.log_delta_at(tilt) - 0.5)
         return self._refined(guide, tilt, depth, gap, DeltaQuery(epsilon))
@@ -59,8 +61,8 @@ class GridEngine:
         """
         check_left()
         guide, tilt, depth = Guide.reaching(self.composition, epsilon)
-        if depth < DEEPEST:
-            raise NotApplicableError(f"log delta is below {DEEPEST:g}")
+        if depth < self._deepest:
+            raise NotApplicableError(f"log delta is below {self._deepest:g}")
         query = KeepingQuery(epsilon, looking)
         self._refined(guide, tilt, min(depth, guide.log_delta_at(tilt) - 0.5), gap, query, work)
         if not query.sums:
@@ -69,16 +71,18 @@ class GridEngine:
 
     def _below(self, epsilon: float, gap: float) -> Interval:
         """An upper end where delta is too small to be worth a grid: what it is at a smaller epsilon."""
-        guide = Guide(self.composition, DEEPEST - 50.0)
-        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * DEEPEST)), 0.0), 0.99 * epsilon)
+        guide = Guide(self.composition, self._deepest - 50.0)
+        nearer = min(max(guide.epsilon(guide.tilt_for_delta(0.9 * self._deepest)), 0.0), 0.99 * epsilon)
         for _ in range(HALVINGS):
-            if Guide.reaching(self.composition, nearer)[2] >= DEEPEST:
+            if Guide.reaching(self.composition, nearer)[2] >= self._deepest:
                 break
             nearer *= 0.5
         else:
-            raise NotApplicableError(f"log delta is below {DEEPEST:g} far below the epsilon asked")
+            raise NotApplicableError(f"log delta is below {self._deepest:g} far below the epsilon asked")
         found = self.log_delta(nearer, max(gap, 0.1))
-        return Interval(-math.inf, found.upper, found.upper, f"log delta is below {DEEPEST:g}: only bounded", "grid")
+        return Interval(
+            -math.inf, found.upper, found.upper, f"log delta is below {self._deepest:g}: only bounded", "grid"
+        )
 
     def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, of relative width at most about gap.
@@ -155,7 +159,7 @@ class LatticeEngine:
         _, common, alone = atom_distance(composition)
         if not (common and alone):
             raise NotApplicableError("the losses do not lie on one lattice")
-        self._grid = GridEngine(composition)
+        self._grid = GridEngine(composition, DEEPEST_ON_LATTICE)
 
     def log_delta(self, epsilon: float, gap: float | None) -> Interval:
         """Interval of the grid engine, of width at most about gap."""

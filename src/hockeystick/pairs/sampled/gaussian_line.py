@@ -13,7 +13,8 @@ also keeps to the range of a double.
 
 - step: for an integrand analytic in ``|Im x| < a`` the rule errs by at most ``2 M / (e^(2 pi a / dx) - 1)``, M the
   larger integral of the modulus along ``Im x = +-a`` (Trefethen, Weideman 2014 [TW14], Theorem 5.1), here
-  at most ``m(t) e^(log_strip)``, or what ``gaussian_strip.py`` has; the first-order terms add ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
+  at most ``m(t) e^(log_strip)``, or what ``gaussian_strip.py`` has; the first-order terms add
+  ``e^(a^2/2) (1 + |coefficients| (1 + 1))``.
 - range: :meth:`MixtureLaw.log_beyond`.
 """
 

@@ -129,7 +129,7 @@ def _turns(law: MixtureLaw, x: Array, height: float) -> Array:
 
 
 def _log_panels(law: MixtureLaw, t: float, x: Array, height: float, reach: float) -> tuple[Array, Array]:
-    """The logs of the terms of M: of panels of the width PANEL that begin at x, and of all beyond x but for its tail."""
+    """The logs of the terms of M: of panels of the width PANEL from x on, and of all beyond x but for its tail."""
     size = 0.5 * height * height - t * _log_sizes(law, x, height)
     nearest = np.maximum(np.maximum(x, -x - PANEL), 0.0)
     panels = size + log_density(nearest) + reach * _turns(law, x + PANEL, height) + math.log(PANEL)

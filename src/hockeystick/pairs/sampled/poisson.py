@@ -12,7 +12,7 @@ Numerics: psi and its inverse are written so that the absolute error stays a few
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -67,6 +67,10 @@ class BasePair(Protocol):
     @property
     def mirrored_rho(self) -> float:
         """A rho with P and Q exchanged; infinite where none is known."""
+        ...
+
+    def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
+        """The pair over more outcomes; see the pairs."""
         ...
 
     def sampled_transform(self, rate: float, add: bool) -> Transform | None:
@@ -235,6 +239,14 @@ class _PoissonPair(DominatingPair):
         if self.base.smooth is None:
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=self.add)
+
+    def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
+        """The pair over more outcomes of the base, whose others have no more mass under a mixture of both laws."""
+        found = self.base.reaching(log_mass)
+        if found is None or not self.infinite_mass:
+            return None if self.infinite_mass else (self, -math.inf)
+        base, log_lost = found
+        return replace(self, base=base), log_lost  # type: ignore[type-var]
 
     @property
     def limit_variance(self) -> float | None:
