@@ -32,7 +32,7 @@ STEPS = RATIO ** np.arange(EDGES, dtype=np.float64)  # edges looked at together,
 FARTHEST = 3.0  # factor by which a leap goes farther, at most
 LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
-SLOW = "the characteristic function is not bound to fall off fast enough"
+SLOW = "the characteristic function is not bound to fall off fast enough"  # why no edge is deep enough
 BOUND = 150.0  # units of work of one edge at one node
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
