@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -147,6 +146,8 @@ def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: 
 
 def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[Round]:
     """The rounds of a plan file, or the one that the flags describe, with the day."""
+    import datetime  # late: whoever reads --help does not need it
+
     labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note", "date") if key in given}
     labels.setdefault("date", datetime.date.today().isoformat())
     if plan is None:
