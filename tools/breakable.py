@@ -1,6 +1,6 @@
 """Where long words of code may go on in the next line: after a slash, a dot, a bracket, an underscore, an equals sign.
 
-A Sphinx extension. In the cells of a table, code is set with such places marked (``<wbr>``, which is not copied), so
+A Sphinx extension. Code within sentences and tables is set with such places marked (``<wbr>``, which is not copied), so
 that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. A flag
 keeps its dashes, here and in the commands that are shown: browsers would end a line between them and its name.
 """
@@ -13,7 +13,6 @@ from typing import Any
 SHORT = 16
 """Letters that stay together: as many as ``UnsupportedError`` has, a tenth of the column of text."""
 
-CELL = re.compile(r"<td\b[^>]*>.*?</td>", re.DOTALL)
 WORD = re.compile(r'<span class="pre">([^<]*)</span>')
 PLACE = re.compile(r"(?<=[/.(\[_=,:])(?=\w)")
 COMMAND = re.compile(r'<div class="highlight-console[^"]*">.*?</pre>', re.DOTALL)
@@ -23,20 +22,20 @@ FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
 def breakable(body: str) -> str:
     """The page with the places marked.
 
-    >>> breakable('<td><span class="pre">engines/grid/sums.py</span></td><span class="pre">a/b</span>')
-    '<td><span class="pre">engines/<wbr>grid/<wbr>sums.<wbr>py</span></td><span class="pre">a/b</span>'
-    >>> breakable('<td><span class="pre">--delta</span></td>')
-    '<td><span class="pre whole">--delta</span></td>'
+    >>> breakable('<span class="pre">engines/grid/sums.py</span>')
+    '<span class="pre">engines/<wbr>grid/<wbr>sums.<wbr>py</span>'
+    >>> breakable('<span class="pre">--delta</span>')
+    '<span class="pre whole">--delta</span>'
     >>> breakable('<div class="highlight-console"><pre>$ a --b 1</pre></div>')
     '<div class="highlight-console"><pre>$ a <span class="whole">--b</span> 1</pre></div>'
     """
-    body = CELL.sub(lambda cell: WORD.sub(_word, cell[0]), body)
+    body = WORD.sub(_word, body)
     return COMMAND.sub(lambda shown: FLAG.sub(r'<span class="whole">\1</span>', shown[0]), body)
 
 
 def _word(found: re.Match[str]) -> str:
     word = found[1]
-    if len(word) <= SHORT:
+    if len(word) <= SHORT or FLAG.fullmatch(word):
         return f'<span class="pre whole">{word}</span>'
     return f'<span class="pre">{PLACE.sub("<wbr>", word)}</span>'
 
