@@ -68,15 +68,8 @@ def setup(app: Any) -> None:
 
     app.config.version = app.config.release = hockeystick.__version__
     app.connect("builder-inited", lambda _: pages.write(HERE / "generated"))
-    app.connect("autodoc-process-docstring", properties_as_they_stand, priority=400)  # before Napoleon, at 500
     app.connect("doctree-read", lambda _, doctree: without_blank_ends(doctree))
     app.connect("doctree-read", lambda app, doctree: with_links_to_sources(app, doctree))
-
-
-def properties_as_they_stand(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Keep Napoleon from taking what stands before a colon for the type of a property."""
-    if what == "property":
-        lines.insert(0, "")
 
 
 def with_links_to_sources(app: Any, doctree: Any) -> None:

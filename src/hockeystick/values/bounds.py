@@ -63,12 +63,12 @@ class Bound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number to quote: the upper end."""
+        """The number to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The numbers by name: lower, estimate, upper."""
+        """The numbers by name, which are lower, estimate and upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
     @property
@@ -136,12 +136,12 @@ class UpperBound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number that is safe to quote: the upper end."""
+        """The number that is safe to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name: upper."""
+        """The number by its name, upper."""
         return {"upper": self.upper}
 
 
@@ -187,7 +187,7 @@ class Estimate(Shows):
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name: value."""
+        """The number by its name, value."""
         return {"value": self.value}
 
 
