@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import breakable
 import mathml
 import moving
 import outside
@@ -76,6 +77,14 @@ def test_wide_tables_say_their_heads_in_every_cell() -> None:
     narrow = wide.replace(heads[2], "")
     assert stacked.stacked(narrow) == narrow
     assert "table.stacked" in STYLE
+
+
+def test_names_stay_whole_and_long_words_go_on_where_they_are_marked() -> None:
+    word = '<span class="pre">{}</span>'.format
+    assert breakable.breakable(word("UnsupportedError")) == '<span class="pre whole">UnsupportedError</span>'
+    assert breakable.breakable(word("--records-per-unit")) == '<span class="pre whole">--records-per-unit</span>'
+    assert breakable.breakable(word("records_per_unit=4")) == word("records_<wbr>per_<wbr>unit=<wbr>4")
+    assert ".bd-article code span.pre.whole" in STYLE
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -94,7 +94,7 @@ def bells() -> Picture:
         parts += [line([(x, y), (x, y + 4)], INK, 1), text(x, y + 18, str(at), "middle")]
     parts += [
         text(250, 247, "the count that is published", "middle"),
-        text(*place(98.9, 0.2), "without you", "end", GREY),
+        text(*place(98.4, 0.2), "without you", "end", GREY),
         text(*place(102.35, 0.2), "with you", "start", BLUE),
         text(*place(101.75, 0.41), "e = 2.718… times the curve", "start", GREY),
         text(*place(101.75, 0.37), "without you (ε = 1)", "start", GREY),

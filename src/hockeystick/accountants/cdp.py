@@ -4,11 +4,11 @@ Dwork, Rothblum 2016 [DR16]: a round is (mu, tau)-concentrated if the mean of it
 less its mean is subgaussian, ``E e^(t (L - E L)) <= e^(t^2 tau^2 / 2)``. Rounds together have the sum of mu and the
 root of the sum of tau^2, the losses being independent. Which (mu, tau) a round has:
 
-- *Gaussian noise*: L is normal, ``mu = m^2/2`` and ``tau = m`` at distance m; exact.
-- *Losses in [a, b]*: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, and
+- Gaussian noise: L is normal, ``mu = m^2/2`` and ``tau = m`` at distance m; exact.
+- Losses in [a, b]: ``tau = (b - a)/2`` by Hoeffding's lemma. The mean is at most the Kullback-Leibler divergence, and
   that at most the rho of ``zcdp``; of atoms it is summed. Epsilon alone gives ``mu = epsilon tanh(epsilon/2)``, ``tau =
   epsilon``, where the paper has ``epsilon (e^epsilon - 1)/2``.
-- *Poisson-sampled Gaussian noise*: the loss is a function of the outcome of slope at most m (2 m where a record is
+- Poisson-sampled Gaussian noise: the loss is a function of the outcome of slope at most m (2 m where a record is
   replaced), so that given which component of P the outcome is from, it is subgaussian with that tau (concentration of
   Lipschitz functions of a normal variable). The means given the component are no further apart than the slope times the
   distance m, and Hoeffding's lemma applies to them: removing, ``tau^2 = m^2 + m^4/4``; adding, P has one component and

@@ -1,6 +1,6 @@
 """``edgeworth``: the Edgeworth accountant. An estimate: the central limit with corrections by cumulants.
 
-Wang, Gao, Zhang, Shen, Su 2022 [WGZ+22], the approximate Edgeworth accountant::
+Wang, Gao, Zhang, Shen, Su 2022 [WGZ+22], the approximate Edgeworth accountant:
 
     delta(epsilon) = P(L > epsilon) - e^epsilon Q(L > epsilon)
 

@@ -55,6 +55,14 @@ from hockeystick.values import domains
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.side import Side
 
+STAGES = domains.Domain(
+    "a whole number from 1 to 40",
+    {"minimum": 1, "maximum": 40},
+    "lattices one after the other; 40: as many as there are halvings",
+    whole=True,
+)
+"""How many stages there may be: no count of rounds can be halved more often than 40 times."""
+
 Group = tuple[tuple[int, int], ...]
 """(index of a law, how often it is in the group)."""
 
@@ -104,7 +112,7 @@ class EvolvingAccountant(BracketAccountant):
 
     eps_error: Annotated[float, domains.POSITIVE.of("half the width of the interval for epsilon")] = 0.1
     delta_error: Annotated[float | None, domains.POSITIVE.of("probability that the coupling fails")] = None
-    stages: Annotated[int, domains.Domain("a whole number from 1 to 40", {"minimum": 1, "maximum": 40}, whole=True)] = 2
+    stages: Annotated[int, STAGES] = 2
 
     name: ClassVar[str] = "evolving"
     summary: ClassVar[str] = "certified: rounding to ever wider lattices with the mean kept, +- eps_error"

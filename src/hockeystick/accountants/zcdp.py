@@ -5,7 +5,7 @@ Dwork, Rothblum 2016 [DR16]; Bun, Steinke 2016 [BS16], Definition 1.1 and Lemma 
 Gaussian noise has ``rho = mu^2/2`` (Proposition 1.6), which is exact; losses in [-epsilon, epsilon] have ``epsilon
 tanh(epsilon/2)``, below the ``epsilon^2/2`` of Proposition 3.3, and Laplace noise ``theta - 1 + e^-theta`` (proofs in
 ``pairs/concentrated.py``). Black boxes fail with their probability delta, which counts in full (Section 8).
-Converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12::
+Converted at the best real order by Canonne, Kamath, Steinke 2020 [CKS20], Proposition 12:
 
     delta(epsilon) <= e^(t (1 + t) rho - t epsilon) t^t / (1 + t)^(1 + t)      for every t > 0
 

@@ -216,8 +216,9 @@ def dominating_pair(delta: Curve, epsilons: Array) -> LossDistribution:
         epsilons: shape (n,), strictly increasing, at most 700.
 
     Raises:
-        InvalidInputError: it is no privacy curve: not convex in ``e^eps``, increasing, or outside ``[(1 - e^eps)_+,
-            1]``, by more than rounding. A point that rounding has put above the chord of its neighbours is left out.
+        InvalidInputError: it is no privacy curve: not convex in ``e^eps``, increasing, below ``(1 - e^eps)_+``
+            or above 1, by more than rounding. A point that rounding has put above the chord of its neighbours is left
+            out.
 
     >>> from hockeystick.pairs import GaussianPair
     >>> from hockeystick.accountants.shared.privacy_curve import PrivacyCurve

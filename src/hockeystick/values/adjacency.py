@@ -79,7 +79,7 @@ class Adjacency(StrEnum):
 
     @property
     def both(self) -> tuple[Direction, Direction]:
-        """Both orderings of two neighbouring datasets, also where the relation has but one: with the record first."""
+        """Both orderings of two neighbouring datasets, also where the relation has but one, with the record first."""
         if self is Adjacency.REPLACE_ONE:
             return Direction.REPLACE_ONE, Direction.REPLACE_ONE
         if self is Adjacency.ZERO_OUT:

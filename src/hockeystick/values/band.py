@@ -89,9 +89,10 @@ class PlanBand(Band):
     """The answers about many plans, in their order.
 
     Attributes:
-        accountants: the route by which each came. directions: the direction that dominated, where it is known.
-        guarantees: what each is worth: ``"certified"``, or ``"upper bound"``, where the lower end is 0 and says
-        nothing. reasons: why an interval is wider than was asked, or has no finite end; ``None`` otherwise.
+        accountants: the route by which each came.
+        directions: the direction that dominated, where it is known.
+        guarantees: what each is worth: ``"certified"``, or ``"upper bound"``, with a lower end of 0 that says nothing.
+        reasons: why an interval is wider than was asked, or has no finite end; ``None`` otherwise.
         assumptions: what the programs must do for the numbers to be about them, one sentence for each way of sampling.
 
     >>> PlanBand(np.array([0.1]), np.array([0.15]), np.array([0.2]), "upper", accountants=("contour",)).quoted.tolist()

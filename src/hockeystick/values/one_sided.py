@@ -44,12 +44,12 @@ class UpperBound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number that is safe to quote: the upper end."""
+        """The number that is safe to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name: upper."""
+        """The number by its name, upper."""
         return {"upper": self.upper}
 
 
@@ -95,7 +95,7 @@ class Estimate(Shows):
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The number by its name: value."""
+        """The number by its name, value."""
         return {"value": self.value}
 
 

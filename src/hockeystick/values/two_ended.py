@@ -62,12 +62,12 @@ class Bound(Shows):
 
     @property
     def quoted(self) -> float:
-        """The number to quote: the upper end."""
+        """The number to quote, the upper end."""
         return self.upper
 
     @property
     def ends(self) -> Mapping[str, float]:
-        """The numbers by name: lower, estimate, upper."""
+        """The numbers by name, which are lower, estimate and upper."""
         return {"lower": self.lower, "estimate": self.estimate, "upper": self.upper}
 
     @property

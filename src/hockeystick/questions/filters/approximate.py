@@ -54,7 +54,7 @@ class Guarantees(Spending):
 
     @property
     def budget_delta(self) -> float:
-        """What the deltas of the rounds may add up to: delta less slack, rounded down."""
+        """What the deltas of the rounds may add up to, which is delta less slack, rounded down."""
         return rounded_down(self._room)
 
     def said(self) -> str:
@@ -132,7 +132,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
 
     @property
     def currency(self) -> str:
-        """Epsilon: the sum, or what advanced composition makes of the squares, whichever is less."""
+        """Epsilon, that is the sum or what advanced composition makes of the squares, whichever is less."""
         return "epsilon"
 
     @property

@@ -110,7 +110,7 @@ class PrivacyFilter(Spending):
     @property
     @abstractmethod
     def currency(self) -> str:
-        """What the budget is counted in: the unit of ``spent``, ``budget`` and ``remaining``."""
+        """What the budget is counted in, the unit of ``spent``, ``budget`` and ``remaining``."""
 
     @property
     @abstractmethod
@@ -167,7 +167,7 @@ class AdditiveFilter(PrivacyFilter):
 
     @property
     def budget(self) -> float:
-        """What may be spent in all, in the filter's currency, rounded up: no sum that is allowed exceeds it."""
+        """What may be spent in all, in the filter's currency, rounded up so that no sum that is allowed exceeds it."""
         return rounded_up(self._budget)
 
     @property

@@ -89,8 +89,8 @@ def sweep(
     >>> import hockeystick as hs
     >>> plan = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=15, delta=1e-5)
     >>> found = sweep(plan, {"noise_multiplier": [0.8, 1.2], "epochs": [15, 30]})
-    >>> [f"{row['noise_multiplier']} {row['steps']} {row['upper']:.4f}" for row in found.rows]
-    ['0.8 3525 2.2720', '0.8 7050 3.1739', '1.2 3525 0.9813', '1.2 7050 1.4191']
+    >>> [f"{row['noise_multiplier']} {row['steps']} {hs.UpperBound(row['upper'], 'auto'):.4f}" for row in found.rows]
+    ['0.8 3525 2.2720', '0.8 7050 3.1739', '1.2 3525 0.9813', '1.2 7050 1.4192']
     """
     if not isinstance(template, Plan):
         raise InvalidInputError(f"template must be a Plan; received {shown(template)}", "template")

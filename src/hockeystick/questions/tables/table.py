@@ -107,12 +107,12 @@ class Table:
 
     @property
     def lower(self) -> Array:
-        """The certified lower ends at the knots: an array with a dimension for noise, rate, rounds and delta."""
+        """The certified lower ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
         return self._knots.lower.copy()
 
     @property
     def upper(self) -> Array:
-        """The certified upper ends at the knots: an array with a dimension for noise, rate, rounds and delta."""
+        """The certified upper ends at the knots, an array with a dimension for noise, rate, rounds and delta."""
         return self._knots.upper.copy()
 
     @property

@@ -141,9 +141,10 @@ class Chart:
         if self.mark is not None:
             (across, down), text = self._place(self.mark[0]), self.mark[1]
             out.append(f'<circle cx="{_at(across)}" cy="{_at(down)}" r="4.5" fill="{MARK}"/>')
-            left = across > 0.45 * WIDTH  # under a falling curve there is room to the left, above it to the right
-            beside, below = (-10, 1.5 * LETTER) if left else (10, -0.5 * LETTER)
-            anchor = "end" if left else "start"
+            left = across > 0.45 * WIDTH  # there is room to the left, under a falling curve and above a rising one
+            under = left and self.upper[-1][1] <= self.upper[0][1]
+            beside, anchor = (-10, "end") if left else (10, "start")
+            below = 1.5 * LETTER if under else -0.5 * LETTER
             out.append(_text(across + beside, down + below, text, anchor, f'fill="{MARK}" '))
         return out
 

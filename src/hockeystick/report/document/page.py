@@ -70,8 +70,9 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   .lead strong { font-size: 1.45rem; }
   dl { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: .6rem; }
-  table { font-size: .88rem; }
-  th, td { padding-right: .6rem; }
+  table { font-size: .8rem; }
+  th, td { padding-right: .4rem; }
+  th:last-child, td:last-child { padding-right: 0; }
   td.number:last-child { white-space: normal; }
   .signature { grid-template-columns: 1fr; gap: 3.5rem; }
 }

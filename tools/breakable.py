@@ -1,0 +1,51 @@
+"""Where long words of code may go on in the next line: after a slash, a dot, a bracket, an underscore, an equals sign.
+
+A Sphinx extension. Code within sentences and tables is set with such places marked (``<wbr>``, which is not copied), so
+that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. A flag
+keeps its dashes, here and in the commands that are shown: browsers would end a line between them and its name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+SHORT = 16
+"""Letters that stay together: as many as ``UnsupportedError`` has, a tenth of the column of text."""
+
+WORD = re.compile(r'<span class="pre">([^<]*)</span>')
+PLACE = re.compile(r"(?<=[/.(\[_=,:])(?=\w)")
+COMMAND = re.compile(r'<div class="highlight-console[^"]*">.*?</pre>', re.DOTALL)
+FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
+
+
+def breakable(body: str) -> str:
+    """The page with the places marked.
+
+    >>> breakable('<span class="pre">engines/grid/sums.py</span>')
+    '<span class="pre">engines/<wbr>grid/<wbr>sums.<wbr>py</span>'
+    >>> breakable('<span class="pre">--delta</span>')
+    '<span class="pre whole">--delta</span>'
+    >>> breakable('<div class="highlight-console"><pre>$ a --b 1</pre></div>')
+    '<div class="highlight-console"><pre>$ a <span class="whole">--b</span> 1</pre></div>'
+    """
+    body = WORD.sub(_word, body)
+    return COMMAND.sub(lambda shown: FLAG.sub(r'<span class="whole">\1</span>', shown[0]), body)
+
+
+def _word(found: re.Match[str]) -> str:
+    word = found[1]
+    if len(word) <= SHORT or FLAG.fullmatch(word):
+        return f'<span class="pre whole">{word}</span>'
+    return f'<span class="pre">{PLACE.sub("<wbr>", word)}</span>'
+
+
+def _page(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    if context.get("body"):
+        context["body"] = breakable(context["body"])
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """What Sphinx calls: pages are marked before they are written."""
+    app.connect("html-page-context", _page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
