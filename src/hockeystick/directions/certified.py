@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
 from hockeystick.directions.two_sided import delta_of, without_lower
@@ -31,6 +31,9 @@ from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 T = TypeVar("T")  # what is asked in each direction: rounds, or a composition of them
 

@@ -60,9 +60,8 @@ ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEng
 
 FEW = 16  # rounds with atoms and a smooth part up to which they are taken apart first: no contour of all ends soon
 HALF = 0.5  # of the work that is left, which the contour may take
-MOST = (
-    0.8  # of it, where only a coarse interval is asked: what it cannot give then is not to be had from those after it
-)
+MOST = 0.8
+"""Of it, where only a coarse interval is asked: what the contour cannot give then is not to be had after it."""
 NEAR_THE_END = 0.99  # of the largest loss
 NARROW = 1e-4  # relative: what the engines after the first two would not improve
 SHARP = 1e-2  # relative: the Renyi bound is some 5 to 15 % above the truth but near the largest loss

@@ -7,13 +7,14 @@ compared and joined afterwards is little beside the users themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hockeystick.integrations.blocks import Batches, pieces, rows_of
 from hockeystick.integrations.columns import Users
 from hockeystick.integrations.packed import packed, unpacked
 from hockeystick.integrations.rows import ENDS
@@ -22,8 +23,6 @@ from hockeystick.questions.histories.entries import DOMAINS, Entries, Grouped, r
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
-
-Batches = Iterable[pa.RecordBatch]
 
 KNOWN, WRONG = b"h", b"!"
 """What the bytes of a history begin with, and those of what is wrong with a row."""
@@ -52,27 +51,13 @@ def grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
         known, entries = Users(), Entries()
         wrong: dict[int, str] = {}
         kind: pa.DataType | None = None
-        for piece in _pieces(batches):
+        for piece in pieces(rows_of(batches), PIECE):
             kind = piece.schema.field("user").type
             _take(piece, known, entries, wrong, stop)
         if kind is not None:
             yield from _lines(entries.grouped(), wrong, known, kind)
 
     return grouped
-
-
-def _pieces(batches: Batches) -> Iterator[pa.Table]:
-    """The batches, some together."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= PIECE:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if rows:
-        yield pa.Table.from_batches(waiting)
 
 
 def _take(piece: pa.Table, known: Users, entries: Entries, wrong: dict[int, str], stop: bool) -> None:
@@ -129,7 +114,8 @@ def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataT
             dtype=np.int64,
         )
     said = pa.array([KNOWN + packed(each) for each in grouped.histories] + [WRONG + text.encode() for text in texts])
-    order = np.argsort(line, kind="stable")
+    short = line.astype(np.min_scalar_type(len(said)))  # which takes no comparisons to sort where it has two bytes
+    order = np.argsort(short, kind="stable")
     line, users = line[order], grouped.users[order]
     for first in range(0, len(line), MOST_SENT):
         own = line[first : first + MOST_SENT]

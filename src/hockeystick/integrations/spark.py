@@ -22,6 +22,7 @@ try:
     from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
     from pyspark.sql import types as T  # noqa: N812
 
+    from hockeystick.integrations.blocks import SCHEMA, blocks
     from hockeystick.integrations.partitions import answering, grouping  # which needs pyarrow
 except ModuleNotFoundError as error:
     raise missing(error) from None
@@ -139,8 +140,10 @@ def users(
     whose, names = _user(df, user), new_columns(user, prefix)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     numbers = {key: _number(df, source, key) for key, source in sources.items()}
-    rows = df.select(whose, *numbers.values(), *_times(df, when, until))
-    lines = rows.repartition("user").mapInArrow(
+    rows = df.select(whose, F.hash(whose).alias("hash"), *numbers.values(), *_times(df, when, until))
+    parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    packed = rows.mapInArrow(blocks(parts), SCHEMA)
+    lines = packed.repartition("part").mapInArrow(
         grouping(errors == "stop"),
         T.StructType(
             [

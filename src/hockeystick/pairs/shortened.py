@@ -19,8 +19,8 @@ import numpy as np
 
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
+from hockeystick.pairs.closed_transforms import AtomTransform
 from hockeystick.pairs.composition import Composition
-from hockeystick.pairs.transform import AtomTransform
 
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses, each of which has a logarithm of some thousands at most
 

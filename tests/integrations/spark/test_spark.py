@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import datetime
 import math
-import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 import hockeystick as hs
-from hockeystick.integrations import partitions, spark
+from hockeystick.integrations import blocks, partitions, spark
 from hockeystick.integrations.packed import packed
 from hockeystick.integrations.users import users
 from hockeystick.questions.histories.entries import Entries
@@ -26,25 +23,6 @@ from hockeystick.questions.histories.entries import Entries
 ROOT = Path(__file__).parents[3]
 NUMBERS = ("epsilon_lower", "epsilon_estimate", "epsilon_upper")
 SCHEMA = "user long, noise_multiplier double, sample_rate double, steps long, when date"
-
-
-@pytest.fixture(scope="session")
-def session() -> Iterator[Any]:
-    """Spark on one core of this machine."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[1]")
-    for key, value in {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.ui.showConsoleProgress": "false",
-    }.items():
-        builder = builder.config(key, value)
-    found = builder.getOrCreate()
-    found.sparkContext.setLogLevel("OFF")
-    yield found
-    found.stop()
 
 
 def rows(many: int = 400) -> list[tuple[Any, ...]]:
@@ -131,7 +109,9 @@ def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     listed = rows()
     table = {name: column for name, column in columns(listed).items() if name != "when"}
     table = {name: np.asarray(column, dtype=float) if name != "user" else column for name, column in table.items()}
-    batches = pa.table(table).to_batches(max_chunksize=7)
+    monkeypatch.setattr(blocks, "PACKED", 20)
+    rows_of_all = pa.table({"hash": np.zeros(len(listed), dtype=np.int32), **table})
+    batches = blocks.blocks(1)(rows_of_all.to_batches(max_chunksize=7))
     found: dict[int, bytes] = {}
     for batch in partitions.grouping(stop=True)(batches):
         assert len(batch) <= 5

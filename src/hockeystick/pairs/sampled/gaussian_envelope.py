@@ -159,11 +159,12 @@ class MixtureEnvelope:
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
         """
-        reached = log_weight
+        reached: Array = log_weight
         for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
             if shares is not None and power < 0:
                 reached = reached + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
-        return reached + 0.5 * self._tallest**2
+        reached = reached + 0.5 * self._tallest**2
+        return reached
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
         """``R^p`` and its derivative, one row for each edge; ``growth`` is the power of the odds that is taken."""

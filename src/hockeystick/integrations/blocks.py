@@ -1,0 +1,160 @@
+"""Rows in blocks of bytes, between the workers of Spark that read them and those that group them.
+
+What Spark exchanges costs it by the row. So rows are put into blocks before: those of users who go to one task
+together, in columns, as Arrow writes them, and doubles in as few bytes as hold them all without loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Batches = Iterable[pa.RecordBatch]
+
+NAMES = ["part", "schema", "rows"]
+"""The columns of a block: where it goes, what its rows look like, and these."""
+
+SCHEMA = "part int, schema binary, rows binary"
+"""The same as Spark says it."""
+
+PACKED = 1 << 18
+"""Rows that are sorted at once, a column of them 2 MB: near the processor, and long enough for some hundred parts."""
+
+MOST_BYTES = 1 << 16
+"""Bytes of a block, but for one of a single row: Spark hands ten thousand to Python at once, 0.7 GB of such."""
+
+FEW = 256
+"""Distinct doubles of which one is said by a byte; what they are takes 2 kB beside a block."""
+
+VALUES, DOUBLE = b"values", b"double"
+"""What a field says of itself where its column is in fewer bytes: the doubles that are numbered, or that it was one."""
+
+
+def blocks(parts: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What puts rows into blocks.
+
+    The batches have a column ``hash``, whole numbers that are equal where users are, by which they are shared among the
+    parts, and which is left out.
+
+    Args:
+        parts: how many there are.
+    """
+    labels = _labels(parts)
+    kind = np.min_scalar_type(parts)  # where it has two bytes or fewer, sorting takes no comparisons
+
+    def made(batches: Batches) -> Iterator[pa.RecordBatch]:
+        for piece in pieces(batches, PACKED):
+            part = (piece.column("hash").to_numpy() % parts).astype(kind)
+            order = np.argsort(part, kind="stable")
+            columns, fields = [], []
+            for field in piece.schema:
+                if field.name != "hash":
+                    column, said = _narrow(piece.column(field.name).combine_chunks())
+                    columns.append(column.take(pa.array(order)))
+                    fields.append(pa.field(field.name, column.type, metadata=said))
+            yield _cut(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), part[order], labels)
+
+    return made
+
+
+def pieces(batches: Batches, rows: int) -> Iterator[pa.Table]:
+    """The batches, some together: so many rows, or a few more."""
+    waiting: list[pa.RecordBatch] = []
+    found = 0
+    for batch in batches:
+        waiting.append(batch)
+        found += batch.num_rows
+        if found >= rows:
+            yield pa.Table.from_batches(waiting)
+            waiting, found = [], 0
+    if found:
+        yield pa.Table.from_batches(waiting)
+
+
+def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
+    """A column in as few bytes as hold its doubles, and what says how to have them back; others as they are."""
+    if not pa.types.is_float64(column.type) or column.null_count:
+        return column, None
+    values = column.to_numpy()
+    if len(values) and values.min() >= 0 and values.max() < 1 << 32:  # false where one is not a number
+        kind = np.min_scalar_type(int(values.max()))
+        whole = values.astype(kind)
+        if np.array_equal(whole, values) and not np.signbit(values).any():
+            return pa.array(whole), {DOUBLE: b""}
+    listed = column.dictionary_encode()
+    if len(listed.dictionary) > FEW:
+        return column, None
+    return listed.indices.cast(pa.uint8()), {VALUES: listed.dictionary.to_numpy().tobytes()}
+
+
+def _wide(column: pa.Array, said: dict[bytes, bytes] | None) -> pa.Array:
+    """A column as it was."""
+    if said is None:
+        return column
+    if DOUBLE in said:
+        return pa.array(column.to_numpy().astype(np.float64))
+    return pa.array(np.frombuffer(said[VALUES])[column.to_numpy()])
+
+
+def _cut(rows: pa.RecordBatch, part: npt.NDArray[np.unsignedinteger], labels: npt.NDArray[np.int32]) -> pa.RecordBatch:
+    """Blocks of rows that are sorted by part."""
+    step = max(1, MOST_BYTES * rows.num_rows // max(1, rows.nbytes))
+    ends = np.append(np.flatnonzero(part[1:] != part[:-1]) + 1, len(part)).tolist()
+    starts, offsets, sink = [], [0], pa.BufferOutputStream()
+    start = 0
+    for end in ends:
+        for first in range(start, end, step):
+            starts.append(first)
+            sink.write(rows.slice(first, min(step, end - first)).serialize())
+            offsets.append(sink.tell())
+        start = end
+    many = len(starts)
+    written = pa.Array.from_buffers(
+        pa.binary(), many, [None, pa.py_buffer(np.array(offsets, dtype=np.int32)), sink.getvalue()]
+    )
+    said = pa.array([rows.schema.serialize().to_pybytes()] * many, type=pa.binary())
+    return pa.RecordBatch.from_arrays([pa.array(labels[part[starts]]), said, written], names=NAMES)
+
+
+def rows_of(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """The rows of blocks."""
+    for batch in batches:
+        for said, rows in zip(batch.column("schema"), batch.column("rows"), strict=True):
+            schema = pa.ipc.read_schema(said.as_buffer())
+            found = pa.ipc.read_record_batch(rows.as_buffer(), schema)
+            columns = [_wide(column, field.metadata) for column, field in zip(found.columns, schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _labels(parts: int) -> npt.NDArray[np.int32]:
+    """A number for each part by which Spark sends each to a task of its own, shape (parts,)."""
+    labels = np.full(parts, -1, dtype=np.int32)
+    first, many = 0, 4 * parts
+    while (labels < 0).any():
+        numbers = np.arange(first, first + many, dtype=np.int32)
+        labels[murmur(numbers) % parts] = numbers
+        first += many
+    return labels
+
+
+def murmur(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    """Spark's hash of whole numbers: Murmur3 of four bytes, from 42 on, by which it sends rows to tasks.
+
+    Were it another one, some tasks would have several parts and others none; nothing else would change.
+    """
+
+    def turned(bits: npt.NDArray[np.uint32], by: int) -> npt.NDArray[np.uint32]:
+        return (bits << np.uint32(by)) | (bits >> np.uint32(32 - by))
+
+    mixed = turned(numbers.view(np.uint32) * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+    bits = turned(np.uint32(42) ^ mixed, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    bits ^= np.uint32(4)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
+        bits = (bits ^ (bits >> np.uint32(shift))) * np.uint32(factor)
+    return bits.view(np.int32)
+
+
+__all__ = ["SCHEMA", "blocks", "pieces", "rows_of"]
