@@ -159,11 +159,10 @@ class MixtureEnvelope:
         At each of them ``e^psi <= 3/2 e^(Y^2/2)`` times what ``|g|^-t`` gains by the largest angle: a bound on its
         integral, as :meth:`MixtureLaw.log_dip` is one, would not do.
         """
-        reached: Array = log_weight
+        reached: Array = log_weight + 0.5 * self._tallest**2
         for shares, power in zip((rising, falling), self._law.kind.coefficients(self._t), strict=True):
             if shares is not None and power < 0:
                 reached = reached + power * shares.turned(np.full_like(log_weight, self._tallest))[0]
-        reached = reached + 0.5 * self._tallest**2
         return reached
 
     def _shapes(self, edges: Array, growth: float) -> tuple[Array, Array]:
