@@ -141,8 +141,11 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
             ["epsilon", "--noise-multiplier", "nan", *FLAGS[2:]],
             "--noise-multiplier must be a number from 1e-12 to 1e12",
         ),
-        (["epsilon", *FLAGS, "--sample-rate", "2"], "--sample-rate must be a number greater than 0 and at most 1"),
-        (["epsilon", *FLAGS, "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
+        (
+            ["epsilon", *FLAGS[:2], *FLAGS[4:], "--sample-rate", "2"],
+            "--sample-rate must be a number greater than 0 and at most 1",
+        ),
+        (["epsilon", *FLAGS[:4], "--steps", "1.5"], "--steps must be a whole number from 0 to 1e12"),
         (["epsilon", *FLAGS, "--epochs", "1"], "give either steps or epochs; received both"),
         (["epsilon", *FLAGS[:4]], "give either steps or epochs; received neither"),
         (["epsilon", *FLAGS[:4], "--epochs", "1e11"], "--epochs must come to at most 1e12 steps"),
@@ -163,7 +166,7 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["delta", "a", "b", "--epsilon", "1"], "Got unexpected extra argument"),
         (
             ["epsilom"],
-            "command must be one of 'accountants', 'audit', 'calibrate', 'compare', 'delta', 'doctor', 'epsilon', ",
+            "command must be one of 'accountants', 'audit', 'budget', 'calibrate', 'compare', 'delta', 'doctor', ",
         ),
         (["--frobnicate"], "No such option"),
         (["supported", "--jso"], "No such option"),
@@ -503,3 +506,24 @@ def test_a_broken_epoch_says_what_to_give_instead() -> None:
         "batch_size = 10\ndataset_size = 1000\nepochs = 2.5\n"
     )
     assert "of a pass that was broken off give the count" in refused("epsilon", "-", "--delta", "1e-5", stdin=plan)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["epsilon", "--sigma", "1", "--noise-multiplier", "2"], "--sigma and --noise-multiplier are one option"),
+        (["epsilon", "--batch", "1", "--batch-size=2"], "--batch and --batch-size are one option"),
+        (["delta", "--epsilon", "1", "--epsilon", "1"], "--epsilon is given twice"),
+        (["plot", "curve", "--delta=1e-5", "--delta", "1e-6"], "--delta is given twice"),
+        (["report", "-o", "a.html", "--output", "b.html"], "-o and --output are one option"),
+        (["budget", "spend", "a.toml", "--count", "1", "--count", "2"], "--count is given twice"),
+    ],
+)
+def test_an_option_is_given_once(args: list[str], said: str) -> None:
+    """The last one would win, and nothing would be said of the others."""
+    assert refused(*args) == f"{said}; give it once"
+
+
+def test_options_for_several_values_and_flags_may_be_repeated() -> None:
+    flags = ["--sigma", "2", "--sample-rate", "0.1", "--steps", "1"]
+    assert run("profile", *flags, "--delta", "1e-5", "--delta", "1e-6", "--json", "--json").exit_code == 0

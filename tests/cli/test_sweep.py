@@ -17,7 +17,8 @@ from hockeystick.cli import progress
 from hockeystick.cli.grids import grids
 from hockeystick.values.errors import InvalidInputError
 
-FLAGS = ("--batch-size", "256", "--dataset-size", "60000", "--epochs", "10", "--delta", "1e-5")
+SIZES = ("--batch-size", "256", "--dataset-size", "60000", "--delta", "1e-5")
+FLAGS = (*SIZES, "--epochs", "10")
 PLAN = hs.dp_sgd(1.0, batch_size=256, dataset_size=60_000, epochs=10, delta=1e-5)
 
 
@@ -67,7 +68,7 @@ def test_what_is_no_grid_is_refused(text: str, said: str) -> None:
 
 
 def test_rows_go_to_standard_output_and_what_they_assume_beside_them() -> None:
-    result = run("sweep", *FLAGS, "--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
+    result = run("sweep", *SIZES, "--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
     assert result.exit_code == 0
     assert result.stdout == hs.sweep(PLAN, {"noise_multiplier": [0.8, 1.2], "epochs": [10, 20]}).to_csv()
     assert result.stderr.startswith("sampling poisson")
@@ -94,14 +95,14 @@ def test_a_file_is_written_and_the_answer_says_what_is_in_it(tmp_path: Path) -> 
 
 
 def test_other_targets_by_their_names() -> None:
-    few = ("--sample-rate", "0.01", "--steps", "100")
+    few = ("--sample-rate", "0.01")
     result = run("sweep", *few, "--grid", "steps=100", "--target", "advantage=0.05")
     assert result.stdout.splitlines()[1].startswith("100,")
     assert "guarantee" in result.stdout
     both = run("sweep", *few, "--grid", "steps=100", "--target", "epsilon=1,delta=1e-5").stdout
     assert both == run("sweep", *few, "--delta", "1e-5", "--grid", "steps=100", "--target", "epsilon=1").stdout
-    count = ("--noise-multiplier", "1", "--sample-rate", "0.01", "--delta", "1e-5", "--grid", "noise_multiplier=1,2")
-    assert run("sweep", *count, "--steps", "1", "--target", "epsilon=1", "--parameter", "steps").exit_code == 0
+    count = ("--sample-rate", "0.01", "--delta", "1e-5", "--grid", "noise_multiplier=1,2")
+    assert run("sweep", *count, "--target", "epsilon=1", "--parameter", "steps").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -116,8 +117,8 @@ def test_other_targets_by_their_names() -> None:
         ((*FLAGS, "--grid", "noise_multiplier=1", "--errors", "skip"), "--errors must be one of 'row', 'stop'"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--jobs", "0"), "--jobs must be a whole number"),
         ((*FLAGS, "--grid", "noise_multiplier=-1", "--errors", "stop"), "row 0 (noise_multiplier=-1.0): "),
-        ((*FLAGS, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
-        ((*FLAGS, "--grid", "epochs=1", "--target", "mu=1"), "--delta does not go with --target mu"),
+        ((*SIZES, "--grid", "epochs=1", "--target", "3"), "--target must be NAME=NUMBER"),
+        ((*SIZES, "--grid", "epochs=1", "--target", "mu=1"), "--delta does not go with --target mu"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--at-most", "1"), "--at-most is of --pareto"),
         ((*FLAGS, "--grid", "noise_multiplier=1", "--heat-map", "a.gif"), "a figure's file ends in"),
     ],
@@ -126,12 +127,43 @@ def test_what_makes_no_sense_takes_one_line(args: tuple[str, ...], said: str) ->
     assert said in refused("sweep", *args)
 
 
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("--sigma", "1", "--grid", "noise_multiplier=1,2"),
+         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is in --grid: leave it out"),
+        (("--sigma", "1", "--grid", "steps=1,2"),
+         "--epochs would not be used, as steps is in --grid: leave it out"),
+        (("--sigma", "1", "--grid", "delta=1e-6", "--target", "epsilon=2"),
+         "--noise-multiplier (--sigma) would not be used, as noise-multiplier is looked for: leave it out"),
+    ],
+)  # fmt: skip
+def test_a_flag_that_would_not_be_used_is_refused(args: tuple[str, ...], said: str) -> None:
+    assert refused("sweep", *FLAGS, *args) == said
+
+
+def test_aliases_of_flags_name_parameters_too() -> None:
+    for one, other in (
+        (("sweep", *SIZES, "--grid", "sigma=1,2", "--epochs", "5"),
+         ("sweep", *SIZES, "--grid", "noise_multiplier=1,2", "--epochs", "5")),
+        (("sweep", *SIZES, "--grid", "epochs=5", "--target", "epsilon=3", "--parameter", "sigma"),
+         ("sweep", *SIZES, "--grid", "epochs=5", "--target", "epsilon=3", "--parameter", "noise-multiplier")),
+        (("calibrate", "sigma", *FLAGS, "--epsilon", "3"), ("calibrate", "noise-multiplier", *FLAGS, "--epsilon", "3")),
+    ):  # fmt: skip
+        said = run(*one)
+        assert said.exit_code == 0, said.stderr
+        assert said.stdout == run(*other).stdout
+    assert refused("sweep", *FLAGS, "--grid", "sigma=1", "--grid", "noise_multiplier=2") == (
+        "--grid noise_multiplier is given twice; give it once"
+    )
+
+
 def test_figures_are_written_beside_the_rows(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     one, other = tmp_path / "map.svg", tmp_path / "front.png"
     grid = ("--grid", "noise_multiplier=0.8:1.2:2", "--grid", "epochs=10,20")
     result = run(
-        "sweep", *FLAGS, *grid, "--heat-map", one, "--pareto", other, "--at-most", "3", "--least-steps", "2400"
+        "sweep", *SIZES, *grid, "--heat-map", one, "--pareto", other, "--at-most", "3", "--least-steps", "2400"
     )
     assert result.exit_code == 0
     assert b"<svg" in one.read_bytes()
@@ -164,7 +196,7 @@ def test_rows_that_failed_show_in_the_status(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.noises", lambda plans, *_: [None] * len(plans))
     monkeypatch.setattr("hockeystick.questions.sweeps.rows.calibrate", broken)
-    result = run("sweep", *FLAGS, "--grid", "epochs=10", "--target", "epsilon=3")
+    result = run("sweep", *SIZES, "--grid", "epochs=10", "--target", "epsilon=3")
     assert result.exit_code == 1
     assert "failed" in result.stdout
     assert result.stderr.endswith("error: 1 rows failed unexpectedly, see their reasons\n")

@@ -15,9 +15,10 @@ import pytest
 import hockeystick as hs
 from command import run
 from hockeystick.explorer.answers import WANTS, answer, start
-from hockeystick.explorer.curves import RATES
+from hockeystick.explorer.curves import FEWER, RATES, curve
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SLIDERS, keys_of, number, plan_of
+from hockeystick.explorer.lanes import OvertakenError
 from hockeystick.plan.file import parse_plan
 from hockeystick.report.answer import epsilon_json
 from hockeystick.report.document.verify import verified
@@ -317,3 +318,21 @@ def test_quotients_go_to_their_safe_side() -> None:
 
 def test_there_is_an_answer_to_all_that_can_be_wanted() -> None:
     assert set(WANTS) == {"epsilon", "calibrate", "copies", "delta", "attack", "steps", "noise"}
+
+
+@pytest.mark.parametrize("want", ["steps", "noise"])
+def test_a_slow_curve_ends_between_two_places(want: str) -> None:
+    """Nobody waits for a curve that a newer one has overtaken."""
+    plan = hs.dp_sgd(2.0, batch_size=256, dataset_size=60_000, epochs=9, sampling="without-replacement", delta=1e-5)
+    asked: list[int] = []
+
+    def check() -> None:
+        asked.append(1)
+        if len(asked) == 3:
+            raise OvertakenError
+
+    with pytest.raises(OvertakenError):
+        curve(plan, want, check)
+    assert len(asked) == 3
+    curve(plan, want, lambda: asked.append(1))
+    assert len(asked) == 3 + FEWER

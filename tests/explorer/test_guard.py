@@ -101,16 +101,16 @@ def test_a_question_that_was_overtaken_is_not_computed() -> None:
     busy = threading.Event()
     computed: list[object] = []
 
-    def noted(what: object) -> Callable[[], None]:
-        return lambda: computed.append(what)
+    def noted(what: object) -> Callable[[object], None]:
+        return lambda _: computed.append(what)
 
     async def ask() -> list[Any]:
         place = ("tab", "A", "epsilon")
-        first = asyncio.create_task(lanes.answer(place, 1, True, lambda: busy.wait(10)))
+        first = asyncio.create_task(lanes.answer(place, 1, True, lambda _: busy.wait(10)))
         await asyncio.sleep(0.05)  # the first is being computed
         others = [asyncio.create_task(lanes.answer(place, serial, True, noted(serial))) for serial in (2, 4, 3)]
         elsewhere = asyncio.create_task(lanes.answer(("tab", "B", "epsilon"), 1, True, noted("B")))
-        curve = await lanes.answer(("tab", "A", "delta"), 1, False, lambda: "the other thread is free")
+        curve = await lanes.answer(("tab", "A", "delta"), 1, False, lambda _: "the other thread is free")
         busy.set()
         return [curve, *await asyncio.gather(first, *others, elsewhere, return_exceptions=True)]
 
@@ -124,18 +124,47 @@ def test_a_question_that_was_overtaken_is_not_computed() -> None:
     assert computed == [4, "B"]
 
 
+def test_a_question_that_has_begun_ends_where_it_asks_whether_it_is_still_wanted() -> None:
+    lanes = Lanes()
+    begun, newer = threading.Event(), threading.Event()
+    done: list[str] = []
+
+    def slow(check: Callable[[], None]) -> None:
+        check()
+        done.append("a first place")
+        begun.set()
+        newer.wait(10)
+        check()
+        done.append("a second place")
+
+    async def ask() -> list[Any]:
+        place = ("tab", "A", "steps")
+        first = asyncio.create_task(lanes.answer(place, 1, False, slow))
+        await asyncio.get_running_loop().run_in_executor(None, begun.wait, 10)
+        second = asyncio.create_task(lanes.answer(place, 2, False, lambda _: "the newer one"))
+        await asyncio.sleep(0)  # it has been asked, and waits
+        newer.set()
+        return [*await asyncio.gather(first, second, return_exceptions=True)]
+
+    first, second = asyncio.run(ask())
+    lanes.close()
+    assert isinstance(first, OvertakenError)
+    assert second == "the newer one"
+    assert done == ["a first place"]
+
+
 def test_too_many_questions_are_refused() -> None:
     lanes = Lanes()
     busy = threading.Event()
 
     async def ask() -> list[Any]:
         waiting = [
-            asyncio.create_task(lanes.answer(("tab", "A", str(number)), 1, True, lambda: busy.wait(10)))
+            asyncio.create_task(lanes.answer(("tab", "A", str(number)), 1, True, lambda _: busy.wait(10)))
             for number in range(MOST_WAITING)
         ]
         await asyncio.sleep(0.05)
         with pytest.raises(BusyError):
-            await lanes.answer(("tab", "A", "one more"), 1, True, lambda: None)
+            await lanes.answer(("tab", "A", "one more"), 1, True, lambda _: None)
         busy.set()
         return await asyncio.gather(*waiting)
 

@@ -117,7 +117,7 @@ def test_a_question_of_somebody_who_has_gone_is_not_computed(page: Page, monkeyp
 
     began, goes_on, computed = threading.Event(), threading.Event(), []
 
-    def slow(question: Any, given: Any) -> dict[str, Any]:
+    def slow(question: Any, given: Any, check: Any) -> dict[str, Any]:
         computed.append(question["tab"])
         began.set()
         goes_on.wait(20)

@@ -133,6 +133,33 @@ def test_what_is_wrong_is_named(
     assert "\n" not in str(caught.value)
 
 
+@each_kind
+@pytest.mark.parametrize("name", ["groups", "draws", "max_batch_size"])
+def test_a_column_that_means_something_else_is_refused_with_a_remedy(kind: Kind, name: str) -> None:
+    frame = kind({**COLUMNS, name: [3, 4, 5, 6]})
+    with pytest.raises(hs.InvalidInputError) as caught:
+        frames.epsilon(frame)
+    said = (
+        f"row 0: {name} does not go with sampling 'poisson', whose keys are 'sample_rate', 'batch_size', 'dataset_size'"
+    )
+    remedy = "; the column is read as that argument of dp_sgd: rename it, or leave it out"
+    assert str(caught.value) == said + remedy
+    arguments: dict[str, Any] = {name: 3}
+    with pytest.raises(hs.InvalidInputError, match=r"dataset_size'$"):  # of an argument there is nothing to rename
+        frames.epsilon(kind(COLUMNS), **arguments)
+
+
+@each_kind
+def test_columns_of_users_and_partitions(kind: Kind) -> None:
+    """Every argument of dp_sgd is a column."""
+    frame = kind({"noise_multiplier": [30.0, 30.0], "steps": [5, 5], "records_per_unit": [2, 2],
+                  "partitions_per_unit": [1, 4]})  # fmt: skip
+    found = frames.epsilon(frame, sampling="none", unit="user", delta=1e-6)["epsilon_upper"]
+    wanted = [hs.Plan([hs.Round(hs.Gaussian(30.0), count=5)], unit="user", records_per_unit=2,
+                      partitions_per_unit=parts).epsilon(1e-6).upper for parts in (1, 4)]  # fmt: skip
+    assert list(found) == wanted
+
+
 def test_a_key_with_two_columns_is_refused() -> None:
     twice = pd.DataFrame([[1.0, 0.1, 0.2, 10]], columns=["noise_multiplier", "sample_rate", "sample_rate", "steps"])
     with pytest.raises(hs.InvalidInputError, match=r"^sample_rate must be one column; 2 are called 'sample_rate'$"):

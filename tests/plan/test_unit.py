@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,7 @@ from mpmath import mp, workdps
 from scipy.stats import binom, norm
 
 import hockeystick as hs
+from command import refused, run
 from hockeystick import (
     GDP,
     ZCDP,
@@ -234,6 +236,27 @@ def test_two_partitions_of_randomised_laplace_noise_by_quadrature() -> None:
     both = np.multiply.outer(p, p) - math.exp(0.4) * np.multiply.outer(q, q)
     truth = float(np.maximum(both, 0).sum()) * 0.01**2
     assert plan.delta(0.4).upper == pytest.approx(truth, rel=1e-3)
+
+
+def test_dp_sgd_and_the_flags_know_partitions() -> None:
+    """A step without sampling on each of the partitions; what a plan file says in the same words."""
+    made = hs.dp_sgd(30.0, steps=5, sampling="none", unit="user", records_per_unit=2, partitions_per_unit=4, delta=1e-6)
+    assert made == Plan(
+        [Round(Gaussian(30.0), count=5)], delta=1e-6, unit="user", records_per_unit=2, partitions_per_unit=4
+    )
+    flags = ["--sigma", "30", "--steps", "5", "--sampling", "none", "--unit", "user", "--records-per-unit", "2"]
+    said = run("epsilon", *flags, "--partitions-per-unit", "4", "--delta", "1e-6", "--json")
+    stated = json.loads(said.stdout)
+    assert stated["plan"]["partitions_per_unit"] == 4
+    assert stated["epsilon"]["upper"] == made.epsilon().upper
+    assert "one draw decides" in refused(
+        "epsilon", "--sigma", "30", "--steps", "5", "--sample-rate", "0.1", *flags[6:], "--partitions-per-unit", "4",
+        "--delta", "1e-6",
+    )  # fmt: skip
+    assert refused("epsilon", *flags, "--partitions-per-unit", "0", "--delta", "1e-6").startswith(
+        "--partitions-per-unit must be a whole number from 1"
+    )
+    assert "goes with unit 'user'" in refused("epsilon", *flags[:6], "--partitions-per-unit", "4", "--delta", "1e-6")
 
 
 def test_sampled_partitions_are_refused() -> None:

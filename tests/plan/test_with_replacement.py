@@ -192,7 +192,7 @@ def test_a_told_shift_of_one_term_is_a_gaussian() -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"draws": 5}, "needs dataset_size or weight"),
+        ({"draws": 5}, "draws needs dataset_size or, in a plan file, weight, and not both; received neither"),
         ({"draws": 5, "dataset_size": 10, "weight": 0.1}, "received both"),
         ({"draws": 5, "dataset_size": 1}, "dataset_size must be"),
         ({"draws": 5, "weight": 1.0}, "weight must leave a chance"),

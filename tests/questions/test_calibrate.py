@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
-from command import run
+from command import refused, run
 from hockeystick import targets
 from hockeystick.numerics import work
 from hockeystick.questions.calibration import TOLERANCE
@@ -303,3 +303,32 @@ def test_epochs_stop_where_a_plan_can_have_no_more_steps() -> None:
     found = hs.calibrate(plan, "epochs", targets.Delta(1e-3, epsilon=1.0))
     assert found.value == 10**12 // 3
     assert found.beside is None
+
+
+@pytest.mark.parametrize(
+    ("parameter", "flags", "named"),
+    [
+        (
+            "noise-multiplier",
+            ["--sigma", "2", "--sample-rate", "0.01", "--steps", "10"],
+            "--noise-multiplier (--sigma)",
+        ),
+        ("sample-rate", ["--sigma", "2", "--sample-rate", "0.01", "--steps", "10"], "--sample-rate"),
+        (
+            "sample-rate",
+            ["--sigma", "2", "--batch", "5", "--dataset-size", "9", "--steps", "10"],
+            "--batch-size (--batch)",
+        ),
+        (
+            "batch-size",
+            ["--sigma", "2", "--sample-rate", "0.1", "--dataset-size", "9", "--steps", "9"],
+            "--sample-rate",
+        ),
+        ("steps", ["--sigma", "2", "--sample-rate", "0.01", "--epochs", "10"], "--epochs"),
+        ("epochs", ["--sigma", "2", "--sample-rate", "0.01", "--epochs", "10"], "--epochs"),
+    ],
+)
+def test_a_flag_that_would_not_be_used_is_refused(parameter: str, flags: list[str], named: str) -> None:
+    """Of a plan file the value is the start of the search; of a flag people expect that it counts."""
+    said = refused("calibrate", parameter, *flags, "--epsilon", "1", "--delta", "1e-5")
+    assert said == f"{named} would not be used, as {parameter} is looked for: leave it out"

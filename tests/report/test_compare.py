@@ -286,3 +286,13 @@ def test_noise_at_the_end_of_its_domain_is_moved_the_other_way() -> None:
     assert 499.4 < mechanism.noise_multiplier < 500.0
     assert cold(hs.Plan([largest, least])) is None
     assert hs.Plan([largest], adjacency="zero-out").compare(1e-6)["auto"].answer is not None
+
+
+def test_plans_with_a_route_of_their_own_have_one_row() -> None:
+    """The best of several runs is answered for as a whole: by that route, and by no other accountant."""
+    one = hs.Plan([hs.Round(hs.Gaussian(4.0))])
+    plan = hs.Plan.from_dict({**one.to_dict(), "selection": {"runs": "poisson", "mean": 3}})
+    for rows, answer in ((plan.compare(delta=1e-5), plan.epsilon(1e-5)), (plan.compare(epsilon=0.5), plan.delta(0.5))):
+        assert rows["auto"].answer == answer
+        assert rows["rdp"].answer is None
+        assert "use accountant 'auto'" in str(rows["rdp"].reason)

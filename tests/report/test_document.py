@@ -22,6 +22,7 @@ from hockeystick.report.document.made import made
 from hockeystick.report.document.markdown import escaped
 from hockeystick.report.document.record import report_record
 from hockeystick.report.document.shares import half_up, of_crowd, percent_up
+from hockeystick.report.document.verify import verified
 from hockeystick.values.errors import InvalidInputError
 
 MU = 0.5
@@ -310,3 +311,41 @@ def test_a_report_needs_a_delta_and_a_title_that_is_text() -> None:
         report_record(plan, None, None, made())
     with pytest.raises(InvalidInputError, match="title must be a text; received 3"):
         report_record(plan, 1e-5, 3, made())  # type: ignore[arg-type]
+
+
+def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_what_is_not() -> None:
+    """Every number is an answer of the plan itself; error rates and epsilon over the steps have none."""
+    one = hs.Plan([hs.Round(hs.Gaussian(4.0), count=4)], delta=1e-5)
+    plan = hs.Plan.from_dict({**one.to_dict(), "selection": {"runs": "poisson", "mean": 3}})
+    record = report_record(plan, None, None, made("2026-01-31"))
+    single = report_record(one, None, None, made("2026-01-31"))
+    for row, alone in zip(record["epsilon"], single["epsilon"], strict=True):
+        assert row["upper"] == plan.epsilon(row["delta"]).upper
+        assert alone["lower"] < row["lower"] <= row["upper"]  # the best of several costs more than one
+    points = record["curves"]["delta"]
+    assert len(points) > 20
+    assert all(point["lower"] <= point["upper"] for point in points)
+    assert points[3]["upper"] == plan.delta(points[3]["epsilon"]).upper
+    assert record["curves"]["steps"] == record["curves"]["trade_off"] == []
+    text = report_text(record, MARKDOWN)
+    assert "released: the best of 3 runs on average (poisson)" in text
+    assert "steps of each run: 4" in text
+    assert (
+        "Error rates of attacks are not stated: of the best of several runs only epsilon and delta are known." in text
+    )
+    assert "Epsilon over the steps is not drawn: nothing is released while the runs go on." in text
+    assert verified(text).sound
+    assert not verified(text.replace("runs on average", "runs in all")).sound
+
+
+def test_a_report_about_users_of_whom_no_pair_is_proven() -> None:
+    """Epsilon and delta follow by group privacy, and are upper bounds."""
+    rounds = [hs.Round(hs.Laplace(20.0), hs.Poisson(0.1), count=2)]
+    plan = hs.Plan(rounds, delta=1e-4, unit="user", records_per_unit=3)
+    assert plan.by_group
+    record = report_record(plan, None, None, made("2026-01-31"))
+    assert all(row["upper"] == plan.epsilon(row["delta"]).upper for row in record["epsilon"])
+    assert "refused" in record["attack"]
+    text = report_text(record, MARKDOWN)
+    assert "one user with at most 3 records" in text
+    assert verified(text).sound

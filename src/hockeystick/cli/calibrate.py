@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from hockeystick.cli.numbers import number
-from hockeystick.cli.plans import FLAGS, chosen_plan
+from hockeystick.cli.plans import FLAGS, chosen_plan, names_of, unaliased
 from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -79,18 +79,43 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
 
 
 def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> Plan:
-    """The plan of the command line; among flags the one that is free may be left out."""
-    key = parameter.name.replace("-", "_")
-    said = {name for name, value in flags.items() if value is not None}
-    if plan is None and key in FLAGS and said and not said & {key, INSTEAD.get(key)}:
-        records = flags.get("dataset_size")
-        start = min(parameter.start, records) if key == "batch_size" and records is not None else parameter.start
-        flags = {**flags, key: start}
-    return chosen_plan(plan, flags)
+    """The plan of the command line; the flag of the parameter that is looked for has to be left out.
+
+    Raises:
+        InvalidInputError: a bad plan, or a flag that says what is looked for.
+    """
+    return chosen_plan(plan, flags if plan is not None else without_free([parameter], flags, "is looked for"))
+
+
+def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) -> dict[str, Any]:
+    """The flags, with any value for what the question itself decides.
+
+    Args:
+        free: the parameters that the question decides.
+        flags: values of the flags; ``None`` where absent.
+        what: how the question decides them, for the line that refuses a flag.
+
+    Raises:
+        InvalidInputError: a flag that says one of them, in either of two ways.
+    """
+    said = {key for key, value in flags.items() if value is not None}
+    filled = dict(flags)
+    for parameter in free:
+        key = parameter.name.replace("-", "_")
+        for each in (key, INSTEAD.get(key)):
+            if each in said and key in FLAGS:
+                flag, *others = names_of(each)
+                named = f"{flag} ({', '.join(others)})" if others else flag
+                raise InvalidInputError(f"{named} would not be used, as {parameter.name} {what}: leave it out", each)
+        if key in FLAGS and said:
+            records = flags.get("dataset_size")
+            start = parameter.start
+            filled[key] = min(start, records) if key == "batch_size" and records is not None else start
+    return filled
 
 
 def free_parameter(name: str) -> Parameter:
     """The parameter that is named on the command line."""
     from hockeystick.questions.parameters import named
 
-    return named(name)
+    return named(unaliased(name))

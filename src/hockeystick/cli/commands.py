@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from hockeystick.cli.budget import budget
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_parameter, free_plan, target_options
 from hockeystick.cli.doctor import doctor
 from hockeystick.cli.documents import add_documents
@@ -95,6 +96,7 @@ def _question(command: Callable[..., Any]) -> Callable[..., Any]:
 main.add_command(plot)
 add_documents(main)
 add_questions(main)
+main.add_command(budget)
 main.add_command(sweep)
 main.add_command(reproduce)
 main.add_command(explore)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hockeystick.cli.numbers import number
+from hockeystick.cli.plans import unaliased
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, shown
 
@@ -35,7 +36,7 @@ def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, 
     found: dict[str, Point] = {}
     for text in given:
         name, equals, values = text.partition("=")
-        key = name.strip().replace("-", "_")
+        key = unaliased(name.strip()).replace("-", "_")
         if not equals or not key or not values.strip():
             raise InvalidInputError(f"{FORM}; received {shown(text)}")
         if key in found:

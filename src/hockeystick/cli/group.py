@@ -59,7 +59,10 @@ class OneLineGroup(click.Group):
         """The command that is named, or an error with the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             raise click.UsageError(choice("command", args[0], self.list_commands(ctx)), ctx)
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
+            _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)
+        return name, command, rest
 
     def _status(self, args: Sequence[str] | None, name: str, complete_var: str | None, extra: dict[str, Any]) -> int:
         try:
@@ -80,6 +83,23 @@ class OneLineGroup(click.Group):
         except Exception as error:
             return _say(f"unexpected {type(error).__name__}: {error}: please report", FAILURE)
         return status if isinstance(status, int) else 0
+
+
+def _refuse_repeated(context: click.Context, args: list[str]) -> None:
+    """Refuse an option that is given twice, by one name or by two: click takes the last one and says nothing.
+
+    Raises:
+        click.UsageError: there is one.
+    """
+    seen = set()
+    for item in context.command.make_parser(context).parse_args(list(args))[2]:
+        if not isinstance(item, click.Option) or item.multiple or item.is_flag:
+            continue
+        if item.name in seen:
+            said = dict.fromkeys(name for arg in args if (name := arg.partition("=")[0]) in item.opts)
+            line = f"{item.opts[0]} is given twice" if len(said) == 1 else f"{' and '.join(said)} are one option"
+            raise click.UsageError(f"{line}; give it once", context)
+        seen.add(item.name)
 
 
 def _say(message: str, status: int) -> int:

@@ -35,6 +35,7 @@ FLAGS = {
     "groups": "DP-SGD: groups that take turns (cyclic Poisson).",
     "epochs": "DP-SGD: passes over the data, in place of the steps.",
     "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
+    "partitions_per_unit": "DP-SGD: most partitions with records of one user, with --sampling none.",
 }
 """The numbers that can stand in place of a file. 1e4 is a whole number, too."""
 
@@ -42,6 +43,7 @@ _OTHERS = (
     "sampling", "adjacency", "unit", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr",
     "fpr", "risk", "prior", "success", "baseline", "points", "seed",
     "jobs", "errors", "parameter", "at_most", "least_steps", "grid",
+    "filter", "slack", "order",
 )  # fmt: skip
 """The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
 
@@ -59,7 +61,7 @@ def plan_source(command: Command) -> Command:
     dropped = "DP-SGD: a last batch with fewer records is dropped (shuffled batches)."
     command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=dropped)(command)
     for key, text in reversed(FLAGS.items()):
-        command = click.option(*_flags(key), key, type=number(key), metavar="NUMBER", help=text)(command)
+        command = click.option(*names_of(key), key, type=number(key), metavar="NUMBER", help=text)(command)
     return click.argument("plan", required=False)(command)
 
 
@@ -119,7 +121,16 @@ ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
 """What people call flags, too: papers write sigma, and scripts say batch."""
 
 
-def _flags(key: str) -> tuple[str, ...]:
+def unaliased(name: str) -> str:
+    """The key that is called so on the command line, as a flag or as a parameter; any other name as it is.
+
+    >>> unaliased("sigma"), unaliased("sample-rate")
+    ('noise_multiplier', 'sample-rate')
+    """
+    return next((key for key, alias in ALIASES.items() if alias == f"--{name}"), name)
+
+
+def names_of(key: str) -> tuple[str, ...]:
     """The flag of a key, and what people call it, too."""
     return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
 

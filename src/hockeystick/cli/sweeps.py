@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hockeystick.cli.calibrate import INSTEAD, TARGET_FLAGS, chosen_target
+from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import FALLING, number
-from hockeystick.cli.plans import FLAGS, chosen_plan, flag_names, plan_source
+from hockeystick.cli.plans import chosen_plan, flag_names, plan_source, unaliased
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import cut, place, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
+    from hockeystick.questions.parameters import Parameter
     from hockeystick.questions.sweeps.table import Sweep
     from hockeystick.questions.targets import Target
 
@@ -100,8 +101,9 @@ def sweep(
     from hockeystick.questions.sweeps.sweep import sweep as swept
 
     _check_figures(heat_map, pareto, at_most=at_most, least_steps=least_steps)
+    parameter = None if parameter is None else unaliased(parameter)
     free = [parameter or FREE] if target else []
-    chosen = chosen_plan(plan, _filled([*grid, *free], flags) if plan is None else flags)
+    chosen = chosen_plan(plan, _filled(grid, free, flags) if plan is None else flags)
     delta, wanted = _wanted(target, delta, chosen)
     asked: dict[str, Any] = {
         "delta": delta, "epsilon": epsilon, "target": wanted, "parameter": parameter, "gap": gap,
@@ -127,21 +129,15 @@ def sweep(
         click.get_current_context().exit(FAILURE)
 
 
-def _filled(names: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags, with any value for what the grid or the target will set, where they leave it out."""
+def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
+    """The flags, with any value for what the grid or the target will set; a flag that says it is refused."""
     from hockeystick.questions.parameters import PARAMETERS
     from hockeystick.questions.sweeps.grid import parameter_of
 
-    said = {key for key, value in flags.items() if value is not None}
-    if not said:
-        return flags
-    filled = dict(flags)
-    for name in names:
-        parameter = PARAMETERS.get(parameter_of(name))
-        key = "" if parameter is None else parameter.name.replace("-", "_")
-        if parameter is not None and key in FLAGS and not said & {key, INSTEAD.get(key)}:
-            filled[key] = min(parameter.start, (flags.get("dataset_size") or parameter.start))
-    return filled
+    def known(names: Iterable[str]) -> list[Parameter]:
+        return [PARAMETERS[name] for each in names if (name := parameter_of(each)) in PARAMETERS]
+
+    return without_free(known(free), without_free(known(grid), flags, "is in --grid"), "is looked for")
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:

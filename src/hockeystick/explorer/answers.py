@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hockeystick.explorer.curves import CURVES, curve
+from hockeystick.explorer.curves import CURVES, Check, curve, unasked
 from hockeystick.explorer.given import Given
 from hockeystick.explorer.keys import EXAMPLE, SCHEMES, SLIDERS, TEXTS, Slider, number, plan_of
 from hockeystick.plan.file import plan_text
@@ -50,13 +50,14 @@ def start(given: Given | None) -> dict[str, Any]:
     }
 
 
-def answer(question: Mapping[str, Any], given: Given | None) -> dict[str, Any]:
+def answer(question: Mapping[str, Any], given: Given | None, check: Check = unasked) -> dict[str, Any]:
     """The answer to a question.
 
     Args:
         question: ``want``, one of :data:`WANTS`; ``plan``, either ``{"keys": ...}`` of DP-SGD or ``{"given": digest,
             "moved": ...}``; and for ``"calibrate"`` the ``target`` epsilon.
         given: the plan with which the server was started, if any.
+        check: called between the places of a slow curve; what it raises ends the answer.
 
     Raises:
         InvalidInputError: no such question, or a value outside its domain.
@@ -72,7 +73,7 @@ def answer(question: Mapping[str, Any], given: Given | None) -> dict[str, Any]:
         raise InvalidInputError(choice("want", want, list(WANTS)), "want")
     began = time.perf_counter()
     plan, values = _plan(question.get("plan"), given)
-    found = WANTS[want](plan, question)
+    found = curve(plan, want, check) if want in CURVES else NUMBERS[want](plan, question)
     return {**found, "values": values, "milliseconds": round(1e3 * (time.perf_counter() - began), 1)}
 
 
@@ -142,15 +143,17 @@ def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-WANTS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
+NUMBERS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
     "epsilon": _epsilon,
     "calibrate": _calibrate,
     "copies": _copies,
-    **{name: lambda plan, question: curve(plan, str(question["want"])) for name in CURVES},
 }
+"""What is asked of a plan apart from its curves, by name."""
+
+WANTS = (*NUMBERS, *CURVES)
 """What can be asked, by name."""
 
-QUICK = ("epsilon", "calibrate", "copies")
+QUICK = tuple(NUMBERS)
 """What is answered apart from the curves, which take longer."""
 
 

@@ -82,7 +82,7 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
     try:
         quick = question["want"] in QUICK
         found = await _unless_gone(
-            request, lanes.answer(place, serial, quick, lambda: _checked(answer(question, given)))
+            request, lanes.answer(place, serial, quick, lambda check: _checked(answer(question, given, check)))
         )
         return 200, found
     except (OvertakenError, asyncio.CancelledError):

@@ -44,7 +44,11 @@ EPSILONS = 41  # places of the curve of delta
 POINTS = 25  # places of a curve whose plans are answered side by side
 FEWER = 9  # places of a curve each of which is a question of its own, of tens of milliseconds
 SHARE = 1 / 3  # of the work that is left, which a place may take whose plan is asked by itself
+NOISE_SHARE = 1 / 6  # likewise where noise varies: the places with least of it take all that there is, and are left out
 NOISE_SPAN = 4.0  # times its own value that the noise goes down and up in its curve
+
+Check = Callable[[], None]
+"""Asked before each place of a slow curve: raises where nobody waits for it any more."""
 
 Rows = list[tuple[float, float | None, float | None]]
 """A place of a curve, and the lower and the upper end there."""
@@ -59,12 +63,17 @@ class Curve:
     note: str | None = None
 
 
-def curve(plan: Plan, want: str) -> dict[str, Any]:
+def unasked() -> None:
+    """The check of whoever waits to the end."""
+
+
+def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
     """The curve of that name: ``"delta"``, ``"attack"``, ``"steps"`` or ``"noise"``.
 
     Args:
         plan: a plan with a target delta.
         want: which curve.
+        check: called between places that are questions of their own; what it raises ends the curve.
 
     Raises:
         UnsupportedError: nothing is proven of the plan, or the question is not answered of it.
@@ -74,7 +83,7 @@ def curve(plan: Plan, want: str) -> dict[str, Any]:
     >>> found["x"][-1], found["text"][-1][0], found["upper"][-1] >= found["lower"][-1]
     (1000, '1000', True)
     """
-    found = CURVES[want](plan)
+    found = CURVES[want](plan, check)
     return {
         "label": found.label,
         "note": found.note,
@@ -85,7 +94,7 @@ def curve(plan: Plan, want: str) -> dict[str, Any]:
     }
 
 
-def _delta(plan: Plan) -> Curve:
+def _delta(plan: Plan, check: Check) -> Curve:
     """Delta from epsilon 0 to where it is a thousandth of the target.
 
     Raises:
@@ -106,12 +115,13 @@ def _delta(plan: Plan) -> Curve:
     rows = []
     with one_call(len(plan.kinds)):
         for at in places[:: EPSILONS // FEWER]:  # each a question of its own
+            check()
             ends = finite_ends(plan.delta(at))
             rows.append((at, ends.get("lower"), ends["upper"]))
     return Curve("epsilon", rows)
 
 
-def _attack(plan: Plan) -> Curve:
+def _attack(plan: Plan, check: Check) -> Curve:
     """The largest true-positive rate of an attack at each false-positive rate."""
     if plan.whole:
         raise refusal(plan)
@@ -120,14 +130,14 @@ def _attack(plan: Plan) -> Curve:
     return Curve("false-positive rate", rows, _wide(band.reason))
 
 
-def _steps(plan: Plan) -> Curve:
+def _steps(plan: Plan, check: Check) -> Curve:
     """Epsilon after equal shares of every kind of round, rounded up, until all are run."""
     points = POINTS if _side_by_side(plan) else FEWER
     by_steps = partly_run(plan, [number / points for number in range(1, points + 1)])
-    return _epsilons("steps", by_steps.items(), _target(plan))
+    return _epsilons("steps", by_steps.items(), _target(plan), SHARE, check)
 
 
-def _noise(plan: Plan) -> Curve:
+def _noise(plan: Plan, check: Check) -> Curve:
     """Epsilon of the plan with less noise and with more.
 
     Raises:
@@ -137,10 +147,10 @@ def _noise(plan: Plan) -> Curve:
     name, value = parameter.name, parameter.start
     factors = np.geomspace(1 / NOISE_SPAN, NOISE_SPAN, POINTS if _side_by_side(plan) else FEWER).tolist()
     noises = sorted({value, *(_short(value * factor) for factor in factors)})
-    return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan))
+    return _epsilons(name, [(noise, build(noise)) for noise in noises], _target(plan), NOISE_SHARE, check)
 
 
-CURVES: dict[str, Callable[[Plan], Curve]] = {
+CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
     "delta": _delta,
     "attack": _attack,
     "steps": _steps,
@@ -161,7 +171,7 @@ def _side_by_side(plan: Plan) -> bool:
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
-def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float) -> Curve:
+def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, share: float, check: Check) -> Curve:
     """Epsilon of each plan at its place, all of them within the work of one call.
 
     A place whose answer is wide since the work did not suffice is left out: the line would show a bend that is none.
@@ -178,7 +188,8 @@ def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float) -> 
                 rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
         else:
             for at, plan in reversed(asked):  # from more noise, or more steps, on: what comes first gets its share
-                with part(SHARE):
+                check()
+                with part(share):
                     ends = finite_ends(plan.epsilon(delta))
                     if not short():
                         rows.append((at, ends.get("lower"), ends["upper"]))
@@ -202,4 +213,4 @@ def _text(value: float | None, rounding: Callable[[float, int], str]) -> str | N
     return None if value is None else rounding(value, READ)
 
 
-__all__ = ["CURVES", "curve"]
+__all__ = ["CURVES", "Check", "curve", "unasked"]

@@ -1,7 +1,8 @@
 """Questions in the order in which they come, on two threads: one for the number, one for the curves.
 
 While a slider moves, most questions are stale before they are begun. The page numbers them; one for which a newer one
-has come is dropped and not computed. A question that has begun ends by the work that one call may take.
+has come is dropped and not computed. A question that has begun asks from time to time whether it is still wanted, and
+ends by the work that one call may take.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from threading import Lock
 from typing import TypeVar
 
 T = TypeVar("T")  # what a question is answered with
+
+Check = Callable[[], None]
+"""Called on the way to an answer: raises where nobody waits for it any more."""
 
 MOST_PLACES = 1000
 """Places of questions that are remembered: those of a hundred open pages, each with two plans and their curves."""
@@ -39,17 +43,19 @@ class Lanes:
         self._lock = Lock()
         self._waiting = 0
 
-    async def answer(self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[], T]) -> T:
+    async def answer(
+        self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Callable[[], None]], T]
+    ) -> T:
         """What the work gives.
 
         Args:
             place: from where the question comes: the page, the plan, the part of the page.
             serial: its number among those from there; a greater one is newer.
             quick: on which of the two threads.
-            work: what answers it.
+            work: what answers it; it is given what raises once a newer question has come, to be called on the way.
 
         Raises:
-            OvertakenError: a newer question came from there before this one was begun.
+            OvertakenError: a newer question came from there before this one was begun, or before it was done.
             BusyError: too many questions wait.
         """
         with self._lock:
@@ -60,11 +66,14 @@ class Lanes:
                 self._newest.popitem(last=False)
             self._waiting += 1
 
-        def begun() -> T:
+        def check() -> None:
             with self._lock:
                 if self._newest.get(place, serial) > serial:
                     raise OvertakenError
-            return work()
+
+        def begun() -> T:
+            check()
+            return work(check)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads[quick], begun)

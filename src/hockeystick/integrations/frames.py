@@ -85,7 +85,7 @@ def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) 
     values = [_values(_taken(column, first)) for column in found.values()]
     said = zip(*values, strict=True) if values else [()] * len(first)
     return [
-        Row(number, {**constants, **dict(zip(found, row, strict=True))})
+        Row(number, {**constants, **dict(zip(found, row, strict=True))}, tuple(found))
         for number, row in zip(first.tolist(), said, strict=True)
     ], of
 

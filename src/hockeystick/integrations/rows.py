@@ -7,10 +7,10 @@ answer to the last bit: that of ``dp_sgd(...).epsilon(delta)``.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Literal
 
-from hockeystick.plan.dp_sgd import dp_sgd
+from hockeystick.plan.dp_sgd import MISPLACED, dp_sgd
 from hockeystick.values import domains
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
@@ -81,7 +81,8 @@ class Row:
         if said not in self._seen:
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
-            self._seen[said] = self._computed(given)
+            found = self._computed(given)
+            self._seen[said] = remedied(found, row) if isinstance(found, HockeystickError) else found
         return self._seen[said]
 
     def _computed(self, given: dict[str, Any]) -> tuple[Ends, str | None] | HockeystickError:
@@ -91,6 +92,19 @@ class Row:
         except HockeystickError as error:
             return error
         return (found.ends.get("lower"), found.ends.get("estimate"), found.ends["upper"]), found.reason
+
+
+def remedied(error: HockeystickError, columns: Collection[str]) -> HockeystickError:
+    """The fault of a row, with what to do about a column that is called as a key and means something else.
+
+    Args:
+        error: the fault.
+        columns: the keys that are read from columns.
+    """
+    key = getattr(error, "field", None)
+    if key in columns and MISPLACED in str(error):
+        error.args = (f"{error}; the column is read as that argument of dp_sgd: rename it, or leave it out",)
+    return error
 
 
 def checked_key(key: str) -> None:
@@ -190,5 +204,6 @@ __all__ = [
     "checked_errors",
     "checked_key",
     "new_columns",
+    "remedied",
     "sources_of",
 ]

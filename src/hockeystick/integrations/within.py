@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hockeystick.integrations.rows import remedied
 from hockeystick.plan.dp_sgd import dp_sgd
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.sampling.poisson import Poisson
@@ -32,10 +33,11 @@ FEWEST = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """What a row of a frame says, and its number, counted from 0."""
+    """What a row of a frame says, and its number, counted from 0; and which of the keys are columns."""
 
     number: int
     said: Mapping[str, Any]
+    columns: Collection[str] = ()
 
     def plan(self) -> Plan:
         """The plan of the row, without a delta.
@@ -52,7 +54,7 @@ class Row:
         try:
             yield
         except HockeystickError as error:
-            error.args = (f"row {self.number}: {error}",)
+            error.args = (f"row {self.number}: {remedied(error, self.columns)}",)
             raise
 
 

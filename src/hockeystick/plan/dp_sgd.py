@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
+from typing import Any
 
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
@@ -12,6 +13,9 @@ from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
+
+MISPLACED = "does not go with sampling"
+"""What is said of a key of another sampling scheme; in a table it may be a column that means something else."""
 
 
 def dp_sgd(
@@ -34,6 +38,7 @@ def dp_sgd(
     delta: float | None = None,
     unit: str = "record",
     records_per_unit: int | None = None,
+    partitions_per_unit: int | None = None,
 ) -> Plan:
     """The plan of DP-SGD: Gaussian rounds that see a sample, by default a Poisson sample.
 
@@ -59,7 +64,9 @@ def dp_sgd(
         adjacency: neighbouring relation.
         delta: default target.
         unit: who is protected: ``"record"``, or ``"user"`` with ``records_per_unit``; each record is clipped by itself.
-        records_per_unit: most records that one user has in the dataset.
+        records_per_unit: most records that one user has in the dataset, or in one partition of it.
+        partitions_per_unit: with ``sampling="none"``: most partitions in which one user has records, where every step
+            is run on each partition by itself; 1 by default, where there is one.
 
     Raises:
         InvalidInputError: a missing, superfluous or invalid argument.
@@ -93,9 +100,11 @@ def dp_sgd(
         raise InvalidInputError(
             "give either steps or epochs; received " + ("neither" if steps is None else "both"), "steps"
         )
+    who: dict[str, Any] = {
+        "unit": unit, "records_per_unit": records_per_unit, "partitions_per_unit": partitions_per_unit,
+    }  # fmt: skip
     if epochs is not None:
-        rounds = [Round(Gaussian(noise_multiplier), scheme, epochs=epochs)]
-        return Plan(rounds, adjacency, delta, unit=unit, records_per_unit=records_per_unit)
+        return Plan([Round(Gaussian(noise_multiplier), scheme, epochs=epochs)], adjacency, delta, **who)
     assert steps is not None
     count, left = divmod(domains.whole(steps, "steps", "number of optimiser steps"), scheme.steps_per_round)
     rounds = [Round(Gaussian(noise_multiplier), scheme, count)]
@@ -108,7 +117,7 @@ def dp_sgd(
                 "steps",
             )
         rounds.append(Round(Gaussian(noise_multiplier), last))
-    return Plan(rounds, adjacency, delta, unit=unit, records_per_unit=records_per_unit)
+    return Plan(rounds, adjacency, delta, **who)
 
 
 def _scheme(name: str, **keys: float | str | None) -> Sampling:
@@ -130,7 +139,7 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     for key in given:
         if key not in known:
             takes = domains.listed(each for each in known if each in keys) if known else "none"
-            raise InvalidInputError(f"{key} does not go with sampling {name!r}, whose keys are {takes}", key)
+            raise InvalidInputError(f"{key} {MISPLACED} {name!r}, whose keys are {takes}", key)
     for key, item in known.items():
         if key not in given and item.default is MISSING and item.default_factory is MISSING:
             raise InvalidInputError(f"{key} is missing; sampling {name!r} needs it", key)

@@ -6,7 +6,7 @@ floats are written with the shortest digits that give back the same double.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,7 @@ from hockeystick.plan.lists import with_lists
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import NoSampling
-from hockeystick.plan.schema import MAX_ROUNDS, TABLES, json_schema, mechanism_named, sampling_named, validated, within
+from hockeystick.plan.schema import MAX_ROUNDS, json_schema, mechanism_named, sampling_named, validated, within
 from hockeystick.plan.unit import RECORD
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import one_line, place, shown
@@ -58,12 +58,28 @@ def load_plan(path: str | Path) -> Plan:
         InvalidInputError: the file cannot be read or is not a plan; one line that names the file and the key.
     """
     syntax = _syntax_of(path)
+    return parse_plan(_content(path), str(path), syntax, Path(path).parent)
+
+
+def load_keys(path: str | Path) -> dict[str, Any]:
+    """The keys of a TOML file as they stand there, not looked at.
+
+    Raises:
+        InvalidInputError: the file cannot be read, or is not TOML.
+    """
+    content = _content(path)
+    try:
+        return dict(_parsed_toml(_decoded(content)))
+    except InvalidInputError as error:
+        raise within(place(path), error) from None
+
+
+def _content(path: str | Path) -> bytes:
     try:
         with Path(path).open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be read: {cause(error)}") from None
-    return parse_plan(content, str(path), syntax, Path(path).parent)
 
 
 def parse_plan(content: str | bytes, source: str, syntax: str | None = None, folder: Path | None = None) -> Plan:
@@ -101,15 +117,9 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
     if not isinstance(data, Mapping):
         raise InvalidInputError(f"a plan must be a table of keys; received {shown(data)}")
     keys = validated(dict(data))
-    rounds = []
-    for number, item in enumerate(keys["round"], start=1):
-        try:
-            rounds.append(_round(item))
-        except InvalidInputError as error:
-            raise within(f"round {number}", error) from None
     adjacency = keys.get("adjacency", Adjacency.ADD_OR_REMOVE)
     return Plan(
-        rounds,
+        _rounds(keys["round"]),
         adjacency,
         keys.get("delta"),
         keys.get("published"),
@@ -118,6 +128,23 @@ def plan_from_dict(data: Mapping[str, Any]) -> Plan:
         partitions_per_unit=keys.get("partitions_per_unit"),
         best_of=_best_of(keys["selection"]) if "selection" in keys else None,
     )
+
+
+def rounds_in_order(items: list[Any]) -> list[Round]:
+    """The rounds of a list of ``[[round]]`` tables, each by itself and as they stand, where a plan merges and sorts.
+
+    Raises:
+        InvalidInputError: no round, or what a plan file may not have; one line that names round and key.
+
+    >>> [item.count for item in rounds_in_order([{"mechanism": "laplace", "scale": 10, "count": 2}] * 2)]
+    [2, 2]
+    """
+    return _rounds(validated({"round": items})["round"])
+
+
+def rounds_to_dicts(rounds: Iterable[Round]) -> list[dict[str, Any]]:
+    """The ``[[round]]`` tables of rounds, which :func:`rounds_in_order` reads."""
+    return [_round_keys(item) for item in rounds]
 
 
 def plan_to_dict(plan: Plan) -> dict[str, Any]:
@@ -138,7 +165,7 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
         keys["selection"] = plan.best_of.keys()
     if plan.published is not None:
         keys["published"] = dict(plan.published)
-    keys["round"] = [_round_keys(item) for item in plan.rounds]
+    keys["round"] = rounds_to_dicts(plan.rounds)
     return keys
 
 
@@ -156,7 +183,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     syntax = _syntax_of(path)
     keys = plan_to_dict(plan)
     plan_from_dict(keys)
-    text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else _toml(keys)
+    text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else toml_text(keys)
     if syntax == TOML:
         _check_toml_size(text)
     if len(text.encode()) > MAX_BYTES:
@@ -178,7 +205,17 @@ def plan_text(plan: Plan) -> str:
     scale = 10.0
     count = 1
     """
-    return _toml(plan_to_dict(plan))
+    return toml_text(plan_to_dict(plan))
+
+
+def _rounds(items: list[dict[str, Any]]) -> list[Round]:
+    rounds = []
+    for number, item in enumerate(items, start=1):
+        try:
+            rounds.append(_round(item))
+        except InvalidInputError as error:
+            raise within(f"round {number}", error) from None
+    return rounds
 
 
 def _best_of(keys: Mapping[str, Any]) -> BestOf:
@@ -314,10 +351,11 @@ def _no_constant(name: str) -> NoReturn:
     raise InvalidInputError(f"not valid JSON: {name} is not a JSON number; every number in a plan is finite")
 
 
-def _toml(keys: Mapping[str, Any]) -> str:
+def toml_text(keys: Mapping[str, Any]) -> str:
     """TOML for the few shapes that a plan has: scalars and lists of them, tables, one list of tables."""
-    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key not in ("round", *TABLES)]
-    tables = [(f"[{name}]", keys[name]) for name in TABLES if name in keys]
+    named = {key: value for key, value in keys.items() if isinstance(value, Mapping)}
+    lines = [f"{key} = {_toml_value(value)}" for key, value in keys.items() if key != "round" and key not in named]
+    tables = [(f"[{name}]", table) for name, table in named.items()]
     tables += [("[[round]]", item) for item in keys["round"]]
     for header, table in tables:
         lines += ["", header, *(f"{key} = {_toml_value(value)}" for key, value in table.items())]
@@ -348,12 +386,16 @@ def _toml_character(character: str) -> str:
 __all__ = [
     "MAX_BYTES",
     "json_schema",
+    "load_keys",
     "load_plan",
     "parse_plan",
     "plan_from_dict",
     "plan_text",
     "plan_to_dict",
+    "rounds_in_order",
+    "rounds_to_dicts",
     "save_plan",
+    "toml_text",
     "write_bytes",
     "write_text",
 ]

@@ -120,6 +120,8 @@ def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
     """What an accountant says of epsilon at delta."""
 
     def ask(plan: Plan) -> tuple[Answer, Answer | None]:
+        if plan.whole:  # answered by its own route, which the others refuse in its words
+            return plan.epsilon(delta, accountant=accountant.name), None
         return accountant.epsilon(plan.directions, delta, None), None
 
     return _timed(accountant.name, plan, ask)
@@ -129,7 +131,10 @@ def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
     """What an accountant says of delta at epsilon."""
 
     def ask(plan: Plan) -> tuple[DeltaAnswer, Answer]:
-        found = accountant.delta(plan.directions, epsilon, None)
+        if plan.whole:
+            found = plan.delta(epsilon, accountant=accountant.name)
+        else:
+            found = accountant.delta(plan.directions, epsilon, None)
         return found, found.log_delta
 
     return _timed(accountant.name, plan, ask)

@@ -161,8 +161,9 @@ class WithReplacement(Sampling):
         if (self.dataset_size is None) == (self.weight is None):
             given = "both" if self.weight is not None else "neither"
             raise InvalidInputError(
-                f"sampling with replacement needs dataset_size or weight, and not both; received {given}",
-                "dataset_size",
+                f"draws needs dataset_size or, in a plan file, weight, and not both; received {given} (sampling "
+                "'with-replacement')",
+                "draws",
             )
         key = "weight" if self.dataset_size is None else "dataset_size"
         if self.weight_of_record == 1:

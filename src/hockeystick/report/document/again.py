@@ -12,6 +12,8 @@ from typing import Any
 from hockeystick.plan.file import plan_from_dict
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.schema import within
+from hockeystick.report.budget import KIND as BUDGET
+from hockeystick.report.budget import budget_again
 from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.several import SEVERAL, several_json
 from hockeystick.values.domains import choice, shown
@@ -33,6 +35,8 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
         if any(answer.get("answer") == SEVERAL for answer in answers):
             raise InvalidInputError("several answers within one of several", "answers")
         return several_json([computed_again(answer) for answer in answers])
+    if kind == BUDGET:
+        return budget_again(stated.get("asked"))
     if kind is None:
         raise InvalidInputError("it does not say what was asked (key 'answer'); ask again with this version")
     if not isinstance(kind, str) or kind not in KINDS:

@@ -33,7 +33,7 @@ def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
     if not math.isfinite(reach):
         return []
     epsilons = np.linspace(0.0, reach if reach > 0 else 1.0, POINTS)
-    if plan.known_from_below:
+    if not plan.whole and plan.known_from_below:
         band = plan.profile().delta(epsilons)
         return [
             {"epsilon": float(at), "lower": float(low), "upper": float(high)}
@@ -58,9 +58,12 @@ def trade_off_points(plan: Plan) -> Points:
 def steps_points(plan: Plan, delta: float) -> Points:
     """Epsilon after equal shares of every kind of round, rounded up, until all are run.
 
-    None of a plan of one round, and none where the work of one call is too little for all of them: a line whose points
-    are not of one kind would show bends that are not there.
+    None of a plan of one round, none where the best of several runs is released, as nothing is while they go on, and
+    none where the work of one call is too little for all of them: a line whose points are not of one kind would show
+    bends that are not there.
     """
+    if plan.best_of is not None:
+        return []
     by_steps = partly_run(plan, [number / FEWER for number in range(1, FEWER + 1)])
     if len(by_steps) < 2:
         return []

@@ -11,7 +11,7 @@ from hockeystick.numerics.doctor.diagnosis import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
-from hockeystick.report.answer import rounds_said
+from hockeystick.report.answer import relation_lines, rounds_said
 from hockeystick.report.document.blocks import (
     Block,
     Bullets,
@@ -74,7 +74,7 @@ OUTSIDE = (
     "The noise: it has to be drawn from the law that the plan names, by an unpredictable generator whose seed nobody "
     "sees.",
     "Choices made by looking at the data: clipping bounds, learning rates, the best of several runs, early stopping. "
-    "Each costs privacy that is not in this number unless it is a round of the plan.",
+    "Each costs privacy that is not in this number unless it is a round of the plan, or its selection.",
     "People with more records than the unit of the plan has, which is one record unless it says users: they are "
     "protected less.",
     "The size of the dataset, where the plan uses it, is treated as public.",
@@ -219,7 +219,8 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     left = len(record["plan"]["round"]) - len(rows)
     if left > 0:
         yield Paragraph(f"{left:,} more kinds of steps stand in the plan below.")
-    facts = [("steps in all", rounds_said(plan))]
+    facts = [("steps in all" if plan.best_of is None else "steps of each run", rounds_said(plan))]
+    facts += [line for line in relation_lines(plan) if line[0] == "released"]
     facts += [(f"note on {_name(item)}", one_line(item["note"])) for item in shown if "note" in item]
     if plan.dataset_size is not None:
         facts.append(("records", f"{plan.dataset_size:,}"))
@@ -357,7 +358,9 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
 
 def _pictures(record: Mapping[str, Any]) -> list[Block]:
     """The figures under a heading of their own; nothing where the record has no points."""
-    found = figures(record)
+    found: list[Block] = [*figures(record)]
+    if found and "selection" in record:
+        found.append(Paragraph("Epsilon over the steps is not drawn: nothing is released while the runs go on."))
     return [Heading("In pictures"), *found] if found else []
 
 

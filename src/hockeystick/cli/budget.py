@@ -1,0 +1,193 @@
+"""The commands ``hockeystick budget``: a budget in a file, and releases that are declared there beforehand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hockeystick.cli.documents import UNSOUND
+from hockeystick.cli.group import OneLineGroup
+from hockeystick.cli.numbers import FALLING, RISING
+from hockeystick.cli.plans import chosen_plan, flag_names
+from hockeystick.cli.printed import as_json as with_json
+from hockeystick.cli.printed import print_json
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import BudgetError, InvalidInputError
+from hockeystick.values.words import one_line, place
+
+if TYPE_CHECKING:
+    from hockeystick.plan.round import Round
+    from hockeystick.questions.ledger import Ledger
+
+REFUSED = UNSOUND  # exit status of a release that does not fit: the question was a good one, and the answer is no
+
+NUMBERS: dict[str, Any] = {
+    "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
+    "mu": RISING, "rho": RISING, "threshold": FALLING, "bound": FALLING, "keys": RISING, "cutoff": RISING,
+    "categories": float, "trials": FALLING, "probability": float, "gamma": float, "projections": FALLING,
+    "replace_one_distance": RISING,
+}  # fmt: skip
+"""The numbers of mechanisms; a quotient that no double stands for goes to the side on which a release costs more."""
+
+
+@click.group(cls=OneLineGroup, invoke_without_command=True)
+@click.pass_context
+def budget(context: click.Context) -> None:
+    """A budget for releases that are chosen one after the other, kept in a file.
+
+    Example: hockeystick budget init ledger.toml --epsilon 3 --delta 1e-6
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@budget.command()
+@click.argument("ledger")
+@click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Of all releases together.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Of all releases together; none without it.")
+@click.option(
+    "--filter",
+    "kind",
+    metavar="NAME",
+    help="What adds up: approximate-dp (the default with --delta), zcdp or gdp (normal noise), rdp (sampled rounds), "
+    "or pure (the default without).",
+)
+@click.option("--slack", type=FALLING, metavar="NUMBER", help="Of approximate-dp: part of delta not for the releases.")
+@click.option("--order", type=float, metavar="NUMBER", help="Of rdp: the one order that is counted in.")
+@click.option("--adjacency", metavar="NAME", default="add-or-remove", show_default=True, help="Neighbouring relation.")
+@with_json
+def init(
+    ledger: str,
+    epsilon: float,
+    delta: float | None,
+    kind: str | None,
+    slack: float | None,
+    order: float | None,
+    adjacency: str,
+    as_json: bool,
+) -> None:
+    """Begin a ledger: a file with a budget and no release yet.
+
+    LEDGER is a new file whose name ends in .toml. The budget holds for whatever is released within it, also where
+    each release is chosen by looking at the ones before.
+
+    Example: hockeystick budget init ledger.toml --epsilon 3 --delta 1e-6
+    """
+    from hockeystick.questions.ledger import Ledger, begin
+
+    delta = delta or None  # a delta of 0 is none
+    given = {"epsilon": epsilon, "delta": delta, "slack": slack, "order": order}
+    chosen = kind or ("pure" if delta is None else "approximate-dp")
+    with flag_names():
+        if chosen == "approximate-dp" and delta is not None and slack is None:
+            given["slack"] = 0.5 * delta  # written down, so that the file means the same whatever the default becomes
+        made = Ledger(
+            chosen, {key: value for key, value in given.items() if value is not None}, Adjacency.parse(adjacency)
+        )
+    begin(ledger, made)
+    _print(made, as_json)
+
+
+@budget.command()
+@click.argument("ledger")
+@with_json
+def show(ledger: str, as_json: bool) -> None:
+    """What remains of a budget, and what was spent on what.
+
+    Example: hockeystick budget show ledger.toml
+    """
+    from hockeystick.questions.ledger import read
+
+    _print(read(ledger), as_json)
+
+
+def _numbers(command: Any) -> Any:
+    for key, kind in reversed(NUMBERS.items()):
+        flag = "--" + key.replace("_", "-")
+        flags = (flag, "--sigma") if key == "noise_multiplier" else (flag,)
+        command = click.option(*flags, key, type=kind, metavar="NUMBER", help=f"The key {key} of the mechanism.")(
+            command
+        )
+    return command
+
+
+@budget.command()
+@click.argument("ledger")
+@click.argument("plan", required=False)
+@click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...; as in a plan file.")
+@_numbers
+@click.option("--count", type=float, metavar="NUMBER", help="How often.  [default: 1]")
+@click.option("--name", metavar="TEXT", help="What the release is called.")
+@click.option("--note", metavar="TEXT", help="Anything worth knowing of it.")
+@click.option("--date", metavar="DAY", help="When, such as 2026-11-22.  [default: today]")
+@click.option("--dry-run", is_flag=True, help="Say what would remain, and write nothing.")
+@with_json
+def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: Any) -> None:
+    """Declare a release, before it is made: it is recorded if it fits, and refused if not.
+
+    PLAN is a plan file whose rounds are spent, all or none, in place of the flags; sampled rounds and lists go that
+    way. Status 0: recorded. Status 3: it does not fit, and nothing is written.
+
+    Example: hockeystick budget spend ledger.toml --mechanism laplace --scale 10 --name visits
+    """
+    from hockeystick.questions.ledger import read
+    from hockeystick.questions.ledger import spend as spent
+
+    known = read(ledger)
+    releases = _releases(plan, {key: value for key, value in flags.items() if value is not None}, known)
+    try:
+        found = known.with_releases(releases) if dry_run else spent(ledger, releases)
+    except BudgetError as error:
+        click.echo(f"error: {place(ledger)}: {one_line(str(error))}; nothing was recorded", err=True)
+        click.get_current_context().exit(REFUSED)
+    _print(found, as_json)
+
+
+def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[Round]:
+    """The rounds of a plan file, or the one that the flags describe, with the day."""
+    import datetime  # late: whoever reads --help does not need it
+
+    labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note", "date") if key in given}
+    labels.setdefault("date", datetime.date.today().isoformat())
+    if plan is None:
+        if "mechanism" not in given:
+            raise InvalidInputError("--mechanism is missing: give it with its parameters, or a PLAN file", "mechanism")
+        from hockeystick.plan.file import rounds_in_order
+        from hockeystick.plan.schema import within
+
+        with flag_names():
+            try:
+                return rounds_in_order([{**given, **labels}])
+            except InvalidInputError as error:
+                raise within(
+                    "the release", InvalidInputError(str(error).removeprefix("round 1: "), error.field)
+                ) from None
+    if given:
+        names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
+        raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
+    return _of_plan(plan, labels, ledger)
+
+
+def _of_plan(name: str, labels: dict[str, str], ledger: Ledger) -> list[Round]:
+    plan = chosen_plan(name, {})
+    if plan.adjacency is not ledger.adjacency:
+        raise InvalidInputError(
+            f"{place(name)}: adjacency must be that of the ledger, {ledger.adjacency.value!r}; received "
+            f"{plan.adjacency.value!r}",
+            "adjacency",
+        )
+    if plan.unit != "record" or plan.best_of is not None:
+        what = "a selection" if plan.best_of is not None else f"unit {plan.unit!r}"
+        raise InvalidInputError(f"{place(name)}: a budget is for rounds of single records; received {what}")
+    return [item.changed(**{**labels, **item.labels}) for item in plan.rounds]
+
+
+def _print(ledger: Ledger, as_json: bool) -> None:
+    from hockeystick.report.budget import budget_answer, budget_json
+    from hockeystick.report.tables import print_answer
+
+    if as_json:
+        print_json(budget_json(ledger))
+    else:
+        print_answer(budget_answer(ledger))

@@ -1,0 +1,129 @@
+"""What is said of a ledger: what remains of its budget, what was spent, and what is proven of all of it together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hockeystick.plan.file import rounds_to_dicts
+from hockeystick.plan.plan import Plan, Round
+from hockeystick.questions.filters import ApproximateDpFilter
+from hockeystick.questions.ledger import Ledger
+from hockeystick.report.answer import Answer, assumption_lines, caveats_json, warning_lines
+from hockeystick.report.document.envelope import sealed
+from hockeystick.report.document.wording import settings_of
+from hockeystick.report.rounding import SHOWN_DIGITS, exact, round_down, round_up
+from hockeystick.values.domains import MAX_COUNT, cut, one_line
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.version import __version__
+
+KIND = "budget"  # the name of this kind of answer
+
+LINES = 20  # releases that are listed, the last ones: what a screen holds; all are in the JSON
+SHORT = 8  # characters of a number that is shown as it is: filters keep the decimals that they are given
+LONGEST = 200  # characters of the parameters of one release
+
+
+def budget_answer(ledger: Ledger) -> Answer:
+    """What remains and what was spent, for people.
+
+    >>> from hockeystick import Laplace
+    >>> ledger = Ledger("pure", {"epsilon": 1.0}, releases=(Round(Laplace(10.0), name="visits"),))
+    >>> answer = budget_answer(ledger)
+    >>> answer.headline, answer.lines[2], answer.lines[-1]
+    ('0.9 of 1 remains (pure epsilon)', ('more of the last', '9'), ('release 1', 'visits: 1 x laplace, scale 10'))
+    """
+    found, epsilon = ledger.filled, exact(ledger.epsilon)
+    left = f"{_down(found.remaining)} of {_down(found.budget)}"
+    lines = [
+        (
+            "proven",
+            f"all that the budget allows together is ({epsilon}, {exact(ledger.delta)})-differentially private, also "
+            f"where a release depends on what was released before (filter {ledger.filter})",
+        ),
+        ("spent", f"{found.currency} {_up(found.spent)}"),
+    ]
+    if isinstance(found, ApproximateDpFilter):
+        lines.append(("spent delta", f"{_up(found.spent_delta)} of {_down(found.budget_delta)}"))
+    if ledger.releases:
+        more = ledger.more_of(ledger.releases[-1])
+        lines.append(("more of the last", "as many as are wanted" if more == MAX_COUNT else str(more)))
+    lines.append(("adjacency", ledger.adjacency.value))
+    plan = _plan(ledger)
+    if plan is not None:
+        lines += [*assumption_lines(plan), *warning_lines(plan, ledger.delta or None)]
+    first = max(len(ledger.releases) - LINES, 0)
+    if first:
+        lines.append(("releases", f"{len(ledger.releases)}, of which the last {LINES} follow; --json has all"))
+    lines += [
+        (f"release {number}", release_said(item))
+        for number, item in enumerate(ledger.releases[first:], start=first + 1)
+    ]
+    return Answer(f"{left} remains ({found.currency})", tuple(lines))
+
+
+def budget_json(ledger: Ledger) -> dict[str, Any]:
+    """The object that ``hockeystick budget show --json`` prints, with all that it takes to compute it again."""
+    found, plan = ledger.filled, _plan(ledger)
+    more = ledger.more_of(ledger.releases[-1]) if ledger.releases else None
+    content: dict[str, Any] = {
+        "currency": found.currency,
+        "spent": found.spent,
+        "of": found.budget,
+        "remaining": found.remaining,
+    }
+    if isinstance(found, ApproximateDpFilter):
+        content |= {"spent_delta": found.spent_delta, "of_delta": found.budget_delta}
+    content |= {
+        "more_of_the_last": more,
+        "epsilon": {"upper": ledger.epsilon},
+        "delta": ledger.delta,
+        "adjacency": ledger.adjacency.value,
+        "guarantee": "privacy filter",
+        **({"assumptions": [], "warnings": []} if plan is None else caveats_json(plan, ledger.delta or None)),
+        "answer": KIND,
+        "asked": {"ledger": ledger.to_dict()},
+        "version": __version__,
+    }
+    return sealed(content)
+
+
+def budget_again(asked: Any) -> dict[str, Any]:
+    """The answer for the ledger in a file.
+
+    Raises:
+        InvalidInputError: there is none.
+        BudgetError: its releases do not fit its budget.
+    """
+    ledger = asked.get("ledger") if isinstance(asked, dict) else None
+    if not isinstance(ledger, dict) or len(asked) != 1:
+        raise InvalidInputError("it does not say which ledger it is about (key 'ledger' of 'asked')", "asked")
+    return budget_json(Ledger.from_dict(ledger))
+
+
+def release_said(item: Round) -> str:
+    """A release in one line: when, what it is called, how often, and of what."""
+    keys = rounds_to_dicts([item])[0]
+    called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
+    values = {
+        key: exact(value) if isinstance(value, int | float) else value for key, value in settings_of(keys).items()
+    }
+    parts = [item.mechanism.name, *(f"{key.replace('_', ' ')} {value}" for key, value in values.items())]
+    if "sampling" in keys:
+        parts.append(f"sampling {keys['sampling']}")
+    said = f"{item.count} x {cut(', '.join(parts), LONGEST)}"
+    return f"{called}: {said}" if called else said
+
+
+def _up(value: float) -> str:
+    """A number in its own decimals where they are few, else rounded up."""
+    return text if len(text := exact(value)) <= SHORT else round_up(value, SHOWN_DIGITS)
+
+
+def _down(value: float) -> str:
+    """A number in its own decimals where they are few, else rounded down."""
+    return text if len(text := exact(value)) <= SHORT else round_down(value, SHOWN_DIGITS)
+
+
+def _plan(ledger: Ledger) -> Plan | None:
+    """What says which assumptions the releases make; its composed answer is nobody's, see ``questions/ledger.py``."""
+    return Plan(ledger.releases, ledger.adjacency) if ledger.releases else None
