@@ -353,7 +353,8 @@ def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str
     assert question in meaning
     words = meaning[meaning.index("In words:") :].split("\n", 1)[0]
     assert words.count(" users ") == 2
-    assert "record is" not in words and "records that" not in words
+    assert "record is" not in words
+    assert "records that" not in words
     assert "knows every record of every other user" in meaning
     assert verified(text).sound
 

@@ -82,7 +82,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
-        if not isinstance(self.filter, str) or self.filter not in KEYS:
+        if self.filter not in tuple(KEYS):  # whatever stands in a file: a list has no hash
             raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
         keys = KEYS[self.filter]
         for key in self.budget:
@@ -188,8 +188,8 @@ def begin(path: str | Path, ledger: Ledger) -> None:
     """Write a new ledger.
 
     Raises:
-        InvalidInputError: the name does not end in .toml, there is a file of that name that is not empty, or it cannot be
-            written; no file is left behind.
+        InvalidInputError: the name does not end in .toml, there is a file of that name that is not empty, or it cannot
+            be written; no file is left behind.
     """
     _check_name(path)
     try:
