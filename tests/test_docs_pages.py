@@ -84,7 +84,10 @@ def test_names_stay_whole_and_long_words_go_on_where_they_are_marked() -> None:
     assert breakable.breakable(word("UnsupportedError")) == '<span class="pre whole">UnsupportedError</span>'
     assert breakable.breakable(word("--records-per-unit")) == '<span class="pre whole">--records-per-unit</span>'
     assert breakable.breakable(word("records_per_unit=4")) == word("records_<wbr>per_<wbr>unit=<wbr>4")
+    capital = 'PLDPrivacy<wbr class="capital">Accountant'
+    assert breakable.breakable(word("PLDPrivacyAccountant")) == word(capital)
     assert ".bd-article code span.pre.whole" in STYLE
+    assert ".bd-article wbr.capital" in STYLE
 
 
 @pytest.mark.parametrize("name", PICTURES)

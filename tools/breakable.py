@@ -1,8 +1,9 @@
 """Where long words of code may go on in the next line: after a slash, a dot, a bracket, an underscore, an equals sign.
 
 A Sphinx extension. Code within sentences and tables is set with such places marked (``<wbr>``, which is not copied), so
-that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. A flag
-keeps its dashes, here and in the commands that are shown: browsers would end a line between them and its name.
+that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. On a
+phone the long name of a class goes on before a capital (the style sheet says where). A flag keeps its dashes, here and
+in the commands that are shown: browsers would end a line between them and its name.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ SHORT = 16
 
 WORD = re.compile(r'<span class="pre">([^<]*)</span>')
 PLACE = re.compile(r"(?<=[/.(\[_=,:])(?=\w)")
+CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 COMMAND = re.compile(r'<div class="highlight-console[^"]*">.*?</pre>', re.DOTALL)
 FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
 
@@ -37,7 +39,8 @@ def _word(found: re.Match[str]) -> str:
     word = found[1]
     if len(word) <= SHORT or FLAG.fullmatch(word):
         return f'<span class="pre whole">{word}</span>'
-    return f'<span class="pre">{PLACE.sub("<wbr>", word)}</span>'
+    marked = CAPITAL.sub('<wbr class="capital">', PLACE.sub("<wbr>", word))
+    return f'<span class="pre">{marked}</span>'
 
 
 def _page(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -16,7 +16,7 @@ from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.questions import ledger as ledgers
 from hockeystick.questions.ledger import Ledger
 from hockeystick.values.domains import ListDomain, domains_of
-from hockeystick.values.errors import BudgetError
+from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.files import held
 
 TENTH = ["--mechanism", "laplace", "--scale", "10", "--date", "2026-11-23"]  # one release of epsilon 0.1
@@ -124,6 +124,57 @@ def test_a_ledger_is_not_begun_over_another_file(path: Path) -> None:
     assert path.read_bytes() == before
 
 
+def test_a_beginning_that_fails_leaves_no_file_and_one_that_was_killed_is_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "new.toml"
+    with monkeypatch.context() as patch:
+
+        def full(*_: object) -> None:
+            raise InvalidInputError(f"{path}: cannot be written: no space left on device")
+
+        patch.setattr(ledgers, "write_text", full)
+        assert "no space left" in refused("budget", "init", path, "--epsilon", "1")
+        assert not path.exists()
+        path.touch()  # what is there between the two steps of a beginning
+        assert "no space left" in refused("budget", "init", path, "--epsilon", "1")
+        assert path.read_bytes() == b""
+    assert "it is no ledger" in refused("budget", "spend", path, *TENTH)
+    assert run("budget", "init", path, "--epsilon", "1").exit_code == 0
+    assert ledgers.read(path).epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('filter = "pure"', 'filter = ["zcdp"]', "filter must be one of"),
+        ('filter = "pure"', "filter = {}", "filter must be one of"),
+        ("epsilon = 1.0", 'epsilon = "1"', "epsilon must be"),
+        ("epsilon = 1.0", "epsilon = 1.0\ndelta = 0.1", "delta does not go with filter 'pure'"),
+        ("[[round]]", "[round]", "round must be written [[round]]"),
+        ('adjacency = "add-or-remove"', "round = false", "round must be a list of [[round]] tables"),
+        ("count = 1", "count = -1", "round 1: count must be"),
+        ('"laplace"\nscale', '"gaussian"\nnoise_multiplier', "release 1: the loss of this round is unbounded"),
+        ("[budget]", "[bdget]", "unknown key 'bdget'"),
+    ],
+)
+def test_what_was_written_by_hand_is_refused_in_one_line_that_names_the_file(
+    path: Path, old: str, new: str, message: str
+) -> None:
+    run("budget", "spend", path, *TENTH)
+    text = path.read_text()
+    assert old in text
+    if new.startswith("round"):
+        text = text[: text.index("[[round]]")]
+    path.write_text(text.replace(old, new))
+    before = path.read_bytes()
+    for command, more in (("show", []), ("spend", TENTH)):
+        said = refused("budget", command, path, *more)
+        assert said.startswith(f"{path}: ")
+        assert message in said
+    assert path.read_bytes() == before
+
+
 def test_a_file_that_was_changed_by_hand_beyond_its_budget_is_refused(path: Path) -> None:
     run("budget", "spend", path, *TENTH, "--count", "10")
     path.write_text(path.read_text().replace("count = 10", "count = 11"))
@@ -169,6 +220,7 @@ def test_what_is_shown_is_verified_and_an_edited_number_is_not(path: Path, tmp_p
         (["init", "new", "--epsilon", "1"], "the name of a ledger ends in .toml"),
         (["init", "new.toml", "--epsilon", "1", "--filter", "zdcp"], "did you mean 'zcdp'?"),
         (["init", "new.toml", "--epsilon", "1", "--filter", "gdp"], "--delta is missing"),
+        (["init", "new.toml", "--epsilon", "1", "--filter", "gdp", "--delta", "0"], "--delta must be"),
         (["init", "new.toml", "--epsilon", "1", "--slack", "1e-7"], "--slack does not go with filter 'pure'"),
         (["init", "new.toml", "--epsilon", "1", "--adjacency", "other"], "--adjacency must be"),
         (["show", "none.toml"], "cannot be read"),

@@ -338,6 +338,27 @@ def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_
     assert not verified(text.replace("runs on average", "runs in all")).sound
 
 
+@pytest.mark.parametrize(
+    ("adjacency", "question"),
+    [
+        ("add-or-remove", "Asked whether the records of one user are in the data,"),
+        ("replace-one", "Asked which of two given sets of records one user has in the data,"),
+        ("zero-out", "Asked whether the records of one user contributed anything,"),
+    ],
+)
+def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str) -> None:
+    plan = hs.Plan([hs.Round(hs.Gaussian(9.0))], adjacency, 1e-4, unit="user", records_per_unit=3)
+    text = report_text(report_record(plan, None, None, made("2026-01-31")), MARKDOWN)
+    meaning = text[text.index("## What it means for an attacker") :]
+    assert question in meaning
+    words = meaning[meaning.index("In words:") :].split("\n", 1)[0]
+    assert words.count(" users ") == 2
+    assert "record is" not in words
+    assert "records that" not in words
+    assert "knows every record of every other user" in meaning
+    assert verified(text).sound
+
+
 def test_a_report_about_users_of_whom_no_pair_is_proven() -> None:
     """Epsilon and delta follow by group privacy, and are upper bounds."""
     rounds = [hs.Round(hs.Laplace(20.0), hs.Poisson(0.1), count=2)]

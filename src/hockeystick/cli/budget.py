@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REFUSED = UNSOUND  # exit status of a release that does not fit: the question was a good one, and the answer is no
 
+PURE = "pure"  # the filter without a delta
+
 NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
     "mu": RISING, "rho": RISING, "threshold": FALLING, "bound": FALLING, "keys": RISING, "cutoff": RISING,
@@ -76,9 +78,10 @@ def init(
     """
     from hockeystick.questions.ledger import Ledger, begin
 
-    delta = delta or None  # a delta of 0 is none
+    if delta == 0 and kind in (None, PURE):
+        delta = None  # a delta of 0 is none; any other filter is told what it needs
     given = {"epsilon": epsilon, "delta": delta, "slack": slack, "order": order}
-    chosen = kind or ("pure" if delta is None else "approximate-dp")
+    chosen = kind or (PURE if delta is None else "approximate-dp")
     with flag_names():
         if chosen == "approximate-dp" and delta is not None and slack is None:
             given["slack"] = 0.5 * delta  # written down, so that the file means the same whatever the default becomes

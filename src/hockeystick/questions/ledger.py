@@ -82,7 +82,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "adjacency", Adjacency.parse(self.adjacency))
-        if self.filter not in KEYS:
+        if self.filter not in tuple(KEYS):  # whatever stands in a file: a list has no hash
             raise InvalidInputError(choice("filter", self.filter, list(KEYS)), "filter")
         keys = KEYS[self.filter]
         for key in self.budget:
@@ -104,8 +104,8 @@ class Ledger:
         for number, item in enumerate(self.releases, start=1):
             try:
                 found.spend(item)
-            except BudgetError as error:
-                raise BudgetError(f"release {number}: {error}") from None
+            except (BudgetError, UnsupportedError) as error:
+                raise type(error)(f"release {number}: {error}") from None
         return found
 
     @property
@@ -180,7 +180,7 @@ class Ledger:
                 "no table [budget] with a filter: it is no ledger; `hockeystick budget init` begins one", "budget"
             )
         chosen = {key: value for key, value in budget.items() if key != "filter"}
-        releases = rounds_in_order(rounds) if rounds else []
+        releases = [] if rounds == [] else rounds_in_order(rounds)
         return cls(budget["filter"], chosen, data.get("adjacency", Adjacency.ADD_OR_REMOVE), tuple(releases))
 
 
@@ -188,19 +188,28 @@ def begin(path: str | Path, ledger: Ledger) -> None:
     """Write a new ledger.
 
     Raises:
-        InvalidInputError: the name does not end in .toml, there is a file of that name, or it cannot be written.
+        InvalidInputError: the name does not end in .toml, there is a file of that name that is not empty, or it cannot
+            be written; no file is left behind.
     """
     _check_name(path)
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        made = True
     except FileExistsError:
-        raise InvalidInputError(
-            f"{place(path)}: there is a file of that name, which may be a ledger in use; give another name"
-        ) from None
-    except OSError as error:
+        made = False
+    except (OSError, ValueError) as error:
         raise InvalidInputError(f"{place(path)}: cannot be written: {cause(error)}") from None
-    with held(path):
-        _write(path, ledger)
+    try:
+        with held(path):
+            if Path(path).stat().st_size:  # an empty file is what a beginning leaves that was killed
+                raise InvalidInputError(
+                    f"{place(path)}: there is a file of that name, which may be a ledger in use; give another name"
+                )
+            _write(path, ledger)
+    except BaseException:
+        if made and not Path(path).stat().st_size:
+            Path(path).unlink()
+        raise
 
 
 def read(path: str | Path) -> Ledger:
@@ -216,6 +225,8 @@ def read(path: str | Path) -> Ledger:
         raise InvalidInputError(
             f"{place(path)}: {error}: releases were added or the budget was lowered by hand; put the file right"
         ) from None
+    except UnsupportedError as error:
+        raise InvalidInputError(f"{place(path)}: {error}: the file was changed by hand; put it right") from None
     except InvalidInputError as error:
         named = str(error).startswith(place(path))
         raise (error if named else within(place(path), error)) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hockeystick.numerics.doctor.diagnosis import NOT_WITHIN
@@ -135,6 +135,33 @@ ATTACKS: Mapping[str, Attack] = {
     ),
 }
 """The words for the error rates, by the neighbouring relation."""
+
+USERS: Mapping[str, Attack] = {
+    "add-or-remove": replace(
+        ATTACKS["add-or-remove"],
+        question="whether the records of one user are in the data",
+        others="users who are not in the data",
+        targets="users who are in it",
+    ),
+    "replace-one": Attack(
+        "which of two given sets of records one user has in the data",
+        (
+            "wrong alarms",
+            "right alarms, at most",
+            f"wrong, of {CROWD:,} with the second records",
+            f"right, of {CROWD:,} with the first",
+        ),
+        "users whose records are the second",
+        "users whose records are the first",
+    ),
+    "zero-out": replace(
+        ATTACKS["zero-out"],
+        question="whether the records of one user contributed anything",
+        others="users who contribute nothing",
+        targets="users who contribute",
+    ),
+}
+"""The same where the unit is a user with several records."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[Block]:
@@ -324,12 +351,13 @@ def _method(row: Mapping[str, Any]) -> str:
 
 def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
     yield Heading("What it means for an attacker")
+    rest = "every record of every other user" if "unit" in record else "every other record"
     first, delta = record["epsilon"][0], exact(record["asked"]["delta"])
     if first["upper"] is None:
         yield Paragraph("Nothing is promised at this delta: epsilon is infinite.")
     else:
         yield Paragraph(
-            "Take the strongest attacker: one who knows every other record, knows the method, and sees all results. "
+            f"Take the strongest attacker: one who knows {rest}, knows the method, and sees all results. "
             f"Whatever is looked for in the results is at most {factor_up(first['upper'])} times as likely with one of "
             f"two neighbouring datasets as with the other, up to an additional probability of {delta}."
         )
@@ -337,7 +365,8 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
     if "refused" in attack:
         yield Paragraph(f"Error rates of attacks are not stated: {one_line(attack['refused'])}.")
         return
-    words = ATTACKS.get(record["adjacency"], ATTACKS["add-or-remove"])
+    said = USERS if "unit" in record else ATTACKS
+    words = said.get(record["adjacency"], said["add-or-remove"])
     yield Paragraph(
         f"Asked {words.question}, with both answers equally likely beforehand, this attacker is right with a "
         f"probability of at most {half_up(attack['advantage']['upper'])}; guessing is right with 50%. The advantage "
