@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import mpmath
+import numpy as np
 import pytest
 from flint import arb, fmpz_poly
 from mpmath import mp, mpf
@@ -14,9 +15,10 @@ import hockeystick as hs
 from hockeystick import DeltaBound, Plan
 from hockeystick.directions import certified
 from hockeystick.numerics.balls import precision
-from hockeystick.pairs import GaussianPair
+from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.values.interval import Interval
 
 
 def plan(noise: float, count: int, rate: float | None = None, adjacency: str = "add-or-remove") -> Plan:
@@ -111,7 +113,58 @@ def test_what_is_left_out_is_bounded(depth: float) -> None:
         found = sampled.reaching(depth)
         assert found is not None
         assert found[0].infinite_mass == 0.0
-        assert found[1] == (log_lost if sampled.infinite_mass else -math.inf)
+        assert found[1] == log_lost
+
+
+def added(epsilon: float) -> float:
+    """log delta of one round of noise 5 at rate 0.01, the record being added, by the sum over outcomes to 60 digits."""
+    with mpmath.workdps(60):
+        law = {k: mp.exp(-mpf(k * k) / 50) for k in range(-500, 501)}
+        q, odds, out = mpf("0.01"), mp.exp(mpf(epsilon)), mpf(0)
+        for k, mass in law.items():
+            out += max(mass - odds * ((1 - q) * mass + q * law.get(k - 1, mpf(0))), mpf(0))
+        return float(mp.log(out / sum(law.values())))
+
+
+@pytest.mark.parametrize("epsilon", [0.01003, 0.01004, 0.0100471, 0.01005])
+def test_a_record_that_is_added_to_rare_samples(epsilon: float) -> None:
+    """What Q alone has of a round of noise is at the largest loss, which is finite, of its mixture."""
+    lower, upper = log_delta(plan(5.0, 1, 0.01, "add"), epsilon)
+    true = added(epsilon)
+    assert lower <= true <= upper
+    assert upper - lower <= 2e-6
+
+
+def test_what_stands_for_others_is_taken_off_lower_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody looks farther out there is no lower end of so small a delta; above it is a hair lower."""
+    monkeypatch.setattr(certified, "DEPTHS", ())
+    given = plan(5.0, 1, 0.01, "add")
+    assert log_delta(given, 0.0100471)[0] == -math.inf
+    curve = given.profile().log_delta(np.array([0.01, 0.0100471]))
+    assert curve.lower[0] > -math.inf
+    assert curve.lower[1] == -math.inf
+    lower, upper = log_delta(given, 0.010045)
+    assert lower <= added(0.010045) <= upper
+
+
+def test_what_stands_for_others_raises_the_delta_of_lower_ends() -> None:
+    """A lower end of epsilon is asked for at a delta that is larger by the standing mass of all rounds."""
+    rounds = Composition([(PoissonAddPair(DiscreteGaussianPair(1, Fraction(25)), 0.01), 1000)])
+    asked: list[tuple[float, float]] = []
+
+    class Engine:
+        def __init__(self, _: Composition) -> None: ...
+
+        def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+            asked.append(log_delta)
+            return Interval(0.0, 0.0, 0.0)
+
+        def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+            raise NotImplementedError
+
+    certified._epsilon_of(rounds, 1e-320, None, Engine)
+    assert asked[0][0] <= math.log(1e-320)
+    assert asked[0][1] >= math.log(1e-320 + 1000 * 5e-324)
 
 
 def test_who_reaches_no_farther() -> None:

@@ -50,6 +50,7 @@ BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may t
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 ABOVE_LEAST = 30.0  # log of delta above a mass at infinity of next to nothing, up to which that mass is looked at
+SEEN = -500.0  # log of delta above which an upper end says that what is asked does not see as deep
 DEPTHS = (-1000.0, -2000.0, -4000.0, -8000.0, -16_000.0)  # of log delta, that are looked at in turn then
 DEEPER = 60.0  # log of how far below delta the mass is that is left out then
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
@@ -377,7 +378,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
         reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
         return Interval(0.0, math.inf, math.inf, reason)
-    targets = (log_left(delta, most, next_down), log_left(delta, least, next_up))
+    targets = (log_left(delta, most, next_down), log_left(delta, least - composition.standing_mass, next_up))
     interval = engine(composition).epsilon(targets, gap)
     if supremum is not None and interval.upper > supremum[1]:
         return interval.at_most(supremum[1])
@@ -411,15 +412,18 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
 def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
-    infinite = composition.infinite_mass
+    infinite, standing = composition.infinite_mass, _log(composition.standing_mass)
     finite = finite_log_delta(composition, epsilon, gap, engine)
-    if infinite == 0:
+    if infinite == 0 and standing == -math.inf:
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
-    if low == -math.inf and finite.lower < high + ABOVE_LEAST:
+    if low == -math.inf and finite.lower < max(high, standing) + ABOVE_LEAST and finite.upper < SEEN:
         deep = _deep_log_delta(composition, epsilon, gap, engine, finite.lower)
         if deep is not None:
             return deep
+    finite = replace(finite, lower=_log_less(finite.lower, standing))
+    if infinite == 0:
+        return finite
     return Interval(
         min(_log_sum(finite.lower, low, Side.BELOW), 0.0),
         min(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
@@ -436,7 +440,7 @@ def _deep_log_delta(
 
     Each outcome adds between 0 and its own mass to delta, so that what is still left out widens the upper end alone.
     More and more is looked at, until that mass is next to nothing beside delta. ``None`` where losses are infinite for
-    good, or too many outcomes would be looked at.
+    good, or too many outcomes would be looked at, or more than the engine can take.
 
     Args:
         composition: one direction.
@@ -456,7 +460,10 @@ def _deep_log_delta(
                 return best
             rounds.append((found[0], count))
             log_lost = _log_sum(log_lost, found[1] + math.log(count), Side.ABOVE)
-        finite = finite_log_delta(Composition(rounds), epsilon, gap, engine)
+        try:
+            finite = finite_log_delta(Composition(rounds), epsilon, gap, engine)
+        except NotApplicableError:  # too many outcomes: what fewer of them have said holds
+            return best
         best = replace(finite, upper=min(_log_sum(finite.upper, log_lost, Side.ABOVE), 0.0))
         if finite.lower > log_lost + 0.5 * DEEPER:
             break
@@ -498,6 +505,13 @@ def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) 
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
+
+
+def _log_less(a: float, b: float) -> float:
+    """A double below ``log(e^a - e^b)``, minus infinity unless a exceeds b by 1; a itself where b takes nothing."""
+    if b == -math.inf:
+        return a
+    return a + math.log(-math.expm1(b - a)) - SUM_ERROR * (1 + abs(a)) if b < a - 1 else -math.inf
 
 
 def _log_sum(a: float, b: float, side: Side | None) -> float:

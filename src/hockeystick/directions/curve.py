@@ -85,6 +85,9 @@ class DirectionCurve:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)
         finite = self._bounded(epsilon, enough) if self.composition.bounded else self._curve.log_delta(epsilon, enough)
+        standing = self.composition.standing_mass
+        if standing:
+            finite = Ends(_log_less(finite.lower, math.log(standing)), finite.estimate, finite.upper)
         infinite = self.composition.infinite_mass
         if infinite == 0:
             return finite
@@ -116,6 +119,13 @@ class DirectionCurve:
             for whole, end in zip(ends, (one.lower, one.estimate, one.upper), strict=True):
                 whole[at] = end
         return Ends(*ends)
+
+
+def _log_less(a: Array, b: float) -> Array:
+    """Doubles below ``log(e^a - e^b)``; minus infinity unless a exceeds b by 1."""
+    over = np.maximum(a, b + 1)
+    left: Array = over + np.log(-np.expm1(b - over)) - SUM_ERROR * (1 + np.abs(over))
+    return np.where(a > b + 1, left, -math.inf)
 
 
 def _log_sum(a: Array, b: float, side: Side | None) -> Array:

@@ -152,14 +152,18 @@ def _epsilon_ends(
     if known is not None:
         return known
     least, most = composition.infinite_mass_ends
-    found = ask(composition, (next_down(delta - most) if most else delta, next_up(delta - least) if most else delta))
+    least -= composition.standing_mass
+    found = ask(
+        composition, (next_down(delta - most) if most else delta, next_up(delta - least) if least or most else delta)
+    )
     return found if composition.largest_loss is None else found.within(composition.largest_loss[1])
 
 
 def _delta_ends(composition: Composition, epsilon: float, ask: Callable[[Composition, float], Ends]) -> Ends:
     least, most = composition.infinite_mass_ends
+    least -= composition.standing_mass
     ends = Ends(0.0, 0.0, 0.0) if _beyond(composition, epsilon) else ask(composition, epsilon)
-    if most:
+    if least or most:
         ends = Ends(
             max(next_down(ends.lower + least), 0.0),
             ends.guess + composition.infinite_mass,

@@ -177,6 +177,15 @@ class RenyiCurve(ABC):
         return 0.0
 
     @property
+    def stands_in(self) -> bool:
+        """Whether masses of up to twice the least double, under either law, only stand for outcomes farther out.
+
+        Such a mass is above that of the outcomes. At an infinite loss it has no lower end anyway; where a mixture of
+        both laws makes its loss finite, it is to be taken off lower ends (``RenyiComposition.standing_mass``).
+        """
+        return False
+
+    @property
     def exact_supremum(self) -> Fraction | None:
         """The largest finite loss as an exact number, where the parameters give one; they are read as the decimals
         they print as."""

@@ -120,6 +120,14 @@ class RenyiComposition:
         lost = 4 * TINY * sum(count for _, count in self._masses)  # of masses next to 0
         return max(mass * (1 - RELATIVE) - lost, 0.0), mass * (1 + RELATIVE) + lost
 
+    @cached_property
+    def standing_mass(self) -> float:
+        """What lower ends of delta are to be made less by: masses that only stand for outcomes farther out.
+
+        An outcome adds between 0 and its own mass to delta, so that upper ends, which have more of it, hold.
+        """
+        return 4 * TINY * sum(count for pair, count in self.rounds if pair.stands_in)
+
     @property
     def largest_loss(self) -> tuple[float, float] | None:
         """Doubles on either side of the largest finite loss, not below 0; ``None`` where it is unbounded."""

@@ -118,6 +118,11 @@ class DiscreteGaussianPair(DominatingPair):
         """The last outcome beyond either centre that is looked at."""
         return math.ceil(self.reach * self._s) + 1
 
+    @property
+    def stands_in(self) -> bool:
+        """What is beyond the reach stands for all outcomes there, unless it is left out."""
+        return self.reach <= REACH
+
     def reaching(self, log_mass: float) -> tuple[DiscreteGaussianPair, float] | None:
         """The pair with more of its outcomes, and the log of a bound on the mass of all others under either law.
 

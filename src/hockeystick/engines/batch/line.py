@@ -25,11 +25,12 @@ rounded before, by ``(sqrt(8) + 1) |E_n|``, the sums by ``|E_m|`` and ``|E_(m + 
 ``e_n <= (f + LEAP d) n |E_1|`` with d the largest number of leaps from 1 to n: those to ``2^i`` are ``2 i - 1``, as
 ``2^i`` is had from ``2^i - 1`` and that from ``2^(i - 1)``, and those to numbers between no more than ``2 i``.
 
-``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings, and ``(w E_a + w) E_b``, whose first
-factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over panels of PANEL nodes, added up one by one:
-an inner product of m complex terms errs by at most ``sqrt(2) (m + 2) u`` of the sum of the sizes in any order ([Hig02],
-Section 3.6). As ``|(1 + E_a) E_b| <= |E_b| <= b ds |l|`` and ``|E_a| <= a B ds |l|``, whose sum is ``s |l|``, the
-larger number of roundings of the two is charged, and not both.
+``w E_a`` is added up in blocks of BLOCK, in at most BLOCK + n / BLOCK roundings and once more with each panel that is
+added, and ``(w E_a + w) E_b``, whose first factor is off by ``2 sqrt(8) + 1`` units more, is a product of matrices over
+panels of PANEL nodes, or a quarter of that, added up one by one: an inner product of m complex terms errs by at most
+``sqrt(2) (m + 2) u`` of the sum of the sizes in any order ([Hig02], Section 3.6). As ``|(1 + E_a) E_b| <= |E_b| <= b ds
+|l|`` and ``|E_a| <= a B ds |l|``, whose sum is ``s |l|``, the larger number of roundings of the two is charged, and not
+both.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def line_of(nodes: Nodes, step: Array, outer: int, inner: int) -> Line:
     own *= modulus
     length = np.hypot(size, turn)
     slip += 4 * length  # of the products with s
-    factor = FACTOR + LEAP * leaps(outer, inner) + 2 * (PANEL + 2) + 4 * x.shape[1] / PANEL + 16
+    many = x.shape[1]
+    factor = FACTOR + LEAP * leaps(outer, inner) + 2 * (PANEL + 2) + 4 * many / PANEL + many / BLOCK + 16
     own *= length
     own += modulus * (slip + factor * length)
     moving = own.sum(axis=1) * UNIT_ROUNDOFF / total

@@ -122,8 +122,8 @@ class Sums:
             errors = errors + ADDED * (kinds - 1) * UNIT_ROUNDOFF * np.hypot(real, imaginary)
         moved = together(count * errors * np.exp(-floor), kinds)
         lost = together(count * floor, kinds)
-        lost += np.minimum(moved, LARGEST)
-        np.exp(lost, out=lost)
+        lost += moved
+        lost = np.where(lost > LARGEST, np.inf, np.exp(np.minimum(lost, LARGEST)))
         lost *= moved
         return together(count * log_size, kinds), together(angle, kinds), lost
 

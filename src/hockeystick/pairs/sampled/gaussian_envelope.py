@@ -70,6 +70,9 @@ ODDS = 0.5  # of q_*: factor of mu s by which the odds of q grow
 FAR_SHIFT = 2.0  # Y of the constant shift for remove, of 1 / mu, with eta below
 FAR_STRIP = 1.0  # eta of that shift, of 1 / mu
 LIGHT = -70.0  # log of what a node may have with any shift that is passed over
+LEAST_SHARE = (
+    -300.0
+)  # log of a node's share of m that is kept: psi is cut at 300 (_log_values), where e^psi times it is 1
 MANY = 8  # rounds that need not fall far, each
 MAX_NODES = 400_000  # beyond, a round has no envelope
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
@@ -135,7 +138,8 @@ class MixtureEnvelope:
         self._log_total = top + math.log(total)
         rising, falling = nodes.shares
         reached = self._log_reached(log_tilted - self._log_total, rising, falling)
-        keep = (weight > 1e-40 * total) | (reached > LIGHT)
+        share = log_tilted - self._log_total
+        keep = (weight > 1e-40 * total) | ((reached > LIGHT) & (share > LEAST_SHARE))
         self._weight = weight[keep] / total
         self._rising = rising.chosen(keep)
         self._falling = None if falling is None else falling.chosen(keep)

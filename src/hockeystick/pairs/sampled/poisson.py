@@ -69,6 +69,11 @@ class BasePair(Protocol):
         """A rho with P and Q exchanged; infinite where none is known."""
         ...
 
+    @property
+    def stands_in(self) -> bool:
+        """Whether masses stand for outcomes farther out; see the pairs."""
+        ...
+
     def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
         """The pair over more outcomes; see the pairs."""
         ...
@@ -240,11 +245,18 @@ class _PoissonPair(DominatingPair):
             return transform_of_atoms(self.atoms)
         return self.base.sampled_transform(self.rate, add=self.add)
 
+    @property
+    def stands_in(self) -> bool:
+        """As of the base: a mass at its loss of minus infinity is at a finite one of the mixture."""
+        return self.base.stands_in
+
     def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
         """The pair over more outcomes of the base, whose others have no more mass under a mixture of both laws."""
-        found = self.base.reaching(log_mass)
-        if found is None or not self.infinite_mass:
+        if not self.base.stands_in:
             return None if self.infinite_mass else (self, -math.inf)
+        found = self.base.reaching(log_mass)
+        if found is None:
+            return None
         base, log_lost = found
         return replace(self, base=base), log_lost  # type: ignore[type-var]
 
