@@ -185,16 +185,21 @@ def test_what_is_refused_is_paid_for_each_time_and_what_it_shares_once() -> None
 
 
 def test_an_answer_does_not_depend_on_envelopes_that_were_laid_before() -> None:
-    """Where the mesh of the grid is as fine as work allows, the ends are the same when asked again."""
+    """The ends are the same when asked again, and so is what they took: what is laid already is paid for."""
     for kept in (laplace_line.kept_tail, laplace_line.kept_grids, laplace_line.log_moment_upper):
         kept.cache_clear()
     rounds = [
         hs.Round(hs.Gaussian(0.3), hs.Poisson(0.272), 81),
         hs.Round(hs.Laplace(100.0), hs.Poisson(0.0075), 42),
     ]
-    first, again = (hs.Plan(rounds, adjacency="add").epsilon(5.26e-271) for _ in range(2))
-    assert first.reason is not None
-    assert (first.lower, first.upper) == (again.lower, again.upper)
+    found, taken = [], []
+    for _ in range(2):
+        with one_call():
+            found.append(hs.Plan(rounds, adjacency="add").epsilon(5.26e-271))
+            taken.append(CALL - left())
+    assert laplace_line.kept_tail.cache_info().hits > 0
+    assert (found[0].lower, found[0].upper) == (found[1].lower, found[1].upper)
+    assert taken[0] == taken[1]
 
 
 def test_a_profile_that_had_to_be_short_says_so_and_the_next_call_does_better(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_what_stands_for_others_raises_the_delta_of_lower_ends() -> None:
     asked: list[tuple[float, float]] = []
 
     class Engine:
-        def __init__(self, _: Composition) -> None: ...
+        def __init__(self, composition: Composition) -> None: ...
 
         def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
             asked.append(log_delta)

@@ -37,6 +37,7 @@ COMMANDS = (
     "profile",
     "remaining",
     "statement",
+    "budget",
 )
 WORDS = (
     "curve", "steps", "noise-multiplier", "--delta", "--epsilon", "--noise-multiplier", "--sample-rate", "--steps",
@@ -45,8 +46,10 @@ WORDS = (
 )  # fmt: skip
 
 
-def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = SECONDS) -> tuple[int, str] | None:
-    """Status and standard output of a command."""
+def _run(
+    held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = SECONDS, refusals: tuple[int, ...] = (2,)
+) -> tuple[int, str] | None:
+    """Status and standard output of a command, of which the statuses above 0 are those of refusals."""
     from hockeystick.cli import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
@@ -67,7 +70,7 @@ def _run(held: Held, arguments: list[str], stdin: bytes = b"", seconds: float = 
     if status is None:
         return None
     shown, errors = (stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err))
-    held.law(status in (0, 2), f"{said[:300]}: status {status}: {errors[:300]}")
+    held.law(status in (0, *refusals), f"{said[:300]}: status {status}: {errors[:300]}")
     if status == 1:  # once more, for the place where it was raised
         held.ask(said[:200], lambda: call(standalone=False), invalid=True, seconds=seconds)
     lines = [line for line in errors.splitlines() if not line.startswith(("not drawn", "warning"))]
@@ -236,6 +239,34 @@ def about_a_plan(draw: Draw, held: Held) -> None:
             path = Path(folder) / "answer.json"
             path.write_text(done[1], encoding="utf-8")
             held.same("what was printed is sound", _status(held, path, SECONDS * 8), 0)
+
+
+@case("command", "cli.budget.init", "cli.budget.spend", "cli.budget.show")
+def ledgers(draw: Draw, held: Held) -> None:
+    """Releases are written down until one does not fit, which writes nothing; what is shown is found again."""
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Path(folder) / "ledger.toml"
+        limits = ["--epsilon", repr(draw.epsilon()), *draw.of([], ["--delta", repr(draw.delta())])]
+        chosen = draw.of([], ["--filter", draw.of("approximate-dp", "pure", "zcdp", "gdp", "rdp", "x")])
+        draw.note("arguments", [*limits, *chosen])
+        begun = _run(held, ["budget", "init", str(ledger), *limits, *chosen], seconds=SECONDS * 2)
+        if begun is None or begun[0]:
+            return
+        for _ in range(draw.random.randint(1, 3)):
+            release = ["--mechanism", draw.of("laplace", "gaussian", "randomized-response"),
+                       draw.of("--scale", "--noise-multiplier", "--sigma"), draw.of(*NUMBERS),
+                       *draw.of([], ["--count", draw.of(*NUMBERS)])]  # fmt: skip
+            draw.note("release", release)
+            before = ledger.read_bytes()
+            done = _run(held, ["budget", "spend", str(ledger), *release], seconds=SECONDS * 2, refusals=(2, 3))
+            if done is None:
+                return
+            held.same("it is written where it fits", ledger.read_bytes() != before, done[0] == 0)
+        shown = _run(held, ["budget", "show", str(ledger), "--json"], seconds=SECONDS * 2)
+        if shown is not None and not shown[0]:
+            path = Path(folder) / "answer.json"
+            path.write_text(shown[1], encoding="utf-8")
+            held.same("what was printed is sound", _status(held, path, SECONDS * 2), 0)
 
 
 def _status(held: Held, path: Path, seconds: float) -> int | None:

@@ -101,7 +101,8 @@ class SmoothTail:
 
     def lost(self, s: Array) -> Array:
         """What the smooth part has lost for good at each height s, at least 0."""
-        shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
+        with np.errstate(over="ignore"):  # a share of minus infinity, next to height 0, is none
+            shares = self.above[None, :] - np.multiply.outer(2 / s, self.ends)
         out: Array = np.minimum(np.maximum(shares.max(axis=1), 0.0) * (1 - SPARE), 1 - SPARE)
         return out
 
