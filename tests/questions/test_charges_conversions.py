@@ -310,7 +310,9 @@ def test_a_delta_from_a_bound_on_epsilon_is_good(monkeypatch: pytest.MonkeyPatch
 def test_both_ends_of_mass_at_infinity_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ends that lie apart: the lower one below, the upper one above."""
     curve = DirectionCurve(Composition([(BlackBoxPair(0.5, 1e-3), 1)]), None)
-    given = SimpleNamespace(rounds=(1,), bounded=False, infinite_mass=0.15, infinite_mass_ends=(0.1, 0.2))
+    given = SimpleNamespace(
+        rounds=(1,), bounded=False, infinite_mass=0.15, infinite_mass_ends=(0.1, 0.2), standing_mass=0.0
+    )
     monkeypatch.setattr(curve, "composition", given)
     nothing = np.full(1, -math.inf)
     monkeypatch.setattr(curve, "_curve", SimpleNamespace(log_delta=lambda *_: Ends(nothing, nothing, nothing)))
