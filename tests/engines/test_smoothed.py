@@ -10,6 +10,7 @@ import pytest
 from mpmath import mp
 from scipy.stats import norm
 
+import hockeystick as hs
 from hockeystick.engines.contour.smoothed import Smoothed, SmoothedEngine
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.direct import DirectEngine
@@ -125,3 +126,10 @@ def _of_point(loss: float, eps: float, w: float) -> float:
     sd = math.sqrt(w)
     high = (eps - loss - w / 2) / sd
     return float(norm.sf(high) - math.exp(eps - loss) * norm.sf(high + sd))
+
+
+def test_no_noise_is_so_large_that_its_factor_overflows() -> None:
+    """1.2 million rounds whose losses are out of reach of any contour: one answer or another, and no error."""
+    item = {"mechanism": "binomial", "count": 1_200_000, "trials": 53, "probability": 0.999999}
+    found = hs.Plan.from_dict({"round": [item]}).delta(0.44054460137110746)
+    assert 0 <= found.lower <= found.upper <= 1

@@ -59,6 +59,7 @@ COARSER = (1.0, 1.7, 8.0, 60.0, 500.0)
 MAX_POINTS = 1_000_000  # of a contour: a quarter of a second, and as much again for what is around it
 LEAST_MU = 1e-9  # of the noise: finer contours are too long for any window
 LARGEST_MU = 0.5  # of the noise
+COARSEST_MU = 30.0  # beyond 37.6 the factor e^(mu^2 / 2) of the lower end is beyond the range of a double
 ROUGH = 0.01  # width of log delta that is asked at a guessed place
 HOPELESS = 0.2  # relative width at a look, from which on others are not worth their time
 TOO_WIDE = "the noise that a contour of a possible length asks for keeps it from the asked gap"
@@ -188,9 +189,8 @@ class SmoothedEngine:
 
     def _pair(self, epsilon: float, mu: float, gap: float) -> Smoothed:
         own = max(OWN * gap, SMALLEST_GAP)
-        for factor in COARSER:
+        for noise in dict.fromkeys(min(factor * mu, COARSEST_MU) for factor in COARSER):
             check_left()
-            noise = factor * mu
             try:
                 once = self._with(noise).at(epsilon, own)[1]
                 return Smoothed(once, self._with(2 * noise).at(epsilon, own)[1], noise * noise)
