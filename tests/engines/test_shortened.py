@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from hockeystick import Plan
 from hockeystick.engines.contour import shortened as engine
 from hockeystick.engines.contour.shortened import ShortenedEngine
 from hockeystick.engines.contour.smoothed import SmoothedEngine
@@ -107,3 +108,12 @@ def test_jumps_that_hide_the_rest_are_left_out() -> None:
     assert back.lower <= log + 1e-4
     assert back.upper >= log - 1e-4
     assert back.upper - back.lower <= 1e-4
+
+
+def test_the_least_gap_is_one() -> None:
+    """A hundredth of the least double is none; its logarithm is."""
+    plan = Plan.from_dict(
+        {"adjacency": "remove", "round": [{"mechanism": "binomial", "count": 3550, "trials": 11, "probability": 0.395}]}
+    )
+    assert 0 <= plan.delta(0.5, gap=5e-324).lower <= plan.delta(0.5, gap=5e-324).upper <= 1
+    assert plan.epsilon(1e-6, gap=5e-324).lower <= plan.epsilon(1e-6).upper

@@ -48,7 +48,7 @@ class ShortenedEngine:
             NotApplicableError: there is no contour.
         """
         gap = gap or DEFAULT_GAP
-        spare = math.log(SHARE * gap) - BELOW
+        spare = math.log(SHARE) + math.log(gap) - BELOW
         rounds, log_lost = self._composition, -math.inf
         before = math.inf
         for _ in range(LOOKS):
@@ -72,7 +72,7 @@ class ShortenedEngine:
         """
         gap = gap or DEFAULT_GAP
         low, high = log_delta
-        rounds, log_lost = shortened(self._composition, low + math.log(SHARE * gap))
+        rounds, log_lost = shortened(self._composition, low + math.log(SHARE) + math.log(gap))
         if not log_lost < low - 1.0:  # nothing to speak of would be left of delta
             return self._whole.epsilon(log_delta, gap)
         low += math.log1p(-math.exp(log_lost - low))
