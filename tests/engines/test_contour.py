@@ -346,3 +346,12 @@ def test_a_line_that_would_be_long_is_laid_for_the_whole_gap(monkeypatch: pytest
     assert max(points) < 100_000
     other = GridEngine(composition).epsilon(target, None)
     assert max(found.lower, other.lower) < min(found.upper, other.upper)
+
+
+@pytest.mark.parametrize(("count", "rate"), [(10, None), (100, 0.01)])
+def test_a_coarse_contour_of_atoms_is_no_answer(count: int, rate: float | None) -> None:
+    """Discrete Gaussian noise: the contour cannot end, and the engines after it have seven digits."""
+    item: dict[str, object] = {"mechanism": "discrete-gaussian", "noise_multiplier": 20.0 if rate is None else 5.0}
+    item |= {"count": count} if rate is None else {"count": count, "sampling": "poisson", "sample_rate": rate}
+    found = hs.Plan.from_dict({"adjacency": "add", "round": [item]}).epsilon(1e-10)
+    assert found.upper - found.lower <= 1e-6 * found.upper

@@ -414,7 +414,7 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         return Interval(-math.inf, -math.inf, -math.inf)
     infinite, standing = composition.infinite_mass, _log(composition.standing_mass)
     finite = finite_log_delta(composition, epsilon, gap, engine)
-    if infinite == 0 and standing == -math.inf:
+    if infinite == 0 and (standing == -math.inf or finite.upper == -math.inf):
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     if low == -math.inf and finite.lower < max(high, standing) + ABOVE_LEAST and finite.upper < SEEN:
