@@ -332,3 +332,11 @@ def test_a_flag_that_would_not_be_used_is_refused(parameter: str, flags: list[st
     """Of a plan file the value is the start of the search; of a flag people expect that it counts."""
     said = refused("calibrate", parameter, *flags, "--epsilon", "1", "--delta", "1e-5")
     assert said == f"{named} would not be used, as {parameter} is looked for: leave it out"
+
+
+def test_the_least_batch_has_a_whole_number_of_steps_an_epoch() -> None:
+    """95 records of 10^12 would make 10,526,315,790 steps an epoch, and 95 epochs of them more than 10^12."""
+    gaussian = {"mechanism": "gaussian", "noise_multiplier": 1.99e-11, "sampling": "poisson", "epochs": 95}
+    plan = hs.Plan.from_dict({"round": [{**gaussian, "batch_size": 482_444_105_571, "dataset_size": 10**12}]})
+    with pytest.raises(hs.UnreachableError, match="at batch-size = 96"):
+        hs.calibrate(plan, "batch-size", targets.Advantage(0.999999999))

@@ -238,7 +238,7 @@ def _batch_stairs(plan: Plan, parameter: Parameter) -> Parameter:
     records, epochs = plan.dataset_size, _epochs_of(plan, "dataset_size")
     if records is None:
         return parameter
-    least = math.ceil(Fraction(records * epochs, MAX_COUNT)) if epochs else 1
+    least = math.ceil(Fraction(records, MAX_COUNT // epochs)) if epochs else 1
     parameter = replace(parameter, least=max(least, 1), most=records - 1 if _refused_whole(plan) else records)
     return replace(parameter, stair=lambda steps: math.ceil(Fraction(records, int(steps)))) if epochs else parameter
 
