@@ -84,10 +84,27 @@ def test_names_stay_whole_and_long_words_go_on_where_they_are_marked() -> None:
     assert breakable.breakable(word("UnsupportedError")) == '<span class="pre whole">UnsupportedError</span>'
     assert breakable.breakable(word("--records-per-unit")) == '<span class="pre whole">--records-per-unit</span>'
     assert breakable.breakable(word("records_per_unit=4")) == word("records_<wbr>per_<wbr>unit=<wbr>4")
-    capital = 'PLDPrivacy<wbr class="capital">Accountant'
+    capital = 'PLD<wbr class="capital">Privacy<wbr class="capital">Accountant'
     assert breakable.breakable(word("PLDPrivacyAccountant")) == word(capital)
     assert ".bd-article code span.pre.whole" in STYLE
     assert ".bd-article wbr.capital" in STYLE
+
+
+def test_paths_and_numbers_in_plain_words_are_marked_and_nothing_else_is() -> None:
+    type_ = "<em>hockeystick.questions.targets.Target</em>"
+    assert breakable.breakable(type_) == "<em>hockeystick.<wbr>questions.<wbr>targets.<wbr>Target</em>"
+    assert breakable.breakable("off by 4.2e-17.") == 'off by <span class="whole">4.2e-17</span>.'
+    bracket = '<span class="sig-paren">{}</span>'.format
+    assert breakable.breakable(bracket("(") + bracket(")")) == bracket("(") + bracket(")")
+    assert breakable.breakable(bracket("(") + "<em>a</em>") == bracket("(") + "<wbr><em>a</em>"
+    for same in (
+        "e.g. short.py, 10.1162/99608f92.cfc5dd25, arXiv:1607.00133, x-1e-4",
+        '<a href="plan/sampling/cyclic_poisson.py">here</a>',
+        "<pre>plan/sampling/cyclic_poisson.py 1e-5</pre>",
+        "<svg><desc>plan/sampling/cyclic_poisson.py 1e-5</desc></svg>",
+    ):
+        assert breakable.breakable(same) == same
+    assert ".bd-article span.whole:not(.pre)" in STYLE
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -3,7 +3,8 @@
 A Sphinx extension. Code within sentences and tables is set with such places marked (``<wbr>``, which is not copied), so
 that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. On a
 phone the long name of a class goes on before a capital (the style sheet says where). A flag keeps its dashes, here and
-in the commands that are shown: browsers would end a line between them and its name.
+in the commands that are shown: browsers would end a line between them and its name. So does a number such as 1e-5.
+Paths and dotted names within plain words are marked like code, and so is a signature after its opening bracket.
 """
 
 from __future__ import annotations
@@ -15,10 +16,16 @@ SHORT = 16
 """Letters that stay together: as many as ``UnsupportedError`` has, a tenth of the column of text."""
 
 WORD = re.compile(r'<span class="pre">([^<]*)</span>')
-PLACE = re.compile(r"(?<=[/.(\[_=,:])(?=\w)")
-CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+PLACE = re.compile(r"(?<=[/.(\[_=,:])(?=[\w\"'])")
+CAPITAL = re.compile(r"((?<=[a-z])|(?<=[A-Z]{2}))(?=[A-Z][a-z])")
 COMMAND = re.compile(r'<div class="highlight-console[^"]*">.*?</pre>', re.DOTALL)
 FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
+NAME = re.compile(r"(?<![\w./-])[A-Za-z]\w*(?:[/.-]\w+)*")
+NUMBER = re.compile(r"(?<![\w.-])[-+]?\d[\d.]*e-\d+(?![\w-])")
+OPENED = re.compile(r'<span class="sig-paren">\(</span>(?!<span class="sig-paren">)')
+APART = "pre|code|script|style|svg|math"
+PIECE = re.compile(rf"(<({APART})\b.*?</\2>|<[^>]*>)", re.DOTALL)
+"""What is not plain words: a tag; and code, a drawing or a formula as a whole."""
 
 
 def breakable(body: str) -> str:
@@ -30,8 +37,11 @@ def breakable(body: str) -> str:
     '<span class="pre whole">--delta</span>'
     >>> breakable('<div class="highlight-console"><pre>$ a --b 1</pre></div>')
     '<div class="highlight-console"><pre>$ a <span class="whole">--b</span> 1</pre></div>'
+    >>> breakable("<p>proof in plan/sampling/shuffled.py, to 1e-5</p>")
+    '<p>proof in plan/<wbr>sampling/<wbr>shuffled.<wbr>py, to <span class="whole">1e-5</span></p>'
     """
-    body = WORD.sub(_word, body)
+    body = OPENED.sub(r"\g<0><wbr>", WORD.sub(_word, body))
+    body = _plain(body)
     return COMMAND.sub(lambda shown: FLAG.sub(r'<span class="whole">\1</span>', shown[0]), body)
 
 
@@ -41,6 +51,20 @@ def _word(found: re.Match[str]) -> str:
         return f'<span class="pre whole">{word}</span>'
     marked = CAPITAL.sub('<wbr class="capital">', PLACE.sub("<wbr>", word))
     return f'<span class="pre">{marked}</span>'
+
+
+def _plain(body: str) -> str:
+    """The words between the tags, marked."""
+    made, at = [], 0
+    for tag in PIECE.finditer(body):
+        made += [_words(body[at : tag.start()]), tag[0]]
+        at = tag.end()
+    return "".join([*made, _words(body[at:])])
+
+
+def _words(text: str) -> str:
+    text = NAME.sub(lambda found: PLACE.sub("<wbr>", found[0]) if len(found[0]) > SHORT else found[0], text)
+    return NUMBER.sub(r'<span class="whole">\g<0></span>', text)
 
 
 def _page(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -64,22 +64,24 @@ class Picture:
 
 @dataclass(frozen=True)
 class Note:
-    """A point of a chart with words beside it, to its left.
+    """A point of a chart with words beside it.
 
     Attributes:
         point: the place, in the units of the axes.
         said: the words.
-        beside: where they end, from the point, in units of the drawing.
+        beside: where they end or begin, from the point, in units of the drawing.
+        anchor: ``end`` where they end there, ``start`` where they begin.
     """
 
     point: tuple[float, float]
     said: str
     beside: tuple[float, float]
+    anchor: str = "end"
 
     def svg(self, chart: Chart) -> str:
         """The mark and the words."""
         x, y = chart._place(self.point)
-        return dot(x, y, 4.5, RED) + text(x + self.beside[0], y + self.beside[1], self.said, "end", RED)
+        return dot(x, y, 4.5, RED) + text(x + self.beside[0], y + self.beside[1], self.said, self.anchor, RED)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from demo import Comparison
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.curves import delta_points
 from hockeystick.report.rounding import exact, round_up
-from pictures.drawing import Charted, Note
+from pictures.drawing import WIDTH, Charted, Note
 
 LEAST = 1e-300  # delta of the deepest point that is drawn, whose logarithm is that of a normal double
+LETTER_WIDTH = 7.5  # of letters 13 high, at most, on average over a few words
 
 
 def privacy_curve(found: Comparison) -> Charted | None:
@@ -37,8 +38,15 @@ def privacy_curve(found: Comparison) -> Charted | None:
         upper,
         mark=((found.bound.upper, found.delta), f"\u03b5 \u2264 {end}"),
     )
-    beside = (
-        (18, -10) if claim is None or claim > found.bound.upper else (-9, 5)
-    )  # on the side that is away from the curve
-    note = None if claim is None else Note((claim, found.delta), f"claimed: {found.claimed}", beside)
+    note = None if claim is None else _noted(chart, (claim, found.delta), f"claimed: {found.claimed}")
     return Charted(chart, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)
+
+
+def _noted(chart: Chart, point: tuple[float, float], said: str) -> Note:
+    """The claim with its words on the side that is away from the curve, which falls to the right through the mark."""
+    assert chart.mark is not None
+    if point[0] <= chart.mark[0][0]:
+        return Note(point, said, (-9, 5))
+    if chart._place(point)[0] + 9 + LETTER_WIDTH * len(said) <= WIDTH:
+        return Note(point, said, (9, 5), "start")
+    return Note(point, said, (18, -10))

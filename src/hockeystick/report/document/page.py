@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -81,13 +82,16 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   html { font-size: 10pt; }
   body { padding: 0; max-width: none; }
   h2 { break-after: avoid; }
-  tr, .lead, .caution, .wide, pre { break-inside: avoid; }
+  tr, .lead, .caution, .wide, dl, pre { break-inside: avoid; }
   figure { max-width: 100mm; margin: 1rem 0; }
   .lead, .caution, pre { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
   .wide { overflow: visible; }
 }
 """
 """How the page looks: one column of at most 46 times the height of its letters, narrower margins on a phone."""
+
+LONG = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}")
+"""Names of a module and what is in it: longer than the lines of a phone."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """What a browser may load for the page: its own style and nothing else, should text ever be taken for markup."""
@@ -144,7 +148,7 @@ def _written(block: Block) -> list[str]:
         case Lead(text, below):
             return ['<div class="lead">', f"<strong>{escape(text)}</strong>", f"<span>{escape(below)}</span>", "</div>"]
         case Paragraph(text):
-            return [f"<p>{escape(text)}</p>"]
+            return [f"<p>{LONG.sub(_divided, escape(text))}</p>"]
         case Caution(texts):
             marked = (f"<p><strong>Mind:</strong> {escape(text)}</p>" for text in texts)
             return ['<div class="caution" role="note">', *marked, "</div>"]
@@ -161,6 +165,11 @@ def _written(block: Block) -> list[str]:
             return f"<pre><code>{escape(text.rstrip())}</code></pre>".split("\n")
         case Signature(fields):
             return ['<div class="signature">', *(f"<span>{escape(name)}</span>" for name in fields), "</div>"]
+
+
+def _divided(name: re.Match[str]) -> str:
+    """A name with dots, which may go on in the next line after each."""
+    return name[0].replace(".", ".<wbr>")
 
 
 def _table(block: Table) -> list[str]:
