@@ -11,6 +11,7 @@ import pytest
 
 from hockeystick.pairs.sampled import ratio_sum
 from hockeystick.pairs.sampled.ratio_sum import summed
+from hockeystick.values.errors import UnsupportedError
 
 BITS = 64
 """Binary digits of the masses of the tests."""
@@ -90,3 +91,11 @@ def test_masses_beyond_the_list_are_bounded(monkeypatch: pytest.MonkeyPatch) -> 
     assert last < len(law)
     assert 0 < sum(law[: found.first]) <= Fraction(found.below) < Fraction(1, 1000)
     assert 0 < sum(law[last:]) <= Fraction(found.beyond) < Fraction(1, 1000)
+
+
+def test_a_transform_that_would_not_fit_into_memory_is_refused() -> None:
+    """A thousand numbers with half of their mass a million apart: twenty standard deviations are 3e8 points."""
+    masses = np.zeros(2**20 + 1)
+    masses[[0, -1]] = 0.5
+    with pytest.raises(UnsupportedError, match="fewer steps an epoch"):
+        summed([(masses, 1000)], True)

@@ -31,6 +31,7 @@ from hockeystick.numerics.fourier import convolution_power, fast_length
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.base import Array
+from hockeystick.values.errors import UnsupportedError
 
 DEPTH = 300.0
 """Logarithm of the reciprocal of the mass at which tilts end: far below any delta that is asked of many epochs."""
@@ -41,6 +42,7 @@ SHIFTS = (0.03, 0.1, 0.3, 1.0, 3.0, 6.0, 10.0, 14.0)  # of the tilt for Chernoff
 BACK = (0.5, 0.9)  # shares of the way back to no tilt, where the tail is that of the law itself
 WRAPPED = 1e-13  # of the largest mass, that may come from other periods before a longer one is taken
 LONGEST = 2**20  # period that is doubled to
+MOST_POINTS = 2**24  # of a transform: half a gigabyte, and a second
 LEAST_DEVIATION = 0.3  # of a tilted sum: next to an end of the support
 NEXT_TO_THE_END = 0.25  # distance of a mean from the end of the support, from which on all masses are read
 MOST_TILTS = 400  # in either direction
@@ -85,6 +87,9 @@ def summed(parts: Sequence[tuple[Array, int]], above: bool) -> Summed:
     Args:
         parts: masses at 0, 1, ... of one number, and how many of them there are.
         above: whether masses are rounded up; else down.
+
+    Raises:
+        UnsupportedError: numbers so many, or so uneven, that a transform would have more than MOST_POINTS points.
     """
     parts = [(masses, count) for masses, count in parts if count]
     ends = _ends(parts)
@@ -158,6 +163,11 @@ def _read(
     """Masses of the sums from low to below high."""
     span = ends[1] - ends[0]
     period, aliases = fast_length(min(span + 1, max(int(PERIOD * tilt.deviation) + 64, 2 * (high - low)))), 1.0
+    if period > MOST_POINTS:
+        raise UnsupportedError(
+            f"the sum of an epoch's likelihood ratios would take a transform of {period} points, more than "
+            f"{MOST_POINTS}: give fewer steps an epoch, or steps of less epsilon each"
+        )
     while period <= span:
         aliases = _tail(parts, tilt, +1, low + period - 1) + _tail(parts, tilt, -1, high - period)
         if aliases * max(tilt.deviation, 1.0) <= WRAPPED or 2 * period > LONGEST:
