@@ -142,3 +142,24 @@ def test_cost_and_failure_are_read_from_docstrings() -> None:
     assert methods.labelled("Cost: none. Known\nfailure: all.", "Known failure") == "all."
     assert methods.labelled("nothing", "Cost") == ""
     assert methods.labelled(text.replace("\n", " "), "Cost") == "one line of it."
+
+
+@pytest.mark.parametrize("beside", [0.8, 1.05, 1.15])
+def test_a_claim_is_written_on_the_side_of_its_point_that_is_away_from_the_curve(beside: float) -> None:
+    from pictures import drawing
+    from pictures.plans import LETTER_WIDTH, privacy_curve
+
+    plan = hs.dp_sgd(1.0, 0.1, 10)
+    bound = plan.epsilon(1e-5)
+    made = privacy_curve(Comparison("plan", plan, 1e-5, beside * bound.upper, bound, ""))
+    assert made is not None
+    assert made.note is not None
+    across, down = made.chart._place(made.note.point)
+    width = LETTER_WIDTH * len(made.note.said)
+    begin = across + made.note.beside[0] - (width if made.note.anchor == "end" else 0.0)
+    assert begin >= 0
+    assert begin + width <= drawing.WIDTH + 1e-9
+    middle = down + made.note.beside[1] - 5
+    line = [made.chart._place(point) for point in made.chart.upper]
+    assert any(begin <= at <= begin + width for at, _ in line)  # else the curve is not near the words at all
+    assert not any(begin - 1 <= at <= begin + width and abs(deep - middle) < 6 for at, deep in line)

@@ -65,7 +65,7 @@ def test_a_refusal_says_how_many_would_fit_and_a_dry_run_writes_nothing(path: Pa
         in run("budget", "spend", path, *TENTH, "--count", "25").stderr
     )
     tried = run("budget", "spend", path, *TENTH, "--count", "4", "--dry-run")
-    assert tried.stdout.startswith("0.6 of 1 remains")
+    assert tried.stdout.startswith("0.6 of 1 would remain")
     assert path.read_bytes() == before
 
 

@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.report.document import chart, page
+from hockeystick.report.document.blocks import Paragraph
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, record_in, report_text
 from hockeystick.report.document.made import made
@@ -138,7 +139,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "path", "circle", "polyline", "polygon"):
+        if tag not in ("meta", "wbr", "path", "circle", "polyline", "polygon"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -161,7 +162,7 @@ def test_a_page_is_self_contained_and_says_what_readers_of_screens_need(gaussian
     assert {tag for tag, _ in seen.elements} <= {
         "html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "div", "strong", "span", "dl", "dt",
         "dd", "ul", "li", "table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "svg", "desc",
-        "path", "polygon", "polyline", "circle", "text", "pre", "code", "script",
+        "path", "polygon", "polyline", "circle", "text", "pre", "code", "script", "wbr",
     }  # fmt: skip
     for _, attributes in seen.elements:
         assert not {"src", "href", "xlink:href", "style", "action"} & set(attributes)
@@ -242,7 +243,8 @@ def test_hostile_text_stays_text_on_the_page(hostile: dict[str, Any], gaussian: 
     text = report_text(hostile, HTML)
     seen = Page(text)
     assert not seen.open
-    assert {tag for tag, _ in seen.elements} <= {tag for tag, _ in Page(report_text(gaussian, HTML)).elements}
+    own = {tag for tag, _ in Page(report_text(gaussian, HTML)).elements}
+    assert {tag for tag, _ in seen.elements} <= own | {"wbr"}  # we put it into the names of loaders
     assert [script.get("type") for script in seen.named("script")] == ["application/json"]
     words = " ".join(" ".join(seen.words).split())
     assert words.count("<script>alert(1)</script> </script><img src=x onerror=alert(1)>") >= 3
@@ -370,3 +372,11 @@ def test_a_report_about_users_of_whom_no_pair_is_proven() -> None:
     text = report_text(record, MARKDOWN)
     assert "one user with at most 3 records" in text
     assert verified(text).sound
+
+
+def test_a_long_name_goes_on_in_the_next_line_after_a_dot_and_paper_keeps_facts_together() -> None:
+    (line,) = page._written(Paragraph("of hockeystick.integrations.batches.PoissonBatches; 0.1.0 <a.b.c>"))
+    assert line == (
+        "<p>of hockeystick.<wbr>integrations.<wbr>batches.<wbr>PoissonBatches; 0.1.0 &lt;a.<wbr>b.<wbr>c&gt;</p>"
+    )
+    assert re.search(r"\n  [^\n]*\bdl\b[^\n]*break-inside: avoid", page.STYLE.partition("@media print")[2])

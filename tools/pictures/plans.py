@@ -6,6 +6,7 @@ import math
 
 from demo import Comparison
 
+from hockeystick.report.document import chart
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.curves import delta_points
 from hockeystick.report.rounding import exact, round_up
@@ -13,6 +14,7 @@ from pictures.drawing import WIDTH, Charted, Note
 
 LEAST = 1e-300  # delta of the deepest point that is drawn, whose logarithm is that of a normal double
 LETTER_WIDTH = 7.5  # of letters 13 high, at most, on average over a few words
+BESIDE = 9.0  # between the middle of a mark and the words beside it
 
 
 def privacy_curve(found: Comparison) -> Charted | None:
@@ -24,11 +26,13 @@ def privacy_curve(found: Comparison) -> Charted | None:
     if len(upper) < 2:
         return None
     claim = found.published
-    widest = max(upper[-1][0], 0.0 if claim is None else 1.05 * claim)
+    said = f"claimed: {found.claimed}"
+    above = claim is not None and claim > found.bound.upper
+    widest = max(upper[-1][0], claim / _room(said) if claim is not None and above else 0.0)
     top = 10.0 ** math.ceil(math.log10(upper[0][1]))
     least = 10.0 ** math.floor(math.log10(min(upper[-1][1], found.delta)))
     end = round_up(found.bound.upper, 3)
-    chart = Chart(
+    drawn = Chart(
         "curve",
         f"Delta against epsilon of {found.name}",
         f"A falling curve on a logarithmic axis; at delta {exact(found.delta)} it is at epsilon {end}"
@@ -38,15 +42,12 @@ def privacy_curve(found: Comparison) -> Charted | None:
         upper,
         mark=((found.bound.upper, found.delta), f"\u03b5 \u2264 {end}"),
     )
-    note = None if claim is None else _noted(chart, (claim, found.delta), f"claimed: {found.claimed}")
-    return Charted(chart, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)
+    # The curve falls through the mark, so that the side away from it is the right for a claim above and the left below.
+    beside, anchor = ((BESIDE, 5.0), "start") if above else ((-BESIDE, 5.0), "end")
+    note = None if claim is None else Note((claim, found.delta), said, beside, anchor)
+    return Charted(drawn, "All pairs of epsilon and delta that hold for the plan at once, certified.", note)
 
 
-def _noted(chart: Chart, point: tuple[float, float], said: str) -> Note:
-    """The claim with its words on the side that is away from the curve, which falls to the right through the mark."""
-    assert chart.mark is not None
-    if point[0] <= chart.mark[0][0]:
-        return Note(point, said, (-9, 5))
-    if chart._place(point)[0] + 9 + LETTER_WIDTH * len(said) <= WIDTH:
-        return Note(point, said, (9, 5), "start")
-    return Note(point, said, (18, -10))
+def _room(said: str) -> float:
+    """The share of the axis at which words may begin that are to end within the drawing."""
+    return (WIDTH - chart.LEFT - BESIDE - LETTER_WIDTH * len(said)) / (WIDTH - chart.LEFT - chart.RIGHT)

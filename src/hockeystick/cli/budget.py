@@ -144,7 +144,7 @@ def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: 
     except BudgetError as error:
         click.echo(f"error: {place(ledger)}: {one_line(str(error))}; nothing was recorded", err=True)
         click.get_current_context().exit(REFUSED)
-    _print(found, as_json)
+    _print(found, as_json, recorded=not dry_run)
 
 
 def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[Round]:
@@ -186,11 +186,11 @@ def _of_plan(name: str, labels: dict[str, str], ledger: Ledger) -> list[Round]:
     return [item.changed(**{**labels, **item.labels}) for item in plan.rounds]
 
 
-def _print(ledger: Ledger, as_json: bool) -> None:
+def _print(ledger: Ledger, as_json: bool, *, recorded: bool = True) -> None:
     from hockeystick.report.budget import budget_answer, budget_json
     from hockeystick.report.tables import print_answer
 
     if as_json:
         print_json(budget_json(ledger))
     else:
-        print_answer(budget_answer(ledger))
+        print_answer(budget_answer(ledger, recorded=recorded))

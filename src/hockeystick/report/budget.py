@@ -23,8 +23,8 @@ SHORT = 8  # characters of a number that is shown as it is: filters keep the dec
 LONGEST = 200  # characters of the parameters of one release
 
 
-def budget_answer(ledger: Ledger) -> Answer:
-    """What remains and what was spent, for people.
+def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
+    """What remains and what was spent, for people; with ``recorded=False`` what would, had it been recorded.
 
     >>> from hockeystick import Laplace
     >>> ledger = Ledger("pure", {"epsilon": 1.0}, releases=(Round(Laplace(10.0), name="visits"),))
@@ -58,7 +58,7 @@ def budget_answer(ledger: Ledger) -> Answer:
         (f"release {number}", release_said(item))
         for number, item in enumerate(ledger.releases[first:], start=first + 1)
     ]
-    return Answer(f"{left} remains ({found.currency})", tuple(lines))
+    return Answer(f"{left} {'remains' if recorded else 'would remain'} ({found.currency})", tuple(lines))
 
 
 def budget_json(ledger: Ledger) -> dict[str, Any]:
