@@ -98,7 +98,7 @@ def test_paths_and_numbers_in_plain_words_are_marked_and_nothing_else_is() -> No
     assert breakable.breakable(bracket("(") + bracket(")")) == bracket("(") + bracket(")")
     assert breakable.breakable(bracket("(") + "<em>a</em>") == bracket("(") + "<wbr><em>a</em>"
     for same in (
-        "e.g. short.py, 10.1162/99608f92.cfc5dd25, arXiv:1607.00133, x-1e-4",
+        "e.g. short.py, 10.1162/99608f92.cfc5dd25, x-1e-4",
         '<a href="plan/sampling/cyclic_poisson.py">here</a>',
         "<pre>plan/sampling/cyclic_poisson.py 1e-5</pre>",
         "<svg><desc>plan/sampling/cyclic_poisson.py 1e-5</desc></svg>",
