@@ -250,9 +250,10 @@ class ContourEngine:
             raise
 
     @property
-    def _of_atoms(self) -> bool:
-        """Whether no round has a smooth part."""
-        return all(pair.smooth is None for pair, _ in self.composition.rounds)
+    def _left_to_others(self) -> bool:
+        """Whether there is one kind of round, or none with a smooth part: lattices and a little noise serve those."""
+        rounds = self.composition.rounds
+        return len(rounds) == 1 or all(pair.smooth is None for pair, _ in rounds)
 
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
@@ -272,8 +273,8 @@ class ContourEngine:
                     fair = LONG if coarse and attempt == 1 and not wide else math.inf
                     path, loose = self._finer(aim, gap, sharpness, slope, fair)
                 except NotApplicableError as error:
-                    if self._of_atoms and not isinstance(error, LongLineError | WorkLimitError):
-                        raise  # the engines of lattices and of a little noise are sharper than a coarse contour
+                    if self._left_to_others and not isinstance(error, LongLineError | WorkLimitError):
+                        raise  # the engines after it are sharper than a coarse contour
                     reason = str(error)  # a sharper contour is out of reach: the last one is what there is
                     break
             contour = Contour(path, self._counts)
