@@ -233,7 +233,7 @@ def test_which_rounds_are_bundled() -> None:
     kinds = [(1 / (1 + 0.1 * number), 0.01, number + 1) for number in range(FEWEST)]
     some = rounds_of(kinds, False)
     assert bundle_split(tuple(some[1:])) is None
-    assert bundled(tuple(some[1:])) is None
+    assert bundled(Composition(some[1:])) is None
     other = [(LaplacePair(1.0, 5.0), 2), (GaussianPair(0.1), 3), *rounds_of([(0.3, 0.1, 1)], True)]
     far = rounds_of([(30.0, 0.1, 1), (0.5, 0.95, 1)], False)
     split = bundle_split((*other, *some, *far))

@@ -219,6 +219,22 @@ def test_pure_epsilon_is_exact() -> None:
     assert added.delta(top.upper, proof=True).upper == 0.0
 
 
+def test_a_delta_far_below_all_that_a_sum_leaves_out_is_found_deeper() -> None:
+    """A rate of 1e-272 moves no mass that a double would show; the sum is laid deeper until it does."""
+    plan = Plan([Round(RandomizedResponse(3.5), Poisson(1e-272), 200)], adjacency="add")
+    with mp.workdps(700):
+        kept = 1 / (1 + mp.exp(-mp.mpf("3.5")))
+        rate, delta = mp.mpf("1e-272"), mp.mpf(0)
+        mixed = (1 - rate) * (1 - kept) + rate * kept
+        for n in range(201):
+            ways = mp.binomial(200, n)
+            without, sampled = (ways * p**n * (1 - p) ** (200 - n) for p in (1 - kept, mixed))
+            delta += max(without - sampled, 0)
+    found = plan.delta(0.0, proof=True)
+    assert inside(mp.log(delta), found.log_delta)
+    assert found.relative_gap < 1e-12
+
+
 def test_mass_at_infinity_is_told_from_delta_exactly() -> None:
     """Below it nothing helps, at it only the largest loss, above it what remains."""
     plan = Plan([Round(ApproximateDP(0.25, 1e-6)), Round(ApproximateDP(0.5, 2e-6))], adjacency="remove")

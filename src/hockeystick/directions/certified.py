@@ -336,16 +336,15 @@ def _beside_best(uppers: dict[float, float]) -> float:
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """The answer of a contour for all kinds, where that engine is meant or may be, and reaches the gap."""
+    """The answer of a contour for all kinds, where that engine may be asked and is nearer than what is gathered."""
     if not rounds.tried or engine not in (AutoEngine, ContourEngine):
         return None
     try:
         found = ask(ContourEngine)
     except NotApplicableError:
         return None
-    if found.limited is None:
-        return found
-    return found if rounds.bundled and found.upper - found.lower <= GATHERED_GAP * abs(found.upper) else None
+    narrow = found.limited is None or found.upper - found.lower <= GATHERED_GAP * abs(found.upper)
+    return found if narrow else None
 
 
 def _between(milder: Interval, worse: Interval, reason: str) -> Interval:

@@ -58,7 +58,12 @@ def smoothed(composition: Composition) -> Engine:
 ENGINES: tuple[Callable[[Composition], Engine], ...] = (DirectEngine, ContourEngine, apart, lattice, smoothed, grid)
 """From the sharpest on: one that refuses a composition, or falls short, is followed by the next."""
 
-FEW = 16  # rounds with atoms and a smooth part up to which they are taken apart first: no contour of all ends soon
+FEW, FEW_FINE = 16, 24
+"""Rounds with atoms and a smooth part up to which they are taken apart first, as no contour of all ends soon.
+
+The second where no more than :data:`FINE` is asked: such a contour is longer, and takes 1.3 to 5 times as long."""
+
+FINE = 1e-5
 HALF = 0.5  # of the work that is left, which the contour may take
 MOST = 0.8
 """Of it, where only a coarse interval is asked: what the contour cannot give then is not to be had after it."""
@@ -91,7 +96,7 @@ class AutoEngine:
     def _first(self, ask: Ask, place: Place, gap: float | None) -> Interval:
         best: Interval | None = None
         reasons = []
-        engines = self._engines()
+        engines = self._engines(gap)
         for engine in engines:
             try:
                 with part(self._share(engine, gap)):
@@ -122,10 +127,10 @@ class AutoEngine:
             return 1.0
         return MOST if engine is ContourEngine and gap is not None and gap >= COARSE else HALF
 
-    def _engines(self) -> tuple[Callable[[Composition], Engine], ...]:
+    def _engines(self, gap: float | None) -> tuple[Callable[[Composition], Engine], ...]:
         """The engines in the order in which they are asked: few rounds that may be taken apart are, to begin with."""
         composition = self._composition
-        if not 1 < composition.count <= FEW:
+        if not 1 < composition.count <= (FEW_FINE if (gap or DEFAULT_GAP) <= FINE else FEW):
             return ENGINES
         try:
             mixed = any(pair.atoms.loss.size and pair.smooth is not None for pair, _ in composition.rounds)

@@ -135,7 +135,7 @@ def users(
     """
     checked_errors(errors)
     tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
-    adjacency = Adjacency(adjacency) if adjacency in list(Adjacency) else adjacency
+    adjacency = Adjacency.parse(adjacency)
     answers([], delta, adjacency, gap)  # what is wrong with the question is said before the job runs
     whose, names = _user(df, user), new_columns(user, prefix)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hockeystick.numerics.rounding import TINY, next_down, next_up
 from hockeystick.pairs.base import DominatingPair, RenyiCurve
+from hockeystick.pairs.sampled.bundles import BundleSplit, bundle_split
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -155,6 +156,11 @@ class Composition(RenyiComposition):
 
     def __init__(self, rounds: Iterable[tuple[DominatingPair, int]]) -> None:
         super().__init__(rounds)
+
+    @cached_property
+    def bundle(self) -> BundleSplit | None:
+        """The rounds that a contour takes as one factor, and those beside them; ``None`` where none are bundled."""
+        return bundle_split(self.rounds)
 
     @cached_property
     def lattices(self) -> tuple[Lattice, ...]:

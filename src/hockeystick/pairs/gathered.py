@@ -34,7 +34,6 @@ from hockeystick import pairs  # those of families that are rare are imported wh
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.composition import Composition, RenyiComposition
 from hockeystick.pairs.gaussian import GaussianPair
-from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.values.errors import NotApplicableError
 
@@ -118,7 +117,7 @@ class Gathered:
     @cached_property
     def bundled(self) -> bool:
         """Whether a contour takes so many kinds as one factor that those beside it are few."""
-        split = bundle_split(self.exact.rounds)
+        split = self.exact.bundle
         return split is not None and len(split[2]) <= MOST
 
 

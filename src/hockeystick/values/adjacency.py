@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Never
 
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import choice
@@ -13,7 +14,12 @@ class Direction(StrEnum):
 
     ``remove``: P is the law with the record, Q without; ``add``: the other way round. ``zero-out``: P is the law with
     the record, Q that with its contribution set to nothing, of as many records; ``restore``: the other way round.
+
+    Attributes:
+        zeroes: whether a record's contribution is set to nothing, or put back.
     """
+
+    zeroes: bool
 
     REMOVE = "remove"
     ADD = "add"
@@ -21,10 +27,10 @@ class Direction(StrEnum):
     ZERO_OUT = "zero-out"
     RESTORE = "restore"
 
-    @property
-    def zeroes(self) -> bool:
-        """Whether a record's contribution is set to nothing, or put back."""
-        return self is Direction.ZERO_OUT or self is Direction.RESTORE
+    __hash__ = str.__hash__  # as of the text it is equal to; that of other enumerations is a call of Python's own
+
+    def __init__(self, value: str) -> None:
+        self.zeroes = value in ("zero-out", "restore")
 
     @property
     def keeps_places(self) -> bool:
@@ -93,8 +99,8 @@ class Adjacency(StrEnum):
         Raises:
             InvalidInputError: the name is not one of ours.
         """
-        return cls(value)  # type: ignore[arg-type]  # what is not one of ours is refused below
+        return cls(value) if isinstance(value, str) else cls._missing_(value)  # arrays cannot be compared with names
 
     @classmethod
-    def _missing_(cls, value: object) -> None:
+    def _missing_(cls, value: object) -> Never:
         raise InvalidInputError(choice("adjacency", value, [kind.value for kind in cls]), "adjacency")

@@ -68,6 +68,7 @@ OF_KNOTS = 0.2  # of what remainders may be: what they may be at knots and betwe
 SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
 SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
+LEFT_OUT = 0.01  # of the logarithm of an envelope, which is -20 or so: the edge is 0.7 per cent farther
 LOOSEST = 1e-6  # of all rounds together: what an upper bound, which is wanted to 1e-3 or so, leaves out
 
 
@@ -370,7 +371,7 @@ class BundleEnvelope:
     """How fast the characteristic function of a bundle falls off. An edge is dear: a search looks at one at a time."""
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
-        self._bundle, self._t, self._tolerance = bundle, t, 1e-3 / count
+        self._bundle, self._t, self._tolerance = bundle, t, LEFT_OUT / count
 
     def guessed(self, edges: Array) -> Array:
         """About what :meth:`log_bound` says, from the few kinds that stand in for all."""

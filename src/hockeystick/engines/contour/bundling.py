@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 from hockeystick.pairs import Composition, DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.renyi import log_moment
-from hockeystick.pairs.sampled.bundles import bundle_split
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.transform import Transform
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from hockeystick.engines.contour.bundle import Bundle
 
 SLACK = 1e-2  # of a bound on K: a direction that is left out by less is rare, and is asked
-
-Rounds = tuple[tuple[DominatingPair, int], ...]
 
 
 def is_bundle(transform: Transform) -> TypeGuard[Bundle]:
@@ -46,9 +43,9 @@ class Bundled(NamedTuple):
         return Composition([*self.others, *((made(GaussianPair(mu), rate), int(count)) for mu, rate, count in few)])
 
 
-def bundled(rounds: Rounds) -> Bundled | None:
+def bundled(composition: Composition) -> Bundled | None:
     """The composition with its sampled Gaussians bundled; ``None`` where these are few, or too many rounds."""
-    split = bundle_split(rounds)
+    split = composition.bundle
     if split is None:
         return None
     from hockeystick.engines.contour.bundle import bundle_of  # late, as below: plans of few kinds have none
@@ -70,7 +67,7 @@ def bundled_moment(composition: Composition) -> Callable[[float], float] | None:
     The sum of that of the bundle, or of one that is little above it, and that of the others, each about SLACK above;
     what it rounds off is for its reader.
     """
-    split = bundle_split(composition.rounds)
+    split = composition.bundle
     if split is None:
         return None
     from hockeystick.engines.contour.bundle import bundle_of

@@ -87,7 +87,7 @@ class ContourEngine:
     def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
         self._longest = longest
         self.composition = self._steering = composition
-        self._bundled = bundled(composition.rounds) if bundling else None
+        self._bundled = bundled(composition) if bundling else None
         if self._bundled is None:
             self._transforms = transforms_of(composition.rounds)
         else:

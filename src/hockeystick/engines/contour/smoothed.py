@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -202,16 +203,15 @@ class SmoothedEngine:
 def solved(laid: Laid, log_delta: tuple[float, float], guess: float, tilt: float, gap: float) -> Interval:
     """Where the two ends of contours meet a target."""
 
-    def upper(epsilon: float) -> float:
-        return float(laid.log_delta(np.array([epsilon])).upper[0])
+    @cache
+    def ends(epsilon: float) -> tuple[float, float]:
+        found = laid.log_delta(np.array([epsilon]))
+        return float(found.lower[0]), float(found.upper[0])
 
-    def lower(epsilon: float) -> float:
-        return float(laid.log_delta(np.array([epsilon])).lower[0])
-
-    high = upper_end(upper, log_delta[0], guess, tilt, gap)
+    high = upper_end(lambda epsilon: ends(epsilon)[1], log_delta[0], guess, tilt, gap)
     if not high < math.inf:
         return Interval(0.0, guess, high)
-    low = lower_end(lower, log_delta[1], high, tilt, gap)
+    low = lower_end(lambda epsilon: ends(epsilon)[0], log_delta[1], high, tilt, gap)
     return Interval(low, high - (high - low) / 3, high)
 
 

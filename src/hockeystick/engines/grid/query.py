@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -205,6 +206,7 @@ def upper_end(
     found; *beside*, up from that root until the bound itself is at most the target, since roots are found to a
     tolerance.
     """
+    log_delta = cache(log_delta)  # the states begin where those before them ended
     low, high, step = guess, guess, _first_step(log_delta(guess) - target, guess, slope)
     if log_delta(guess) > target:
         steps = 0
@@ -235,6 +237,7 @@ def lower_end(log_delta: Callable[[float], float], target: float, guess: float, 
     upper end turned round: *outward*, down by steps that double until the bound is above the target; *at an end*, 0;
     *between*; *beside*, down from the root until the bound itself exceeds the target.
     """
+    log_delta = cache(log_delta)  # as above
     low, high, step = guess, guess, _first_step(0.01 * gap * guess * slope, guess, slope)
     while log_delta(low) <= target:
         if low == 0.0:

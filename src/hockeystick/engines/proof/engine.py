@@ -38,6 +38,7 @@ NARROW = 0.5  # epsilon times tilt, below which the tilt need not be the slope o
 STEP = 0.1  # in log delta
 SPARE = 60.0  # log of how far below delta the terms lie that are left out
 ATTEMPTS = 6  # each looks where the last one pointed
+FARTHER = 3.0  # times as deep is the next sum over atoms, where nothing is seen of delta beside what was left out
 SMALLER_TILTS = 12  # each a quarter of the last
 ROUGHLY = 0.1  # how well log delta is wanted before it is proved
 SHORT, FIRST, LONGEST = 1 << 9, 1 << 12, 1 << 18
@@ -375,23 +376,30 @@ class ProofEngine:
 
     def _narrowed_delta(self, epsilon: Ball, guide: Guide, tilt: float, depth: float, gap: float) -> ProvedDelta:
         """By a sum, laid again deeper where delta turns out to be smaller than it was taken to be."""
-        at = float(epsilon.mid())
-        for attempt in range(ATTEMPTS):
+        at, found = float(epsilon.mid()), None
+        for _ in range(ATTEMPTS):
             way: AtomSum | BallContour | LatticeSum
-            if self._lattice:
-                way = LatticeSum(self._rounds, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
-            elif self._atoms:
-                way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
-            else:
-                way = BallContour(self._rounds, guide, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
+            try:
+                if self._lattice:
+                    way = LatticeSum(self._rounds, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
+                elif self._atoms:
+                    way = AtomSum(self._rounds, min(depth, 0.0) - SPARE)
+                else:
+                    way = BallContour(self._rounds, guide, tilt, at, depth, max(0.2 * gap, LEAST_TOLERANCE))
+            except NotApplicableError:
+                if found is None:
+                    raise
+                break  # a deeper sum is too long: the last one is what there is
             found = self._delta(way.delta(epsilon), gap, way.name)
-            if found.limited is None or attempt == ATTEMPTS - 1:
+            if found.limited is None:
                 break
             top = found.ends.upper
             deeper = float(top.log().mid()) if top > 0 else -math.inf
-            if not found.ends.lower > 0 and deeper > depth - 0.5:
-                deeper = depth - 20.0  # the truth may be far below the bound
+            if not found.ends.lower > 0 and (isinstance(way, AtomSum) or deeper > depth - 0.5):
+                # the truth may be far below the bound; of a sum over atoms that is all which was left out
+                deeper = min(deeper, FARTHER * depth) if isinstance(way, AtomSum) else depth - 20.0
             depth = deeper - 0.1 if math.isfinite(deeper) else depth - 20.0
+        assert found is not None
         return found
 
     def _depth(self, epsilon: float, depth: float) -> float:

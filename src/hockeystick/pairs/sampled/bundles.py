@@ -23,11 +23,12 @@ Rounds = tuple[tuple[DominatingPair, int], ...]
 SampledKind = tuple[float, float, int]
 """mu (one over the noise multiplier), sampling rate and number of rounds."""
 
+BundleSplit = tuple[list[SampledKind], bool, list[tuple[DominatingPair, int]]]
+"""The kinds that are bundled, whether a record is added in their direction, and the other rounds."""
 
-def bundle_split(
-    rounds: Rounds,
-) -> tuple[list[SampledKind], bool, list[tuple[DominatingPair, int]]] | None:
-    """The kinds that are bundled, whether a record is added in their direction, and the other rounds.
+
+def bundle_split(rounds: Rounds) -> BundleSplit | None:
+    """Which kinds are bundled, and which are not.
 
     All sampled Gaussians are of one direction but where somebody composes pairs of both: then those of the direction
     that has more kinds are bundled. ``None`` where the kinds are few or far too many, or the rounds too many.

@@ -37,7 +37,7 @@ REMAINDER, BOUNDED = 100e3, 1.5e3  # of one bound on what the rule errs by, what
 LARGE = 2.0  # log m(t) from which on the plain form is used
 NARROWER = (1.0, 1.5, 2.5)  # times as many panels, tried in turn until the rule is exact enough
 KEPT_BOUNDS = 256  # on K: single steps with a question after each ask for the same again
-KEPT_ENVELOPES = 256  # a question asks for those of all kinds again, up to 200, with each path that it lays
+KEPT_ENVELOPES = 1024  # of 25 kB: a question asks for those of all kinds again, up to 1,000, with each path it lays
 NEAR = 0.9  # of what a round can lose for good, from which on its grids would add little to its tail
 
 

@@ -132,8 +132,7 @@ class Poisson(Sampling):
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """The mechanism's own where every batch is the whole dataset, else that of the scheme."""
-        own = mechanism.claims[direction]
-        return own if self.sample_rate == 1 else self.claim(type(mechanism), direction)
+        return mechanism.claims[direction] if self.sample_rate == 1 else self.claim(type(mechanism), direction)
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mixture pair; at rate 1 the mechanism's own."""

@@ -318,7 +318,7 @@ def covered(adjacency: Adjacency | str) -> Adjacency:
         InvalidInputError: no neighbouring relation.
         UnsupportedError: one of which epsilon is not shown to be monotone.
     """
-    found = Adjacency(adjacency)
+    found = Adjacency.parse(adjacency)
     if found not in COVERED:
         raise UnsupportedError(
             f"adjacency must be {domains.listed([repr(str(one)) for one in COVERED])} for a table, as of no other "
