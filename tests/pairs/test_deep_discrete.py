@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 import hockeystick as hs
 from hockeystick import DeltaBound, Plan
-from hockeystick.directions import certified
+from hockeystick.directions import certified, finite_losses
 from hockeystick.numerics.balls import precision
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
@@ -137,7 +137,7 @@ def test_a_record_that_is_added_to_rare_samples(epsilon: float) -> None:
 
 def test_what_stands_for_others_is_taken_off_lower_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody looks farther out there is no lower end of so small a delta; above it is a hair lower."""
-    monkeypatch.setattr(certified, "DEPTHS", ())
+    monkeypatch.setattr(finite_losses, "DEPTHS", ())
     given = plan(5.0, 1, 0.01, "add")
     assert log_delta(given, 0.0100471)[0] == -math.inf
     curve = given.profile().log_delta(np.array([0.01, 0.0100471]))
@@ -185,8 +185,8 @@ def test_who_reaches_no_farther() -> None:
 
 def test_too_few_outcomes_widen_the_upper_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """At an epsilon that no outcome within reach exceeds, all of delta is what is left out."""
-    monkeypatch.setattr(certified, "DEPTHS", (-800.0,))
-    monkeypatch.setattr(certified, "DEEPER", 0.0)
+    monkeypatch.setattr(finite_losses, "DEPTHS", (-800.0,))
+    monkeypatch.setattr(finite_losses, "DEEPER", 0.0)
     lower, upper = log_delta(plan(5.0, 1), 20.0)
     assert lower == -math.inf
     assert one_round(5, 20) <= upper < -800

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hockeystick.accountants.base import Accountant
-from hockeystick.directions.certified import EngineFactory, certified_delta, certified_epsilon
+from hockeystick.directions.certified import certified_delta, certified_epsilon
 from hockeystick.directions.directions import Directions
+from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.numerics.work import one_call
 from hockeystick.values.bounds import Bound, DeltaBound
 

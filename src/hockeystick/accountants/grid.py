@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from hockeystick.accountants.by_engine import CertifiedAccountant
-from hockeystick.directions.certified import EngineFactory
+from hockeystick.directions.finite_losses import EngineFactory
 from hockeystick.engines.grid.engine import GridEngine
 
 

@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from hockeystick.directions.directions import Directions, check_time, mixed_compositions
+from hockeystick.directions.finite_losses import EngineFactory, deep_log_delta, finite_log_delta, log_less, log_sum
 from hockeystick.directions.two_sided import delta_of, without_lower
 from hockeystick.engines.auto import AutoEngine
-from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.bundling import bundled_moment
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.rounding import ULPS, UNIT_ROUNDOFF, next_down, next_up
+from hockeystick.numerics.rounding import ULPS, next_down, next_up
 from hockeystick.numerics.work import left, part
 from hockeystick.pairs import Composition, DominatingPair, RenyiComposition
 from hockeystick.pairs.gathered import Gathered, gathered
@@ -33,12 +33,11 @@ from hockeystick.values.interval import Interval
 from hockeystick.values.side import Side
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    pass
 
 T = TypeVar("T")  # what is asked in each direction: rounds, or a composition of them
 
 SPARE = 1e-12  # relative: pays for the roundings of a short sum
-SUM_ERROR = 16 * UNIT_ROUNDOFF  # of the log of a sum of two exponentials, times one more than its larger argument
 ROUGH_ANSWER = 0.7e6  # units of work of three moments of one kind of round
 ROUGH_ORDER = 0.1  # precision of the logarithm of an order
 MORE_ORDERS = 8  # looked at beside the three first ones, where there is work left for them
@@ -51,17 +50,7 @@ FIRST = 0.7  # of the work of a call, which the direction that is asked first ma
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 ABOVE_LEAST = 30.0  # log of delta above a mass at infinity of next to nothing, up to which that mass is looked at
 SEEN = -500.0  # log of delta above which an upper end says that what is asked does not see as deep
-DEPTHS = (-1000.0, -2000.0, -4000.0, -8000.0, -16_000.0)  # of log delta, that are looked at in turn then
-DEEPER = 60.0  # log of how far below delta the mass is that is left out then
 TILTS_ABOVE = (1.0, 1.5, 2.5, 5.0, 10.0, 25.0)  # the milder direction's best order is the higher one
-
-
-class EngineFactory(Protocol):
-    """What makes an engine for a composition: the class of an engine is one."""
-
-    def __call__(self, composition: Composition) -> Engine:
-        """The engine for one direction."""
-        ...
 
 
 def certified_epsilon(directions: Directions, delta: float, gap: float | None, engine: EngineFactory) -> Bound:
@@ -417,82 +406,19 @@ def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, e
         return finite
     low, high = (_log(end) for end in composition.infinite_mass_ends)  # a lower end of 0 adds nothing: log 0 = -inf
     if low == -math.inf and finite.lower < max(high, standing) + ABOVE_LEAST and finite.upper < SEEN:
-        deep = _deep_log_delta(composition, epsilon, gap, engine, finite.lower)
+        deep = deep_log_delta(composition, epsilon, gap, engine, finite.lower)
         if deep is not None:
             return deep
-    finite = replace(finite, lower=_log_less(finite.lower, standing))
+    finite = replace(finite, lower=log_less(finite.lower, standing))
     if infinite == 0:
         return finite
     return Interval(
-        min(_log_sum(finite.lower, low, Side.BELOW), 0.0),
-        min(_log_sum(finite.estimate, math.log(infinite), None), 0.0),
-        min(_log_sum(finite.upper, high, Side.ABOVE), 0.0),
+        min(log_sum(finite.lower, low, Side.BELOW), 0.0),
+        min(log_sum(finite.estimate, math.log(infinite), None), 0.0),
+        min(log_sum(finite.upper, high, Side.ABOVE), 0.0),
         finite.limited,
         finite.engine,
     )
-
-
-def _deep_log_delta(
-    composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory, lower: float
-) -> Interval | None:
-    """log delta below the least double, where infinite losses only stand for outcomes farther out.
-
-    Each outcome adds between 0 and its own mass to delta, so that what is still left out widens the upper end alone.
-    More and more is looked at, until that mass is next to nothing beside delta. ``None`` where losses are infinite for
-    good, or too many outcomes would be looked at, or more than the engine can take.
-
-    Args:
-        composition: one direction.
-        epsilon: where delta is asked.
-        gap: wanted width.
-        engine: what is asked.
-        lower: a lower end of log delta that is known already.
-    """
-    best: Interval | None = None
-    for depth in DEPTHS:
-        if depth > lower > -math.inf:
-            continue
-        rounds, log_lost = [], -math.inf
-        for pair, count in composition.rounds:
-            found = pair.reaching(depth - DEEPER - math.log(composition.count))
-            if found is None:
-                return best
-            rounds.append((found[0], count))
-            log_lost = _log_sum(log_lost, found[1] + math.log(count), Side.ABOVE)
-        try:
-            finite = finite_log_delta(Composition(rounds), epsilon, gap, engine)
-        except NotApplicableError:  # too many outcomes: what fewer of them have said holds
-            return best
-        best = replace(finite, upper=min(_log_sum(finite.upper, log_lost, Side.ABOVE), 0.0))
-        if finite.lower > log_lost + 0.5 * DEEPER:
-            break
-    return best
-
-
-def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
-    """log delta of the finite losses of one direction, at its largest loss and near it too."""
-    if composition.bounded:
-        from fractions import Fraction
-
-        from hockeystick.numerics.decimals import decimal
-
-        low, high = composition.supremum
-        at = decimal(epsilon)
-        if at >= high:
-            return Interval(-math.inf, -math.inf, -math.inf)
-        if at >= low * (1 - Fraction(1, 2**50)):
-            # so near the end that rounding decides: 1 - e^(eps - L) is at most 1 - e^(eps - sup)
-            return Interval(-math.inf, -math.inf, _below_largest(at, high))
-        # 1 - e^(eps - L) is at most 1 - e^(eps - sup): a free bound, the better one near the end
-        found = engine(composition).log_delta(epsilon, gap)
-        free = _below_largest(at, high)
-        return found.at_most(free) if free < found.upper else found
-    return engine(composition).log_delta(epsilon, gap)
-
-
-def _below_largest(at: Fraction, largest: Fraction) -> float:
-    """An upper bound on log delta at an epsilon below the largest loss: that of ``1 - e^(eps - largest)``."""
-    return min(math.log(-math.expm1(-float(largest - at))) + 1e-12, 0.0)
 
 
 def _log(x: float) -> float:
@@ -504,21 +430,3 @@ def log_left(delta: float, taken: float, beyond: Callable[[float, int], float]) 
     left = delta if taken == 0 else max(beyond(delta - taken, 1), 0.0)
     log = _log(left)
     return log if log in (0.0, -math.inf) else beyond(log, 2 * ULPS)
-
-
-def _log_less(a: float, b: float) -> float:
-    """A double below ``log(e^a - e^b)``, minus infinity unless a exceeds b by 1; a itself where b takes nothing."""
-    if b == -math.inf:
-        return a
-    return a + math.log(-math.expm1(b - a)) - SUM_ERROR * (1 + abs(a)) if b < a - 1 else -math.inf
-
-
-def _log_sum(a: float, b: float, side: Side | None) -> float:
-    """A double on that side of ``log(e^a + e^b)``, the nearest that is computed where there is none.
-
-    The difference, exp, log1p and the last sum each err by a few units of 1 or of the larger argument.
-    """
-    top = max(a, b)
-    if top == -math.inf:
-        return top
-    return top + math.log1p(math.exp(min(a, b) - top)) + (side or 0) * SUM_ERROR * (1 + abs(top))

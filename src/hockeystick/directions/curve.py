@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.below import attained, instances
-from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP, SUM_ERROR, finite_log_delta
+from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
+from hockeystick.directions.finite_losses import SUM_ERROR, finite_log_delta
 from hockeystick.engines.curve import ContourCurve, Curve, put
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition

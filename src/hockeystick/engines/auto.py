@@ -63,7 +63,7 @@ FEW, FEW_FINE = 16, 24
 
 The second where no more than :data:`FINE` is asked: such a contour is longer, and takes 1.3 to 5 times as long."""
 
-FINE = 1e-5
+FINE = 1e-5  # relative gap from which on a contour of all ends is long
 HALF = 0.5  # of the work that is left, which the contour may take
 MOST = 0.8
 """Of it, where only a coarse interval is asked: what the contour cannot give then is not to be had after it."""
