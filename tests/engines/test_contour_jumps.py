@@ -269,3 +269,14 @@ def test_the_first_guess_from_single_losses(noise: float, rate: float, count: in
     true = given.epsilon(delta).upper
     assert abs(guide.guess(math.log(delta), tilt) / true - 1) < 0.06 < guide.epsilon(tilt) / true - 1
     assert log_peak(tilt) < 0
+
+
+@pytest.mark.slow
+def test_few_expected_samples_have_a_coarse_contour_where_a_finer_one_does_not_end() -> None:
+    """An epsilon within the reach of the core: the grid after the contour would be 10 per cent wide."""
+    both, removed = (
+        hs.dp_sgd(1.0, 1e-6, 1000, adjacency=adjacency).epsilon(1e-9) for adjacency in ("add-or-remove", "remove")
+    )
+    assert both.relative_gap < 1e-4
+    assert both.lower <= removed.upper
+    assert removed.lower <= both.upper

@@ -251,9 +251,10 @@ class ContourEngine:
 
     @property
     def _left_to_others(self) -> bool:
-        """Whether there is one kind of round, or none with a smooth part: lattices and a little noise serve those."""
+        """Whether there is one kind of round, with atoms, or none with a smooth part: a little noise serves those."""
         rounds = self.composition.rounds
-        return len(rounds) == 1 or all(pair.smooth is None for pair, _ in rounds)
+        one = len(rounds) == 1 and len(rounds[0][0].atoms.loss) > 0
+        return one or all(pair.smooth is None for pair, _ in rounds)
 
     def _epsilon(self, log_delta: tuple[float, float], gap: float) -> Interval:
         target = log_delta[0]
