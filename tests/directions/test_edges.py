@@ -324,4 +324,6 @@ def test_two_laws_without_a_common_outcome_beside_another_round(other: hs.Round)
     assert (profile.epsilon([0.0, 0.5]).lower == math.inf).all()
     assert profile.tpr([1e-3, 0.1]).lower.tolist() == pytest.approx([1.0, 1.0], abs=1e-6)
     assert profile.mu().upper == math.inf
-    assert plan.selection("geometric", 5).delta(1.0).lower == pytest.approx(1.0)
+    best = plan.selection("geometric", 5).delta(1.0)
+    assert isinstance(best, hs.DeltaBound)
+    assert best.lower == pytest.approx(1.0)

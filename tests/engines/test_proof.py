@@ -238,7 +238,7 @@ def test_ends_hold_as_the_decimals_that_they_print_as() -> None:
 
 def test_two_laws_without_a_common_outcome_are_told_apart() -> None:
     """Delta is 1 at every epsilon then, whatever else is run."""
-    apart = Round(Pmf(p=[1, 0], q=[0, 1]))
+    apart = Round(Pmf(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1))))
     for rounds in ([apart], [apart, Round(RandomizedResponse(1.0))], [apart, Round(Gaussian(1.0))]):
         found = Plan(rounds).delta(1.0, proof=True)
         assert (found.lower, found.upper, found.guarantee) == (1.0, 1.0, "proved")

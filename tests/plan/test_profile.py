@@ -216,7 +216,9 @@ def test_mu_is_claimed_from_the_least_rate_on_and_no_further() -> None:
     other ordering ``f = 1 - alpha / (1 - s)``, its mirror image.
     """
     hidden = 0.75**4
-    profile = hs.Plan([4 * hs.Round(hs.Pmf(p=[0, 1], q=["1/4", "3/4"]))]).profile()
+    profile = hs.Plan(
+        [4 * hs.Round(hs.Pmf(p=(Fraction(0), Fraction(1)), q=(Fraction(1, 4), Fraction(3, 4))))]
+    ).profile()
     seen = [profile.mu(least) for least in (1e-3, 0.1, 0.2, 0.3)]
     for least, found in zip((1e-3, 0.1, 0.2), seen, strict=False):
         top = 1 - least / hidden  # the false alarms at which so many are missed
