@@ -298,3 +298,32 @@ def test_places_of_a_grid_beyond_the_range_of_an_integer() -> None:
     """Noise of a million millions: the window of the sum lies 1e23 places from the origin."""
     found = hs.dp_sgd(1e12, 0.000194, 80_100).delta(0.5)
     assert 0 <= found.lower <= found.upper < 1e-300
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        hs.Round(hs.RandomizedResponse(1.0)),
+        hs.Round(hs.Gaussian(1.0)),
+        hs.Round(hs.Gaussian(1.0), hs.Poisson(0.1), 10),
+        hs.Round(hs.DiscreteGaussian(1.0)),
+    ],
+)
+def test_two_laws_without_a_common_outcome_beside_another_round(other: hs.Round) -> None:
+    """No finite loss has any mass, which no method may be asked to compose: delta is 1, and no epsilon is enough."""
+    plan = hs.Plan([hs.Round(hs.Binomial(trials=1, sensitivity=2)), other])
+    for accountant in hs.ACCOUNTANTS:
+        found = plan.delta(1.0, accountant=accountant)
+        assert f"{found:.9f}" == "1.000000000"
+        if isinstance(found, hs.DeltaBound):
+            assert 1 - 1e-11 < found.lower <= found.upper == 1
+        assert f"{plan.epsilon(0.5, accountant=accountant):.1f}" == "inf"
+    profile = plan.profile()
+    assert (profile.delta([0.0, 1.0]).lower > 1 - 1e-11).all()
+    assert (profile.delta([0.0, 1.0]).upper == 1).all()
+    assert (profile.epsilon([0.0, 0.5]).lower == math.inf).all()
+    assert profile.tpr([1e-3, 0.1]).lower.tolist() == pytest.approx([1.0, 1.0], abs=1e-6)
+    assert profile.mu().upper == math.inf
+    best = plan.selection("geometric", 5).delta(1.0)
+    assert isinstance(best, hs.DeltaBound)
+    assert best.lower == pytest.approx(1.0)

@@ -20,11 +20,13 @@ from command import runner
 from hockeystick import (
     ApproximateDP,
     Bound,
+    DiscreteLaplace,
     Gaussian,
     HockeystickError,
     InvalidInputError,
     Laplace,
     Plan,
+    Pmf,
     Poisson,
     RandomizedResponse,
     Round,
@@ -233,6 +235,37 @@ def test_a_delta_far_below_all_that_a_sum_leaves_out_is_found_deeper() -> None:
     found = plan.delta(0.0, proof=True)
     assert inside(mp.log(delta), found.log_delta)
     assert found.relative_gap < 1e-12
+
+
+def test_ends_hold_as_the_decimals_that_they_print_as() -> None:
+    """An end that is asked about again is read as its decimal, half a step of doubles beside it: no end is inside."""
+    bounded = Plan([Round(DiscreteLaplace(0.7), Poisson(0.9))], adjacency="add")
+    top = bounded.epsilon(0.0, proof=True)
+    assert bounded.delta(top.upper, proof=True).upper == 0.0
+    many = Plan([5 * Round(RandomizedResponse(20.0))])
+    found = many.epsilon(0.01, proof=True)
+    assert many.delta(found.lower, proof=True).upper >= 0.01 > many.delta(found.upper, proof=True).lower
+    with mp.workdps(40):
+        true = mp.e**2 / (1 + mp.e**2) * (1 - mp.exp(mp.mpf("0.2") - 2))
+        delta = Plan([Round(RandomizedResponse(2.0))]).delta(0.2, proof=True)
+        assert mp.mpf(repr(delta.lower)) <= true <= mp.mpf(repr(delta.upper))
+        assert mp.mpf(repr(delta.log_delta.lower)) <= mp.log(true) <= mp.mpf(repr(delta.log_delta.upper))
+
+
+def test_two_laws_without_a_common_outcome_are_told_apart() -> None:
+    """Delta is 1 at every epsilon then, whatever else is run."""
+    apart = Round(Pmf(p=(Fraction(1), Fraction(0)), q=(Fraction(0), Fraction(1))))
+    for rounds in ([apart], [apart, Round(RandomizedResponse(1.0))], [apart, Round(Gaussian(1.0))]):
+        found = Plan(rounds).delta(1.0, proof=True)
+        assert (found.lower, found.upper, found.guarantee) == (1.0, 1.0, "proved")
+        assert Plan(rounds).epsilon(0.5, proof=True).lower == math.inf
+
+
+def test_a_failure_far_below_one_is_held_relative_to_itself() -> None:
+    """What is next to nothing beside 1 is not lost to the precision of a difference from 1."""
+    found = Plan([Round(ApproximateDP(1.0, 1e-300))]).delta(1.5, proof=True)
+    assert found.lower == pytest.approx(1e-300, rel=1e-12)
+    assert found.upper == pytest.approx(1e-300, rel=1e-12)
 
 
 def test_mass_at_infinity_is_told_from_delta_exactly() -> None:

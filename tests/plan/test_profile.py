@@ -209,6 +209,29 @@ def test_mu_and_regret_of_randomised_response() -> None:
     assert fit.regret.gap < 1e-4
 
 
+def test_mu_is_claimed_from_the_least_rate_on_and_no_further() -> None:
+    """A plan whose tests are good at no false alarms: the line of slope 1 is above no rate of which mu speaks.
+
+    A record is seen for sure with probability ``s = 1 - 0.75^4``, else never: ``f = (1 - s) (1 - alpha)``, and in the
+    other ordering ``f = 1 - alpha / (1 - s)``, its mirror image.
+    """
+    hidden = 0.75**4
+    profile = hs.Plan(
+        [4 * hs.Round(hs.Pmf(p=(Fraction(0), Fraction(1)), q=(Fraction(1, 4), Fraction(3, 4))))]
+    ).profile()
+    seen = [profile.mu(least) for least in (1e-3, 0.1, 0.2, 0.3)]
+    for least, found in zip((1e-3, 0.1, 0.2), seen, strict=False):
+        top = 1 - least / hidden  # the false alarms at which so many are missed
+        inside = np.linspace(least, top, 10_001)
+        truth = max(-ndtri(inside) - ndtri(hidden * (1 - inside)))
+        assert found.lower <= truth + 1e-9
+        assert truth <= found.upper + 1e-9
+        assert found.upper - found.lower < 0.01
+    ends = -ndtri(0.3) - ndtri(0.7 * hidden), -ndtri(1 - 0.3 / hidden) - ndtri(0.3)  # no test has both rates so large
+    assert seen[3].lower <= max(ends) <= seen[3].upper
+    assert seen[3].upper - seen[3].lower < 1e-5
+
+
 def test_mu_is_enough_everywhere() -> None:
     """The trade-off function is above that of the Gaussian with mu, at rates of which mu speaks."""
     profile = SGD.profile()

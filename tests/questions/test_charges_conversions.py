@@ -311,7 +311,12 @@ def test_both_ends_of_mass_at_infinity_are_added(monkeypatch: pytest.MonkeyPatch
     """Ends that lie apart: the lower one below, the upper one above."""
     curve = DirectionCurve(Composition([(BlackBoxPair(0.5, 1e-3), 1)]), None)
     given = SimpleNamespace(
-        rounds=(1,), bounded=False, infinite_mass=0.15, infinite_mass_ends=(0.1, 0.2), standing_mass=0.0
+        rounds=(1,),
+        bounded=False,
+        tells_all=False,
+        infinite_mass=0.15,
+        infinite_mass_ends=(0.1, 0.2),
+        standing_mass=0.0,
     )
     monkeypatch.setattr(curve, "composition", given)
     nothing = np.full(1, -math.inf)

@@ -1,7 +1,8 @@
 """From a plan to a proved bound: as ``directions/certified.py``, with exact numbers and balls in place of doubles.
 
 With ``p = P(some round has infinite loss)``, ``delta(eps) = p + delta_finite(eps)``; the latter is 0 from the supremum
-of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles.
+of a bounded loss on. Directions apart, the maximum last. Ends are rounded outward when they become doubles, and so that
+they hold as the decimals that they print as, too: that is what a number stands for when it is asked about again.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from hockeystick.engines.proof.engine import ProofEngine, ProvedDelta
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, above, ball, below, precision
 from hockeystick.numerics.decimals import decimal
+from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import counted
 from hockeystick.pairs import Composition
 from hockeystick.values.adjacency import Direction
@@ -73,7 +75,7 @@ class ProvedAccountant(Accountant):
                 lambda direct, _: _log_delta(direct, decimal(epsilon), _quick_delta),
             )
         with precision(BITS[0]):
-            lower, upper = max(below(arb(log.lower).exp()), 0.0), min(above(arb(log.upper).exp()), 1.0)
+            lower, upper = max(_lower(arb(log.lower).exp()), 0.0), min(_upper(arb(log.upper).exp()), 1.0)
         bound = DeltaBound(
             lower,
             min(max(math.exp(log.estimate), lower), upper),
@@ -166,16 +168,16 @@ def _epsilon(direct: Direct, delta: Fraction, ask: Callable[[Direct, Enclosure],
     with precision(BITS[0]):
         top = (math.inf, math.inf)
         if rounds.bounded:
-            supremum = _supremum(rounds)
-            top = max(below(supremum), 0.0), max(above(supremum), 0.0)
+            supremum = rounds.rational_supremum
+            top = _ends(rounds.supremum() if supremum is None else supremum)
         if sign == 0:
             return Interval(top[0], top[1], top[1])
-        target = ball(delta) - (1 - rounds.finite_mass())
+        target = ball(delta) - _infinite_mass(rounds)
         if not target > 0:
             return Interval(0.0, top[1], top[1], UNTOLD)
         found = ask(direct, Enclosure(target.lower(), target.upper()))
-    upper = min(found.upper, top[1])
-    lower = min(found.lower, upper)
+        upper = min(_upper(arb(found.upper)), top[1])
+        lower = min(max(_lower(arb(found.lower)), 0.0), upper)
     return Interval(lower, min(max(found.estimate, lower), upper), upper, found.limited, found.engine)
 
 
@@ -186,6 +188,8 @@ def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], 
         return Interval(-math.inf, -math.inf, -math.inf)
     engine, limited = "exact", None
     with precision(BITS[0]):
+        if rounds.finite_mass().is_zero():  # a round has two laws without a common outcome
+            return Interval(0.0, 0.0, 0.0, limited, engine)
         finite = Enclosure(arb(0), arb(0))
         if not rounds.bounded or _below_supremum(rounds, epsilon):
             found = ask(direct, ball(epsilon))
@@ -193,12 +197,39 @@ def _log_delta(direct: Direct, epsilon: Fraction, ask: Callable[[Direct, Ball], 
             if rounds.bounded:  # 1 - e^(eps - L) is at most 1 - e^(eps - sup)
                 free = -rounds.finite_mass() * (ball(epsilon) - _supremum(rounds)).expm1()
                 finite = Enclosure(finite.lower, finite.upper.min(free.upper()))
-        infinite = 1 - rounds.finite_mass() if rounds.exact_infinite_mass != 0 else arb(0)
+        infinite = _infinite_mass(rounds)
         lower, upper = (infinite + finite.lower).lower(), (infinite + finite.upper).upper()
-        log_upper = min(above(upper.log()), 0.0) if upper > 0 else -math.inf
-        log_lower = min(below(lower.log()), log_upper) if lower > 0 else -math.inf
+        log_upper = min(_upper(upper.log()), 0.0) if upper > 0 else -math.inf
+        log_lower = min(_lower(lower.log()), log_upper) if lower > 0 else -math.inf
         middle = float(((lower.max(arb(0)) + upper) / 2).log().mid()) if upper > 0 else -math.inf
     return Interval(log_lower, min(max(middle, log_lower), log_upper), log_upper, limited, engine)
+
+
+def _infinite_mass(rounds: ExactRounds) -> Ball:
+    """``P(L = inf)``; of a fraction a ball relative to its own size, and not to 1."""
+    exact = rounds.exact_infinite_mass
+    return 1 - rounds.finite_mass() if exact is None else ball(exact)
+
+
+def _ends(truth: Fraction | Ball) -> tuple[float, float]:
+    """Doubles on either side of a number, also as the decimals that they print as; not below 0."""
+    if not isinstance(truth, Fraction):
+        return max(_lower(truth), 0.0), max(_upper(truth), 0.0)
+    low, high = below(ball(truth)), above(ball(truth))
+    low, high = low if decimal(low) <= truth else next_down(low), high if decimal(high) >= truth else next_up(high)
+    return max(low, 0.0), max(high, 0.0)
+
+
+def _upper(x: Ball) -> float:
+    """A double that no point of a ball exceeds, also as the decimal that it prints as."""
+    end = above(x)
+    return next_up(end) if math.isfinite(end) and not ball(decimal(end)) >= x else end
+
+
+def _lower(x: Ball) -> float:
+    """A double that exceeds no point of a ball, also as the decimal that it prints as."""
+    end = below(x)
+    return next_down(end) if math.isfinite(end) and not ball(decimal(end)) <= x else end
 
 
 def _supremum(rounds: ExactRounds) -> Ball:

@@ -85,7 +85,12 @@ class DirectionCurve:
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)
-        finite = self._bounded(epsilon, enough) if self.composition.bounded else self._curve.log_delta(epsilon, enough)
+        if self.composition.tells_all:
+            finite = Ends.of(*np.full((3, len(epsilon)), -math.inf))
+        elif self.composition.bounded:
+            finite = self._bounded(epsilon, enough)
+        else:
+            finite = self._curve.log_delta(epsilon, enough)
         standing = self.composition.standing_mass
         if standing:
             finite = Ends(_log_less(finite.lower, math.log(standing)), finite.estimate, finite.upper)

@@ -140,7 +140,9 @@ def _log_delta(composition: Composition, epsilon: float, ask: Callable[[Composit
 
 
 def _beyond(composition: Composition, epsilon: float) -> bool:
-    """Whether no finite loss exceeds epsilon."""
+    """Whether no finite loss of any mass exceeds epsilon."""
+    if composition.tells_all:
+        return True
     largest = composition.largest_loss
     return not composition.rounds or (largest is not None and epsilon >= largest[1])
 

@@ -35,6 +35,8 @@ class EngineFactory(Protocol):
 
 def finite_log_delta(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     """log delta of the finite losses of one direction, at its largest loss and near it too."""
+    if composition.tells_all:
+        return Interval(-math.inf, -math.inf, -math.inf)
     if composition.bounded:
         from fractions import Fraction
 

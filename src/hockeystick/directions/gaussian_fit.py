@@ -6,9 +6,14 @@ unsampled Gaussian round of distance mu (Dong, Roth, Su 2022 [DRS22]). With alph
     mu* = sup Phi^-1(1 - alpha) - Phi^-1(f(alpha))        over alpha, f(alpha) >= a least rate
     regret = inf {kappa >= 0 : f(alpha + kappa) - kappa <= G_mu(alpha) for all alpha} .
 
+The supremum is also over the points where one of the two is the least rate: of a plan of which no test has both so
+large, the other is smaller there.
+
 **Upper end of mu.** Upper bounds of delta at finitely many epsilons put f above a polygon, the maximum of lines. On
 each side of the polygon G_mu, which is convex, lies below the line if it does at both ends: mu has to be enough at the
-corners, and at the least rate. **Lower end**: mu at any points, with f replaced by an upper bound.
+corners, and at the least rate. Where a line of the other side is the higher one at the least rate, it is so from there
+on: all corners are of the other side, and of this one the end alone is left. **Lower end**: mu at those points, with f
+replaced by an upper bound.
 
 **Regret.** Along a diagonal ``v = alpha - beta`` the curves f and G_mu are met at one alpha each, convex in v; regret
 is the largest difference. Between two diagonals f's is at most the chord, G's at least its tangents (slope
@@ -28,6 +33,7 @@ import numpy.typing as npt
 from hockeystick.directions.tradeoff import Nodes, TradeOff, TradeOffs
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
 from hockeystick.numerics.work import USED_UP, short, spent
+from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends
 from hockeystick.values.outward import html_table
@@ -40,6 +46,7 @@ WORTHWHILE = 0.9  # of the width before: less of a gain is not worth another rou
 MOST_REFINED = 256  # corners in a round
 PLACES = 1201  # at which the regret is looked at
 RATE_GAP = 1e-6  # relative, wanted of the smaller rate at the places of the regret
+CLEAR = 1e-9  # relative: by so much a rate is certainly below another one
 SPARE = 1e-12  # pays for the roundings of normal quantiles and of lines
 BISECTIONS = 70  # of the range of x: more than the digits of a double
 FARTHEST = 40.0  # largest normal quantile
@@ -54,8 +61,8 @@ class GaussianFit:
     """A plan in one number.
 
     Attributes:
-        mu: certified interval of the least mu with ``f >= G_mu`` where both error rates are at least ``least_rate``;
-            safe above.
+        mu: certified interval of the least mu with ``f >= G_mu`` where both error rates are at least ``least_rate``,
+            and where one of them is, however small the other; safe above.
         regret: certified interval of how far, in both error rates at once, the plan may be better than ``G_mu`` at
             ``mu.upper``; below 0.01 mu alone says nearly all.
         least_rate: see mu.
@@ -104,9 +111,12 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
         for _ in range(ROUNDS):  # until it is narrow, refining narrows it too little, or the work is used up
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
+            all_lines = float(trade_off.known(np.array([least_rate]), direction)[0].upper[0])
+            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * reached[-1]:  # the other half has the lines inside
+                lower, top = _mu_at(trade_off, direction, least_rate)
+                break
             upper = _mus(rate, reached) + SPARE
-            seen = rate[rate > 0]  # at none but that of a test that is always right nothing is known from below
-            lower = float((_mus(seen, trade_off.known(seen, direction)[0].lower) - SPARE).max(initial=0.0))
+            lower = float((_mus(rate, trade_off.known(rate, direction)[0].lower) - SPARE).max(initial=0.0))
             top = float(upper.max())
             width = top - max(lower, low)
             if width <= GAP * top or width > WORTHWHILE * before or spent():
@@ -116,6 +126,15 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
             trade_off.refine(direction, np.unique(lines[worst[upper[worst] > max(lower, low)]]))
         low, high = max(low, lower), max(high, top)
     return min(low, high), high
+
+
+def _mu_at(trade_off: TradeOff, direction: Direction, rate: float) -> tuple[float, float]:
+    """Certified ends of the mu that is enough where the rate which is small in a direction is the least one."""
+    from scipy.special import ndtri
+
+    missed = trade_off.rates(np.array([rate]), RATE_GAP, direction)[1]
+    high, low = (-float(ndtri(rate) + ndtri(end[0])) for end in (missed.lower, missed.upper))
+    return max(low - SPARE, 0.0), max(high + SPARE, 0.0)
 
 
 def _mus(rate: Array, reached: Array) -> Array:

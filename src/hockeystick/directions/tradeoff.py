@@ -134,18 +134,20 @@ class TradeOff:
         order = np.argsort(parts[0])
         self._of[direction] = Nodes(*(part[order] for part in parts))
 
-    def rates(self, fpr: Array, gap: float) -> tuple[Ends, Ends]:
+    def rates(self, fpr: Array, gap: float, steep_in: Direction | None = None) -> tuple[Ends, Ends]:
         """The largest true-positive rate and the least false-negative rate at each false-positive rate.
 
         Args:
             fpr: shape (n,), in [0, 1].
             gap: relative width wanted of the smaller of the two.
+            steep_in: the direction of the steep end, by default; that of the flat one exchanges the two error rates.
 
         A rate is *wide* until its interval is narrow enough, or *stalled* where several rounds in a row have hardly
         narrowed it. Nodes are added around those that bound the wide rates, until there are none or the work is used
         up.
         """
-        out = self.known(fpr, self.steep)
+        steep_in = steep_in or self.steep
+        out = self.known(fpr, steep_in)
         wide = np.arange(len(fpr))
         before, stalled = np.full(len(fpr), np.inf), np.zeros(len(fpr), dtype=np.intp)
         for _ in range(ROUNDS):
@@ -159,26 +161,30 @@ class TradeOff:
             wide = wide[chosen]
             if not len(wide) or spent():
                 break
-            self._refine_for(fpr[wide], tpr.width[wide])
-            found = self.known(fpr[wide], self.steep)
+            self._refine_for(fpr[wide], tpr.width[wide], steep_in)
+            found = self.known(fpr[wide], steep_in)
             out = _put(out[0], wide, found[0]), _put(out[1], wide, found[1])
         return out
 
-    def _refine_for(self, fpr: Array, width: Array) -> None:
+    def _refine_for(self, fpr: Array, width: Array, steep_in: Direction) -> None:
         """Nodes around those that bound the rates now: at the steep end, or at the flat one."""
-        steep, flat = self._of[self.steep], self._of[self.flat]
+        flat_in = self._other(steep_in)
+        steep, flat = self._of[steep_in], self._of[flat_in]
         first, place = _least(steep.upper, steep.b, fpr)
         second, other = _least((flat.upper - 1) / flat.b, 1 / flat.b, fpr)
         steeper, flatter = place[first <= 1 + second + width], other[1 + second <= first + width]
         both = np.union1d(steeper, flatter)
-        for direction, places in {self.steep: steeper, self.flat: flatter}.items():
-            self.refine(direction, both if self.steep is self.flat else np.unique(places))
+        for direction, places in {steep_in: steeper, flat_in: flatter}.items():
+            self.refine(direction, both if steep_in is flat_in else np.unique(places))
+
+    def _other(self, direction: Direction) -> Direction:
+        """The direction of the other end; where both are one, that one."""
+        return self.flat if direction is self.steep else self.steep
 
     def known(self, fpr: Array, steep_in: Direction) -> tuple[Ends, Ends]:
         """:meth:`rates` by the nodes there are; with the roles of the two error rates exchanged where ``steep_in`` is
         the direction of the flat end."""
-        other = self.flat if steep_in is self.steep else self.steep
-        steep, flat = self._of[steep_in], self._of[other]
+        steep, flat = self._of[steep_in], self._of[self._other(steep_in)]
         tpr, fnr = [], []
         for end, side in (("lower", -1), ("estimate", 0), ("upper", 1)):
             b, h = steep.vertices() if side < 0 else (steep.b, getattr(steep, end))

@@ -103,9 +103,14 @@ class RenyiComposition:
         return [(mass, count) for mass, count in found if mass]
 
     @cached_property
+    def tells_all(self) -> bool:
+        """Whether a round has two laws without a common outcome, to a rounding: then no finite loss has any mass."""
+        return any(mass >= 1 for mass, _ in self._masses)
+
+    @cached_property
     def log_finite_mass(self) -> float:
         """The logarithm of the probability that no round has infinite loss."""
-        if any(mass >= 1 for mass, _ in self._masses):  # two laws without a common outcome
+        if self.tells_all:
             return -math.inf
         return math.fsum(count * math.log1p(-mass) for mass, count in self._masses)
 

@@ -88,7 +88,7 @@ class BracketAccountant(Accountant):
         if not composition.rounds:
             return Ends(-math.inf, -math.inf)
         largest = composition.largest_loss
-        if largest is not None and epsilon >= largest[1]:
+        if composition.tells_all or (largest is not None and epsilon >= largest[1]):
             low, high = (math.log(end) if end > 0 else -math.inf for end in composition.infinite_mass_ends)
             return Ends(low, high)
         return self.log_delta_ends(composition, epsilon)
