@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import permutations
 from typing import Any
 
@@ -26,7 +27,7 @@ from hockeystick import (
 )
 from hockeystick.plan.hinges import _gathered, _hinges
 from hockeystick.plan.number_of_runs import PoissonRuns, TruncatedRuns
-from hockeystick.plan.selection import Selection
+from hockeystick.plan.selection import FIRST, Selection
 
 LAWS: list[tuple[Any, float, float | None]] = [
     ("geometric", 5.0, None),
@@ -276,3 +277,9 @@ def test_what_an_answer_says() -> None:
 def test_refusals_name_the_key(runs: Any, mean: float, shape: float | None, key: str) -> None:
     with pytest.raises(InvalidInputError, match=key):
         Plan([Round(Gaussian(2.0))]).selection(runs, mean, shape)
+
+
+def test_what_is_put_first_and_what_is_not_are_doubles() -> None:
+    """The level of a test is 1 less the mass that it leaves, to the last bit."""
+    for mass in FIRST.tolist():
+        assert Fraction(1 - mass) == 1 - Fraction(mass)

@@ -88,8 +88,8 @@ OF = {direction: REVERSE[direction.reverse] for direction in REVERSE}
 TESTS = np.geomspace(1e-14, 0.9, 90)
 """Levels phi of the tests that are tried for the lower end; any of them is sound."""
 
-FIRST = np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)])
-"""Masses v of what is put first, that are tried for the lower end; any of them is sound."""
+FIRST = 1 - (1 - np.concatenate([[0.0], np.geomspace(1e-7, 0.999, 60)]))
+"""Masses v of what is put first, that are tried for the lower end; any of them is sound of which 1 - v is a double."""
 
 LEAST = 1e-300
 """What is added to probabilities that are rounded up: below the range of a double they would be 0."""
