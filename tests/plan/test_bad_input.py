@@ -556,3 +556,12 @@ def test_a_plan_read_from_json_text_is_not_confused_by_a_brace_in_toml() -> None
     assert parse_plan(text, "<stdin>").steps == 1
     assert "not valid TOML" in refusal("[1, 2]", "<stdin>", None)
     assert "not valid JSON" in refusal("{1 = 2}", "<stdin>", None)
+
+
+def test_a_mechanism_in_place_of_a_round_is_told_how_to_make_one() -> None:
+    with pytest.raises(
+        hs.InvalidInputError, match=r"a plan is made of rounds; received Gaussian\(.*a round is hs\.Round\(Gaussian"
+    ):
+        hs.Plan([hs.Gaussian(1.0)])  # type: ignore[list-item]
+    with pytest.raises(hs.InvalidInputError, match=r"a plan is made of rounds; received 3$"):
+        hs.Plan([3])  # type: ignore[list-item]

@@ -139,7 +139,7 @@ def test_theorems_ask_for_properties_and_inherit_what_the_base_is() -> None:
     assert hs.Poisson.claim(hs.Gaussian, replaced).status is Status.TIGHT
     loose = hs.Poisson.claim(Loose, replaced)
     assert loose.status is Status.UPPER
-    assert loose.source.endswith("of the pair of a toy's theorem")
+    assert loose.source.endswith("; for the pair: a toy's theorem")
     assert hs.Poisson(0.1).pair(Loose(2.0), replaced) == PoissonSubstitutionPair(1.0, 0.1)
     assert hs.Poisson.claim(Dominated, replaced).cited.endswith(
         "Poisson-sampled Dominated mechanism when a record is replaced"
