@@ -565,3 +565,20 @@ def test_a_mechanism_in_place_of_a_round_is_told_how_to_make_one() -> None:
         hs.Plan([hs.Gaussian(1.0)])  # type: ignore[list-item]
     with pytest.raises(hs.InvalidInputError, match=r"a plan is made of rounds; received 3$"):
         hs.Plan([3])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "keys", "remedy"),
+    [
+        ("truncated-poisson", {"batch_size": 256, "dataset_size": 60_000}, ": give sample_rate, which is 256/60000"),
+        ("cyclic-poisson", {"batch_size": 256}, ": give sample_rate, which is batch_size / dataset_size"),
+        ("without-replacement", {"sample_rate": 0.01}, ": give batch_size and dataset_size"),
+        ("none", {"sample_rate": 0.01}, "whose keys are none"),
+    ],
+)
+def test_a_size_of_batches_that_a_scheme_says_otherwise_is_told_how(
+    scheme: str, keys: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(hs.InvalidInputError, match="does not go with sampling") as caught:
+        hs.dp_sgd(1.1, steps=1000, sampling=scheme, **keys)
+    assert str(caught.value).endswith(remedy)
