@@ -546,3 +546,11 @@ def test_what_is_called_otherwise_elsewhere_is_told_its_name(args: list[str], me
 def test_a_name_of_another_group_is_not_proposed() -> None:
     assert "did you mean" not in refused("new")
     assert "did you mean" not in refused("plot", "risk")
+
+
+def test_a_figure_that_was_drawn_is_named(tmp_path: Path) -> None:
+    """On standard error, as all that is no answer; before the caveats."""
+    path = tmp_path / "curve.svg"
+    done = run("plot", "curve", *FLAGS, "--points", "3", "-o", path)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(f"written to {path}\n")
