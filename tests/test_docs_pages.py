@@ -74,6 +74,10 @@ def test_wide_tables_say_their_heads_in_every_cell() -> None:
     rows = "<tr><td><p>1</p></td><td>2</td><td>3</td></tr>" * 2
     wide = f'<table class="table"><thead><tr>{"".join(heads)}</tr></thead><tbody>{rows}</tbody></table>'
     assert stacked.stacked(wide).count('<td data-head="a &amp; b">2</td>') == 2
+    gaps = stacked.stacked(wide.replace("<td>3</td>", '<td class="n"><p>\u00a0</p>\n</td>'))
+    assert gaps.count('<td data-empty class="n">') == 2
+    assert 'data-head="note"' not in gaps
+    assert re.search(r"table\.stacked td\[data-empty\] \{\s*display: none;", STYLE)
     narrow = wide.replace(heads[2], "")
     assert stacked.stacked(narrow) == narrow
     assert "table.stacked" in STYLE

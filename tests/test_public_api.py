@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -141,3 +143,14 @@ def test_public_classes_say_where_they_are_documented() -> None:
     for name in EXPORTED:
         if name not in ("ACCOUNTANTS", "__version__"):
             assert (getattr(hockeystick, name).__doc__ or "").strip(), name
+
+
+def test_the_map_of_the_package_leads_to_what_is_there() -> None:
+    """Of ``help(hockeystick)``: every name that it mentions can be asked for."""
+    said = hockeystick.__doc__ or ""
+    names = re.findall(r":(?:func|class|meth):`([\w.]+)`|``hockeystick\.(\w+)``", said)
+    assert len(names) > 15
+    for role, module in names:
+        found: Any = hockeystick
+        for part in (role or module).split("."):
+            found = getattr(found, part)

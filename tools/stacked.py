@@ -1,7 +1,8 @@
 """Wide tables on a phone: each cell says under which head it stands, so that a row can be shown as a card.
 
 A Sphinx extension. It writes the heads of a table with three columns or more into its cells (``data-head``), and the
-style sheet shows rows one below the other where the window is narrow: nothing has to be pushed aside to be read.
+style sheet shows rows one below the other where the window is narrow: nothing has to be pushed aside to be read. A cell
+that is empty is marked as such (``data-empty``), and left out there.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ TABLE = re.compile(r'<table class="table">(.*?)</table>', re.DOTALL)
 HEAD = re.compile(r"<th class=\"[^\"]*head[^\"]*\"[^>]*>(.*?)</th>", re.DOTALL)
 BODY = re.compile(r"<tbody>.*</tbody>", re.DOTALL)
 ROW = re.compile(r"<tr\b.*?</tr>", re.DOTALL)
-CELL = re.compile(r"<td\b(?=[^>]*>)")
+CELL = re.compile(r"<td\b([^>]*>)(.*?</td>)", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 """Parts of a table as docutils writes it: no table stands within another."""
 
@@ -40,7 +41,14 @@ def _table(table: re.Match[str]) -> str:
 
     def row(found: re.Match[str]) -> str:
         names = iter(heads)
-        return CELL.sub(lambda _: f'<td data-head="{next(names, "")}"', found[0])
+
+        def cell(found: re.Match[str]) -> str:
+            head = next(names, "")
+            full = "<img" in found[2] or unescape(TAG.sub("", found[2])).strip()
+            mark = f'data-head="{head}"' if full else "data-empty"
+            return f"<td {mark}{found[1]}{found[2]}"
+
+        return CELL.sub(cell, found[0])
 
     marked = BODY.sub(lambda body: ROW.sub(row, body[0]), table[1])
     return f'<table class="table stacked">{marked}</table>'

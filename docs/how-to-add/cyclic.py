@@ -65,7 +65,7 @@ class Cyclic(Sampling):
         base = mechanism.claims[direction]
         if base.status is not Status.TIGHT:
             return base
-        return Claim(Status.UPPER, f"proof in cyclic.py; of the pair of {base.cited}")
+        return Claim(Status.UPPER, f"proof in cyclic.py; for the pair: {base.cited}")
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """With one part every step sees every record, and the mechanism's own claim holds."""

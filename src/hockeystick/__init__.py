@@ -4,6 +4,17 @@
 >>> plan = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=10_000)
 >>> print(plan.epsilon(delta=1e-6))  # the true value is 6.907384495...
 6.90738 to 6.90739 (certified)
+
+Where to look:
+
+- what was run: :func:`dp_sgd`, or :class:`Plan` of :class:`Round`, each a mechanism and a way to sample;
+  :func:`load_plan` reads a file.
+- what it costs: :meth:`Plan.epsilon`, :meth:`Plan.delta`, :meth:`Plan.profile` for attacks, mu and groups,
+  :meth:`Plan.compare` for all accountants, :func:`samplings` for every way to make batches.
+- what a target takes: :func:`calibrate` with one of ``hockeystick.targets``; :func:`sweep` over a grid.
+- while it runs: :class:`Accountant` for training, ``hockeystick.filters`` for budgets.
+- many questions at once: :func:`epsilons`, :func:`deltas`, :class:`Table`.
+- to look at: ``hockeystick.plot``, :func:`explore`; :func:`doctor` is about this machine.
 """
 
 from hockeystick.start import COMMAND  # first: it says what Ctrl-C does while the rest is imported

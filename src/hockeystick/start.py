@@ -17,6 +17,10 @@ PROGRAM = "hockeystick"
 INTERRUPTED = 130
 """The status of a command that was interrupted, as a shell has it: 128 and the number of the signal."""
 
+UNREAD = 141
+"""The status of a command whose output nobody reads to its end, as in ``hockeystick compare | head -1``: that of a
+program that SIGPIPE has ended, as grep and git are, so that a script tells it from a failure."""
+
 
 def is_command(arguments: Sequence[str], original: Sequence[str]) -> bool:
     """Whether these are the arguments of the command, or of ``python -m hockeystick``.

@@ -255,3 +255,12 @@ def test_there_is_a_flag_for_every_number_of_a_mechanism() -> None:
         key for kind in MECHANISMS for key, domain in domains_of(kind).items() if not isinstance(domain, ListDomain)
     }
     assert set(NUMBERS) == wanted
+
+
+def test_what_the_flags_say_of_a_release_beats_its_plan(path: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    hs.Plan([hs.Round(hs.Laplace(10.0), name="day 1", note="first", date="2024-01-01")]).save(plan)
+    for flags in ([], ["--name", "again", "--date", "2024-01-02"]):
+        assert run("budget", "spend", path, plan, *flags).exit_code == 0
+    assert [(item.name, item.note, item.date) for item in ledgers.read(path).releases] == [
+        ("day 1", "first", "2024-01-01"), ("again", "first", "2024-01-02")]  # fmt: skip

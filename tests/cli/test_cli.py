@@ -227,7 +227,7 @@ def test_lists() -> None:
         (RuntimeError("two\nlines"), 1, "error: unexpected RuntimeError: two lines: please report\n"),
         (MemoryError(), 1, "error: out of memory\n"),
         (OSError(28, "No space left on device"), 1, "error: [Errno 28] No space left on device\n"),
-        (BrokenPipeError(32, "Broken pipe"), 1, ""),
+        (BrokenPipeError(32, "Broken pipe"), 141, ""),
         (KeyboardInterrupt(), 130, "\n"),
     ],
 )
@@ -303,13 +303,15 @@ def test_the_module_runs_and_its_status_is_the_shell_s(tmp_path: Path) -> None:
     assert good.stdout.startswith("epsilon <= 1.5 at delta = 0\n")
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+@pytest.mark.parametrize("args", [["schema"], ["--help"], ["supported"], ["compare", "-", "--delta", "1e-6"]])
+def test_a_reader_that_goes_away_ends_the_command_as_it_ends_others(args: list[str]) -> None:
+    """With the status of grep and git, which a script under ``pipefail`` tells from a failure, and not a word."""
     reading, writing = os.pipe()
     os.close(reading)
-    done = subprocess.run([sys.executable, "-m", "hockeystick", "schema"], stdout=writing, stderr=subprocess.PIPE)
+    command = [sys.executable, "-m", "hockeystick", *args]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, input=PURE.encode())
     os.close(writing)
-    assert done.stderr == b""
-    assert done.returncode in (0, 1)
+    assert (done.returncode, done.stderr) == (141, b"")
 
 
 QUESTION = ["epsilon", "-", "--delta", "0", "--json"]
@@ -527,3 +529,28 @@ def test_an_option_is_given_once(args: list[str], said: str) -> None:
 def test_options_for_several_values_and_flags_may_be_repeated() -> None:
     flags = ["--sigma", "2", "--sample-rate", "0.1", "--steps", "1"]
     assert run("profile", *flags, "--delta", "1e-5", "--delta", "1e-6", "--json", "--json").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "meant"),
+    [
+        (["risk"], "profile"), (["group"], "profile"), (["budget", "new"], "init"), (["budget", "remaining"], "show"),
+        (["epsilon", *FLAGS, "--delta", "1e-5", "--accountant", "pld"], "connect-the-dots"),
+        (["epsilon", *FLAGS, "--delta", "1e-5", "--accountant", "Moments"], "rdp"),
+    ],
+)  # fmt: skip
+def test_what_is_called_otherwise_elsewhere_is_told_its_name(args: list[str], meant: str) -> None:
+    assert refused(*args).endswith(f"; did you mean '{meant}'?")
+
+
+def test_a_name_of_another_group_is_not_proposed() -> None:
+    assert "did you mean" not in refused("new")
+    assert "did you mean" not in refused("plot", "risk")
+
+
+def test_a_figure_that_was_drawn_is_named(tmp_path: Path) -> None:
+    """On standard error, as all that is no answer; before the caveats."""
+    path = tmp_path / "curve.svg"
+    done = run("plot", "curve", *FLAGS, "--points", "3", "-o", path)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr.startswith(f"written to {path}\n")

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -64,3 +65,20 @@ def test_summaries_are_whole(path: tuple[str, ...], columns: str) -> None:
 def test_plot_alone_shows_its_help() -> None:
     assert run("plot").exit_code == 0
     assert run("plot").stdout == run("plot", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("shell", "begins"),
+    [
+        ("bash", "_hockeystick_completion() {"),
+        ("zsh", "#compdef hockeystick"),
+        ("fish", "function _hockeystick_completion;"),
+    ],
+)
+def test_the_shells_of_the_page_are_told_how_to_complete(shell: str, begins: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
+    assert f"_HOCKEYSTICK_COMPLETE={shell}_source hockeystick" in page
+    asked = {**os.environ, "_HOCKEYSTICK_COMPLETE": f"{shell}_source"}
+    program = "import sys; sys.argv[0] = 'hockeystick'; from hockeystick.cli import main; main()"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=asked)
+    assert said.stdout.lstrip().startswith(begins), said.stderr

@@ -34,7 +34,7 @@ def values(text: str) -> tuple[float, ...]:
         ("noise-multiplier=log:1:100:3", (1.0, 10.0, 100.0)),
         ("count=1000,60_000", (1000.0, 60000.0)),
         ("delta=1/4,1%", (0.25, 0.01)),
-        ("delta=1/60000", (1.6666666666666664e-05,)),
+        ("delta=1/60000", (1.6666666666666667e-05,)),
         ("sample_rate=1/60000", (1.6666666666666667e-05,)),
         ("epochs=1:4:7", (1.0, 2.0, 3.0, 4.0)),
         ("steps=log:10:1000:5", (10.0, 32.0, 100.0, 316.0, 1000.0)),
@@ -214,3 +214,21 @@ def test_a_bar_is_for_terminals_and_for_long_work(monkeypatch: pytest.MonkeyPatc
             told(0, 10)
             told(5, 10)
         assert ("sweeping" in screen.getvalue()) == shown
+
+
+def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.toml"
+    (hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=100, delta=1e-6) + 5 * hs.Round(hs.Laplace(10.0))).save(
+        plan
+    )
+    result = run("sweep", plan, "--grid", "noise_multiplier=0.5:2:2", "--grid", "epochs=10,20")
+    assert result.exit_code == 0
+    assert [row["steps"] for row in csv.DictReader(io.StringIO(result.stdout))] == ["1005", "2005"] * 2
+    line = refused("sweep", plan, "--grid", "steps=10,20")
+    assert "--steps cannot be changed of a plan with 2 kinds of rounds" in line
+    assert "noise-multiplier, scale, noise, sample-rate, batch-size, epochs can be changed of it" in line
+
+
+def test_who_gives_an_epsilon_and_a_delta_is_told_of_the_target() -> None:
+    line = refused("sweep", *SIZES, "--noise-multiplier", "1", "--epsilon", "3", "--grid", "epochs=10,20")
+    assert "leave delta out, or give target in place of epsilon for what meets that epsilon" in line

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from hockeystick.engines import auto
 from hockeystick.engines.auto import AutoEngine
 from hockeystick.engines.contour.apart import EACH, Apart, ApartEngine, Exact, _atoms_on, _power
 from hockeystick.engines.contour.sweep import Terms
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.numerics.work import left, one_call
+from hockeystick.numerics.work import USED_UP, left, one_call
 from hockeystick.pairs import Composition, DominatingPair, GaussianPair, LaplacePair
 from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.laplace_window import WindowPair
@@ -291,3 +292,16 @@ def test_each_epsilon_is_counted_however_few_the_atoms() -> None:
         before = left()
         exact.exact(0.3)
         assert before - left() > EACH
+
+
+def test_engines_that_give_up_for_one_reason_have_it_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tired:
+        def __init__(self, composition: Composition) -> None:
+            pass
+
+        def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Any:
+            raise NotApplicableError(USED_UP)
+
+    monkeypatch.setattr(auto, "ENGINES", (Tired, Tired, Tired))
+    found = AutoEngine(Composition([(sampled(1.0, 0.01), 1000)])).epsilon((-14.0, -14.0), None)
+    assert found.limited == f"only the Renyi bound applies: {USED_UP}"

@@ -491,7 +491,7 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
         ("randomised-response", "randomized-response"),
         ("skellam", None),
         ("truncated-gaussian", None),
-        ("k-randomized-response", None),
+        ("k-randomized-response", "randomized-response"),  # two categories, its default, dominate any number
         ("randomized-rounding", None),
         ("exponental", "exponential"),
         ("geometric", "discrete-laplace"),  # by another name the same: two-sided geometric noise
@@ -556,3 +556,29 @@ def test_a_plan_read_from_json_text_is_not_confused_by_a_brace_in_toml() -> None
     assert parse_plan(text, "<stdin>").steps == 1
     assert "not valid TOML" in refusal("[1, 2]", "<stdin>", None)
     assert "not valid JSON" in refusal("{1 = 2}", "<stdin>", None)
+
+
+def test_a_mechanism_in_place_of_a_round_is_told_how_to_make_one() -> None:
+    with pytest.raises(
+        hs.InvalidInputError, match=r"a plan is made of rounds; received Gaussian\(.*a round is hs\.Round\(Gaussian"
+    ):
+        hs.Plan([hs.Gaussian(1.0)])  # type: ignore[list-item]
+    with pytest.raises(hs.InvalidInputError, match=r"a plan is made of rounds; received 3$"):
+        hs.Plan([3])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "keys", "remedy"),
+    [
+        ("truncated-poisson", {"batch_size": 256, "dataset_size": 60_000}, ": give sample_rate, which is 256/60000"),
+        ("cyclic-poisson", {"batch_size": 256}, ": give sample_rate, which is batch_size / dataset_size"),
+        ("without-replacement", {"sample_rate": 0.01}, ": give batch_size and dataset_size"),
+        ("none", {"sample_rate": 0.01}, "whose keys are none"),
+    ],
+)
+def test_a_size_of_batches_that_a_scheme_says_otherwise_is_told_how(
+    scheme: str, keys: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(hs.InvalidInputError, match="does not go with sampling") as caught:
+        hs.dp_sgd(1.1, steps=1000, sampling=scheme, **keys)
+    assert str(caught.value).endswith(remedy)

@@ -9,8 +9,10 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.pairs import PoissonSubstitutionPair
-from hockeystick.plan.mechanisms import Property, Status
-from hockeystick.plan.sampling import Sampling
+from hockeystick.plan.mechanisms import MECHANISMS, Property, Status
+from hockeystick.plan.sampling import SAMPLINGS, Sampling
+from hockeystick.plan.sampling.base import claimed
+from hockeystick.values.adjacency import Direction
 from toys import Concentrated, Counting, Dominated, EveryOther
 
 FIXED = hs.WithoutReplacement(10, 1000)
@@ -139,7 +141,7 @@ def test_theorems_ask_for_properties_and_inherit_what_the_base_is() -> None:
     assert hs.Poisson.claim(hs.Gaussian, replaced).status is Status.TIGHT
     loose = hs.Poisson.claim(Loose, replaced)
     assert loose.status is Status.UPPER
-    assert loose.source.endswith("of the pair of a toy's theorem")
+    assert loose.source.endswith("; for the pair: a toy's theorem")
     assert hs.Poisson(0.1).pair(Loose(2.0), replaced) == PoissonSubstitutionPair(1.0, 0.1)
     assert hs.Poisson.claim(Dominated, replaced).cited.endswith(
         "Poisson-sampled Dominated mechanism when a record is replaced"
@@ -252,3 +254,12 @@ def test_steps_of_one_kind_are_counted_through() -> None:
     assert stepped.epsilon(1e-6).upper == alone.epsilon(1e-6).upper
     curve = hs.Plan([2 * item]).profile().delta([0.1, 0.5])
     assert (curve.upper == alone.profile().delta([0.1, 0.5]).upper).all()
+
+
+@pytest.mark.parametrize("scheme", SAMPLINGS, ids=lambda scheme: scheme.name)
+def test_a_source_is_named_once(scheme: type[Sampling]) -> None:
+    """Also where a scheme's theorem begins with that of another scheme."""
+    for mechanism in MECHANISMS:
+        for direction in Direction:
+            parts = claimed(scheme, mechanism, direction).source.split("; ")
+            assert len(parts) == len(set(parts)), (mechanism.name, direction, parts)

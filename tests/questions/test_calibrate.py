@@ -164,7 +164,7 @@ def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str
         (SGD, "noize", "parameter must be one of"),
         (SGD, "scale", "no round of the plan has the key 'scale'"),
         (SGD + hs.Round(hs.Gaussian(3.0)), "noise-multiplier", "different values of noise_multiplier"),
-        (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "one kind of round"),
+        (SGD + hs.Round(hs.Gaussian(3.0)), "steps", "with 2 kinds of rounds, as it does not say whose: noise, sample-"),
         (hs.Plan([hs.Round(hs.Gaussian(1.0))]), "epochs", "epochs needs sampling with batch_size and dataset_size"),
         (BOXES, "noise", "no round whose noise"),
     ],
@@ -340,3 +340,71 @@ def test_the_least_batch_has_a_whole_number_of_steps_an_epoch() -> None:
     plan = hs.Plan.from_dict({"round": [{**gaussian, "batch_size": 482_444_105_571, "dataset_size": 10**12}]})
     with pytest.raises(hs.UnreachableError, match="at batch-size = 96"):
         hs.calibrate(plan, "batch-size", targets.Advantage(0.999999999))
+
+
+TWO = hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=100) + 5 * hs.Round(hs.Laplace(10.0))
+
+
+def test_epochs_are_those_of_the_only_round_that_says_any() -> None:
+    """The others stay as they are; the answer is that of a function which changes the one round."""
+    target = targets.Epsilon(3.0, 1e-6)
+    found = hs.calibrate(TWO, "epochs", target)
+
+    def made(epochs: float) -> hs.Plan:
+        return hs.dp_sgd(1.0, batch_size=600, dataset_size=60_000, epochs=int(epochs)) + 5 * hs.Round(hs.Laplace(10.0))
+
+    assert found.plan == made(found.value)
+    assert made(found.value).epsilon(1e-6).upper <= 3.0 < made(found.value + 1).epsilon(1e-6).lower
+    assert hs.sweep(TWO, {"epochs": [20]}, delta=1e-6).rows[0]["steps"] == 2005
+
+
+def test_a_count_that_is_nobody_s_names_what_can_be_changed() -> None:
+    with pytest.raises(hs.InvalidInputError) as caught:
+        hs.calibrate(TWO, "steps", targets.Epsilon(3.0, 1e-6))
+    assert str(caught.value) == (
+        "steps cannot be changed of a plan with 2 kinds of rounds, as it does not say whose: noise-multiplier, scale, "
+        "noise, sample-rate, batch-size, epochs can be changed of it; in Python calibrate takes a function that makes "
+        "the plan, too"
+    )
+    more = TWO + hs.dp_sgd(2.0, batch_size=600, dataset_size=60_000, epochs=3)
+    with pytest.raises(hs.InvalidInputError, match="a plan with 2 kinds of rounds that say epochs, as it does not"):
+        hs.calibrate(more, "epochs", targets.Epsilon(3.0, 1e-6))
+
+
+@pytest.mark.parametrize(("name", "most"), [("noise", 100.0), ("noise-multiplier", 500.0)])
+def test_a_search_ends_where_a_mechanism_does(name: str, most: float) -> None:
+    """Discrete Gaussian noise is taken up to 500: beyond, a value that nobody gave was called out of its domain."""
+    limited = hs.Plan([hs.Round(hs.DiscreteGaussian(5.0), count=100), hs.Round(hs.ApproximateDP(0.5, 0.0), count=1)])
+    with pytest.raises(
+        hs.UnreachableError, match=f"no {name} meets epsilon 0.3: the nearest .* at {name} = {most:g}, is"
+    ):
+        hs.calibrate(limited, name, targets.Epsilon(0.3, 1e-6))
+    met = hs.calibrate(limited, name, targets.Epsilon(0.7, 1e-6))
+    assert met.value < most
+    assert met.achieved.upper <= 0.7
+
+
+def test_a_common_factor_comes_with_the_noises_that_it_makes() -> None:
+    """Rounded up each, so that they can be used in place of the factor."""
+    found = hs.calibrate(TWO, "noise", targets.Epsilon(1.0, 1e-6))
+    (said,) = (text for label, text in calibration_answer(found).lines if label == "noises")
+    gaussian, laplace = (float(part.rsplit(" ", 1)[1]) for part in said.split("; "))
+    assert said.startswith("gaussian noise multiplier ")
+    assert "; laplace scale " in said
+    assert found.value <= gaussian <= found.value * (1 + 1e-6)
+    assert 10 * found.value <= laplace <= 10 * found.value * (1 + 1e-6)
+
+
+def test_a_calibration_is_printed_in_a_line_and_formatted_on_its_safe_side() -> None:
+    """A noise up and a rate down; of a parameter of one's own by the side on which the target is missed."""
+    target = targets.Epsilon(1.0, 1e-6)
+    noise = hs.calibrate(SGD, "noise-multiplier", target)
+    assert str(noise) == f"noise-multiplier = {noise:.7g}, for epsilon = 1, delta = 1e-06: achieved {noise.achieved}"
+    assert noise.value <= float(f"{noise:.3f}") < noise.value + 1e-3
+    rate = hs.calibrate(SGD, "sample-rate", target)
+    assert rate.value - 1e-5 < float(f"{rate:.5f}") <= rate.value
+    own = hs.calibrate(lambda size: hs.dp_sgd(size, 0.01, 1000), hs.Parameter("width", costs=False), target)
+    assert own.value <= float(f"{own:.3f}") < own.value + 1e-3
+    assert str(own).startswith(f"width = {own:.7g}, for ")
+    assert own._repr_html_().startswith("<table>")
+    assert str(hs.calibrate(SGD, "steps", target)).startswith("steps = ")

@@ -222,6 +222,10 @@ def test_losses_far_below_keep_their_masses() -> None:
     [
         (lambda: LossDistribution.of_masses(np.array([1.0]), np.array([0.5])), "add up to 1"),
         (lambda: LossDistribution.of_masses(np.array([-1.0]), np.array([1.0])), r"E e\^-L must be at most 1"),
+        (
+            lambda: LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([0.26895, 0.73105])),
+            r"E e\^-L must be at most 1",
+        ),
         (lambda: LossDistribution.of_masses(np.array([1.0, 0.0]), np.array([0.5, 0.5])), "strictly increasing"),
         (lambda: LossDistribution(np.array([0.0]), np.array([1.0]), np.array([0.5]), 0.0, 0.5), r"ratio e\^loss"),
         (lambda: LossDistribution(np.array([0.0]), np.array([1.0, 0.0]), np.array([1.0])), "of one length"),
@@ -280,3 +284,10 @@ def test_lists_are_arrays() -> None:
     p_above, q_above = tails_of_curve(gaussian, lambda e: -np.exp(e) * ndtr(-0.5 - e))
     assert (p_above(at) - ndtr(0.5))[0] == pytest.approx(0.0)
     assert (q_above(at) - ndtr(-0.5))[0] == pytest.approx(0.0)
+
+
+def test_masses_that_were_rounded_when_they_were_written_down_are_taken() -> None:
+    """Ten digits of 1 / (1 + e): Q adds up to 1.00000000007, which is no reason to speak of a mass of its own."""
+    loss = LossDistribution.of_masses(np.array([-1.0, 1.0]), np.array([0.2689414214, 0.7310585786]))
+    assert loss.q_infinite == 0.0
+    assert float(loss.delta(np.array(0.0))) == pytest.approx(math.tanh(0.5), abs=1e-9)

@@ -282,3 +282,12 @@ def test_a_copy_goes_on_by_itself(each: Spending, copied: Callable[[Spending], S
     first.spend(2 * item)
     assert first.said() == second.said() != said
     assert each.history == ()
+
+
+def test_a_budget_without_a_delta_is_told_its_filter() -> None:
+    with pytest.raises(
+        hs.InvalidInputError, match="delta must be greater than 0; received 0: with none, take PureDpFilter"
+    ):
+        filters.ApproximateDpFilter(3.0, 0)
+    with pytest.raises(hs.InvalidInputError, match="delta must be a number greater than 0"):
+        filters.ApproximateDpFilter(3.0, -1)

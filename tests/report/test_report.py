@@ -225,3 +225,22 @@ def test_exponents_of_many_digits_are_rounded_to_one_that_can_be_read() -> None:
     assert report.exp_up(-1e43) == "1e-999999"
     assert report.exp_down(-1e43) == "0"
     assert report.exp_up(-2_302_582.0, 3) == "2.21e-999999"
+
+
+@pytest.mark.parametrize(
+    ("claimed", "verdict"),
+    [
+        ({"epsilon": 0.9, "delta": 1e-5}, "too low for this plan: below the lower end"),
+        ({"epsilon": 1.1, "delta": 1e-5}, "in agreement with the interval"),
+        ({"epsilon": 1.3, "delta": 1e-5}, "valid for this plan, not tight: above the upper end"),
+        ({"epsilon": 0.9, "delta": 1e-6}, None),
+        ({"epsilon": 0.9}, None),
+        ({"source": "a page"}, None),
+    ],
+)
+def test_a_claim_is_judged_at_its_own_delta(claimed: dict[str, object], verdict: str | None) -> None:
+    plan = hs.Plan(hs.dp_sgd(1.0, 0.1, 1).rounds, published=claimed)
+    assert lines_of(report.epsilon_answer(plan, 1e-5, hs.Bound(1.0, 1.1, 1.2))).get("the claim is") == verdict
+    above = lines_of(report.epsilon_answer(plan, 1e-5, hs.UpperBound(1.2, "rdp"))).get("the claim is")
+    assert above == (verdict if verdict is not None and verdict.startswith("valid") else None)
+    assert "the claim is" not in lines_of(report.epsilon_answer(plan, 1e-5, hs.Estimate(1.2, "gdp")))

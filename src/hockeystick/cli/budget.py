@@ -130,7 +130,8 @@ def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: 
     """Declare a release, before it is made: it is recorded if it fits, and refused if not.
 
     PLAN is a plan file whose rounds are spent, all or none, in place of the flags; sampled rounds and lists go that
-    way. Status 0: recorded. Status 3: it does not fit, and nothing is written.
+    way, and --name, --note and --date beat what the file says of them. Status 0: recorded. Status 3: it does not fit,
+    and nothing is written.
 
     Example: hockeystick budget spend ledger.toml --mechanism laplace --scale 10 --name visits
     """
@@ -152,6 +153,7 @@ def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[R
     import datetime  # late: whoever reads --help does not need it
 
     labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note", "date") if key in given}
+    said = dict(labels)
     labels.setdefault("date", datetime.date.today().isoformat())
     if plan is None:
         if "mechanism" not in given:
@@ -169,10 +171,11 @@ def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[R
     if given:
         names = ", ".join(f"--{key.replace('_', '-')}" for key in given)
         raise InvalidInputError(f"give a PLAN or the flags of one release; received {place(plan)} and {names}")
-    return _of_plan(plan, labels, ledger)
+    return _of_plan(plan, labels, said, ledger)
 
 
-def _of_plan(name: str, labels: dict[str, str], ledger: Ledger) -> list[Round]:
+def _of_plan(name: str, labels: dict[str, str], said: dict[str, str], ledger: Ledger) -> list[Round]:
+    """The rounds of a plan file; what the flags say of name, note and day beats what the file says."""
     plan = chosen_plan(name, {})
     if plan.adjacency is not ledger.adjacency:
         raise InvalidInputError(
@@ -183,7 +186,7 @@ def _of_plan(name: str, labels: dict[str, str], ledger: Ledger) -> list[Round]:
     if plan.unit != "record" or plan.best_of is not None:
         what = "a selection" if plan.best_of is not None else f"unit {plan.unit!r}"
         raise InvalidInputError(f"{place(name)}: a budget is for rounds of single records; received {what}")
-    return [item.changed(**{**labels, **item.labels}) for item in plan.rounds]
+    return [item.changed(**{**labels, **item.labels, **said}) for item in plan.rounds]
 
 
 def _print(ledger: Ledger, as_json: bool, *, recorded: bool = True) -> None:

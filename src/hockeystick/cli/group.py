@@ -7,13 +7,13 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
 from hockeystick import start
-from hockeystick.start import INTERRUPTED, PROGRAM
+from hockeystick.start import INTERRUPTED, PROGRAM, UNREAD
 from hockeystick.values.errors import HockeystickError
 from hockeystick.values.words import choice, cut, nearest, one_line, shown
 
@@ -21,6 +21,21 @@ BAD_INPUT, FAILURE = 2, 1  # exit statuses
 
 MESSAGE_LENGTH = 1000
 """Longest message, in characters: more than the longest list of names; what click repeats of an argument has no end."""
+
+
+class _UnreadError(Exception):
+    """Nobody reads what the command writes."""
+
+
+@contextlib.contextmanager
+def _unread() -> Iterator[None]:
+    """Call a broken pipe by a name that click does not know: it would leave with the status of a failure."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        raise _UnreadError from error
 
 
 class OneLineGroup(click.Group):
@@ -45,6 +60,16 @@ class OneLineGroup(click.Group):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         sys.exit(self._status(args, name, complete_var, extra))
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """The context of a call; of ``--help`` it ends with the text."""
+        with _unread():
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that is named."""
+        with _unread():
+            return super().invoke(ctx)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands with their first sentences, whole: click cuts them where a line ends."""
         named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
@@ -58,7 +83,7 @@ class OneLineGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named, or an error with the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(choice("command", args[0], self.list_commands(ctx)), ctx)
+            raise click.UsageError(_no_such_command(args[0], self.list_commands(ctx)), ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
             _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)
@@ -79,7 +104,10 @@ class OneLineGroup(click.Group):
             return _say("out of memory", FAILURE)
         except OSError as error:
             _abandon_output()
-            return FAILURE if error.errno == errno.EPIPE else _say(str(error), FAILURE)
+            return _say(str(error), FAILURE)
+        except _UnreadError:
+            _abandon_output()
+            return UNREAD
         except Exception as error:
             return _say(f"unexpected {type(error).__name__}: {error}: please report", FAILURE)
         return status if isinstance(status, int) else 0
@@ -106,6 +134,28 @@ def _say(message: str, status: int) -> int:
     with contextlib.suppress(OSError):
         click.echo(f"error: {cut(one_line(message), MESSAGE_LENGTH)}", err=True)
     return status
+
+
+COMMAND_NAMES = {
+    "attack": "profile",
+    "begin": "init",
+    "create": "init",
+    "eps": "epsilon",
+    "group": "profile",
+    "groups": "profile",
+    "new": "init",
+    "noise": "calibrate",
+    "remaining": "show",
+    "risk": "profile",
+    "tradeoff": "profile",
+}
+"""What commands may be called by those who do not know them yet: only of the group of commands that has the other."""
+
+
+def _no_such_command(given: str, known: Sequence[str]) -> str:
+    """The line that refuses a command, with the one that was meant."""
+    line, meant = choice("command", given, known), COMMAND_NAMES.get(given.lower())
+    return f"{line}; did you mean {meant!r}?" if meant in known and "did you mean" not in line else line
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:

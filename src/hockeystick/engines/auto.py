@@ -118,7 +118,7 @@ class AutoEngine:
         if best is None:
             with last_resort():
                 rough = ask(RenyiEngine(self._composition), gap)
-            return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(reasons)}")
+            return replace(rough, limited=f"only the Renyi bound applies: {'; '.join(dict.fromkeys(reasons))}")
         return self._below(self._coarser(best, ask, gap), ask, place, gap)
 
     def _share(self, engine: Callable[[Composition], Engine], gap: float | None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -120,6 +121,15 @@ def dp_sgd(
     return Plan(rounds, adjacency, delta, **who)
 
 
+def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) -> str:
+    """How a scheme has the size of a batch that is said in another way."""
+    if key == "batch_size" and "sample_rate" in known:
+        size, records = given[key], given.get("dataset_size")
+        share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
+        return f": give sample_rate, which is {share}"
+    return ": give batch_size and dataset_size" if key == "sample_rate" and "batch_size" in known else ""
+
+
 def _scheme(name: str, **keys: float | str | None) -> Sampling:
     """The sampling scheme of that name with these keys, of which those that are not given are ``None``.
 
@@ -139,7 +149,8 @@ def _scheme(name: str, **keys: float | str | None) -> Sampling:
     for key in given:
         if key not in known:
             takes = domains.listed(each for each in known if each in keys) if known else "none"
-            raise InvalidInputError(f"{key} {MISPLACED} {name!r}, whose keys are {takes}", key)
+            line = f"{key} {MISPLACED} {name!r}, whose keys are {takes}{_in_its_place(key, known, given)}"
+            raise InvalidInputError(line, key)
     for key, item in known.items():
         if key not in given and item.default is MISSING and item.default_factory is MISSING:
             raise InvalidInputError(f"{key} is missing; sampling {name!r} needs it", key)

@@ -97,7 +97,7 @@ class Plan:
         merged: dict[tuple[Any, ...], Round] = {}
         for item in _listed(rounds):
             if not isinstance(item, Round):
-                raise InvalidInputError(f"a plan is made of rounds; received {domains.shown(item)}", "round")
+                raise InvalidInputError(_no_round(item), "round")
             key = (item.mechanism, item.sampling, item.epochs is None, *item.labels.items())
             joined = merged[key].joined(item) if key in merged else item
             assert joined is not None  # the key says all that joining asks
@@ -586,6 +586,16 @@ def _listed(rounds: object) -> Iterable[Any]:
         return rounds
     remedy = ": put it into a list" if isinstance(rounds, Round) else ""
     raise InvalidInputError(f"rounds must be a list of rounds; received {domains.shown(rounds)}{remedy}", "round")
+
+
+def _no_round(item: object) -> str:
+    """The line that refuses what is no round; of a mechanism, how to make one of it."""
+    line = f"a plan is made of rounds; received {domains.shown(item)}"
+    if not isinstance(item, Mechanism):
+        return line
+    return (
+        f"{line}: a round is hs.Round({type(item).__name__}(...)), with a sampling scheme or a count where it has one"
+    )
 
 
 def _frozen(published: object) -> FrozenDict:

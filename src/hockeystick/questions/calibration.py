@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from hockeystick.numerics.work import counted
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
-from hockeystick.questions.parameters import Build, Parameter, named, of_plan
+from hockeystick.questions.parameters import PARAMETERS, Build, Parameter, named, of_plan
 from hockeystick.questions.search import Search
 from hockeystick.questions.targets import Target
 from hockeystick.values import domains
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnreachableError
-from hockeystick.values.outward import DOWN, UP, html_table, rounded
+from hockeystick.values.outward import DOWN, UP, html_table, rounded, shortest
 
 TOLERANCE = 1e-6  # relative, of a value that is no whole number
 NEXT_STAIR = 2.0**-40
@@ -56,11 +56,46 @@ class Calibration:
     def __float__(self) -> float:
         return self.value
 
+    def __str__(self) -> str:
+        """The value on its safe side, the target, and what is achieved."""
+        return f"{self.parameter} = {self._safe}, for {self._aimed}: achieved {self.achieved}"
+
+    def __format__(self, spec: str) -> str:
+        """The value rounded to its safe side: ``f"{found:.3f}"`` is one that meets the target.
+
+        >>> from hockeystick import dp_sgd
+        >>> from hockeystick.targets import Epsilon
+        >>> found = calibrate(dp_sgd(1.0, 0.01, 10_000), "noise-multiplier", Epsilon(1.0, delta=1e-6))
+        >>> f"{found:.3f}", f"{found.value:.3f}"
+        ('4.303', '4.302')
+        """
+        if not spec:
+            return str(self)
+        if self._rounding is None:
+            raise InvalidInputError(f"which side of {self.parameter!r} is safe is not known: take .value", "format")
+        return rounded(self.value, spec, self._rounding)
+
+    @property
+    def _rounding(self) -> str | None:
+        """The way to the safe side; ``None`` for a parameter of one's own that meets its target at the range's end."""
+        if self.parameter in PARAMETERS:
+            return DOWN if PARAMETERS[self.parameter].costs else UP
+        if self.beside is None:
+            return None
+        return DOWN if self.beside[0] > self.value else UP
+
+    @property
+    def _safe(self) -> str:
+        whole = self.parameter in PARAMETERS and PARAMETERS[self.parameter].whole
+        return str(int(self.value)) if whole else repr(self.value) if self._rounding is None else f"{self:.7g}"
+
+    @property
+    def _aimed(self) -> str:
+        return ", ".join(f"{key} = {shortest(number)}" for key, number in self.target.described().items())
+
     def _repr_html_(self) -> str:
         """The calibration as notebooks show it: the value on its safe side, what it achieves, what just misses."""
-        parameter = named(self.parameter)
-        value = str(int(self.value)) if parameter.whole else rounded(self.value, ".7g", DOWN if parameter.costs else UP)
-        target = ", ".join(f"{key} = {number:g}" for key, number in self.target.described().items())
+        value, target = self._safe, self._aimed
         rows = [("target", target), ("achieved", str(self.achieved))]
         if self.beside is not None:
             rows.append(("just beside", beside_said(self)))

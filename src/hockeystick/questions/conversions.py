@@ -105,7 +105,8 @@ class LossDistribution:
         rest = 1 - float(q.sum())
         if not rest >= -ROUNDING:
             raise InvalidInputError(f"no loss distribution: E e^-L must be at most 1; received {1 - rest!r}", "p")
-        return cls(losses, p, q, p_infinite, _beyond_rounding(rest, len(q)))
+        # what the sum of q has above 1, within the rounding that masses may have, is of no outcome
+        return cls(losses, p, q, p_infinite, max(0.0, _beyond_rounding(rest, len(q))))
 
     def delta(self, epsilon: Array) -> Array:
         """The privacy curve, ``E_P (1 - e^(eps - L))_+``; shape of ``epsilon``, which may be negative."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any
@@ -18,6 +18,9 @@ Build = Callable[[float], Plan]
 
 FOLLOWING = ("sample_rate", "steps_per_epoch", "last_batch_size")
 """Keys of sampling schemes that follow from the sizes of batch and data set: of another batch size they are others."""
+
+COUNTS = ("steps", "epochs")
+"""Parameters that are a number of one round's."""
 
 NOISES = ("noise_multiplier", "scale")
 """Keys of mechanisms that scale their noise."""
@@ -68,7 +71,35 @@ def of_plan(plan: Plan, name: str) -> tuple[Parameter, Build]:
     start, build = _READERS[parameter.name](plan)
     if parameter.name in _LIMITS:
         parameter = _LIMITS[parameter.name](plan, parameter)
+    elif not parameter.whole:
+        parameter = replace(
+            parameter, least=_last(build, start, parameter.least), most=_last(build, start, parameter.most)
+        )
     return replace(parameter, start=start), build
+
+
+def _last(build: Build, start: float, end: float) -> float:
+    """The last value that makes a plan, on the way from one that does to an end of the range: mechanisms have limits.
+
+    The values that a mechanism takes are an interval, and positive, so that halving the logarithms finds where it ends.
+    """
+    if _makes(build, end):
+        return end
+    good, bad = start, end
+    while (middle := math.sqrt(good) * math.sqrt(bad)) not in (good, bad):
+        good, bad = (middle, bad) if _makes(build, middle) else (good, middle)
+    after = math.nextafter(good, bad)  # the root rounds, so that it may stop a few doubles too early
+    while after != bad and _makes(build, after):
+        good, after = after, math.nextafter(after, bad)
+    return good
+
+
+def _makes(build: Build, value: float) -> bool:
+    try:
+        build(value)
+    except InvalidInputError:
+        return False
+    return True
 
 
 def build_of(plan: Plan, name: str) -> Build:
@@ -265,20 +296,31 @@ def _rate_stairs(plan: Plan, parameter: Parameter) -> Parameter:
 
 def _steps(plan: Plan) -> tuple[float, Build]:
     """The steps of the only kind of round; a round of several steps that has begun is counted whole."""
-    item = _only(plan, "steps")
+    item = _only(plan, "steps", plan.rounds)
     together = item.sampling.steps_per_round
     return item.steps, lambda new: _each(plan, lambda item: item.changed(count=-(-int(new) // together)))
 
 
 def _epochs(plan: Plan) -> tuple[float, Build]:
-    item = _only(plan, "epochs")
-    each = steps_of_epoch(item.sampling)
-    return item.steps / each, lambda new: _each(plan, lambda item: item.changed(epochs=int(new)))
+    """The epochs of the only round that says any, or of the only kind of round; all others stay as they are."""
+    only = _of_epochs(plan)
+    each = steps_of_epoch(only.sampling)
+    return only.steps / each, lambda new: _each(
+        plan, lambda item: item.changed(epochs=int(new)) if item is only else item
+    )
+
+
+def _of_epochs(plan: Plan) -> Round:
+    return _only(plan, "epochs", _with_epochs(plan) or plan.rounds)
+
+
+def _with_epochs(plan: Plan) -> Sequence[Round]:
+    return [item for item in plan.rounds if item.epochs is not None]
 
 
 def _most_epochs(plan: Plan, parameter: Parameter) -> Parameter:
     """Epochs go up to as many as have the most steps that a plan may have."""
-    return replace(parameter, most=MAX_COUNT // steps_of_epoch(_only(plan, "epochs").sampling))
+    return replace(parameter, most=MAX_COUNT // steps_of_epoch(_of_epochs(plan).sampling))
 
 
 _LIMITS: Mapping[str, Callable[[Plan, Parameter], Parameter]] = {
@@ -324,14 +366,32 @@ def _one(values: set[Any], key: str) -> Any:
     return values.pop()
 
 
-def _only(plan: Plan, key: str) -> Round:
-    if len(plan.rounds) != 1:
+def _only(plan: Plan, key: str, those: Sequence[Round]) -> Round:
+    """The one round among those whose number can be changed.
+
+    Raises:
+        InvalidInputError: there are several; it names what can be changed of the plan.
+    """
+    if len(those) != 1:
+        which = "kinds of rounds" if len(those) == len(plan.rounds) else f"kinds of rounds that say {key}"
+        others = ", ".join(name for name in _READERS if name != key and _reads(plan, name))
+        remedy = f"{others} can be changed of it" if others else "split it"
         raise InvalidInputError(
-            f"{key} can be calibrated of a plan with one kind of round; received {len(plan.rounds)} kinds: from "
-            "Python, pass a function that makes the plan",
+            f"{key} cannot be changed of a plan with {len(those)} {which}, as it does not say whose: {remedy}; in "
+            "Python calibrate takes a function that makes the plan, too",
             key,
         )
-    return plan.rounds[0]
+    return those[0]
+
+
+def _reads(plan: Plan, name: str) -> bool:
+    if name in COUNTS:
+        return name == "epochs" and len(_with_epochs(plan)) == 1
+    try:
+        _READERS[name](plan)
+    except InvalidInputError:
+        return False
+    return True
 
 
 _READERS: Mapping[str, Callable[[Plan], tuple[float, Build]]] = {

@@ -47,7 +47,8 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     """
     quoted = round_up(bound.quoted, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}"
-    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta)))
+    verdict = _verdict(plan.published or {}, delta, bound)
+    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta, verdict)))
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
@@ -92,7 +93,9 @@ def _plain(bound: Said) -> list[str]:
     return [round_up(bound.quoted, SHOWN_DIGITS), *lower]
 
 
-def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[tuple[str, str]]:
+def _lines(
+    plan: Plan, bound: Said, ends: Sequence[str], delta: float, verdict: str | None = None
+) -> list[tuple[str, str]]:
     label = _LABELS.get(bound.guarantee, bound.guarantee)
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
     if bound.reason is not None:
@@ -101,7 +104,8 @@ def _lines(plan: Plan, bound: Said, ends: Sequence[str], delta: float) -> list[t
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
-    return [*lines, *assumption_lines(plan), *_published_lines(plan.published or {}), *warning_lines(plan, delta)]
+    claim = _published_lines(plan.published or {}, verdict)
+    return [*lines, *assumption_lines(plan), *claim, *warning_lines(plan, delta)]
 
 
 def relation_lines(plan: Plan) -> list[tuple[str, str]]:
@@ -144,12 +148,26 @@ def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
     }
 
 
-def _published_lines(published: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a source claims, and the note that the plan has on it: often that its loader samples otherwise."""
+def _published_lines(published: Mapping[str, Any], verdict: str | None) -> list[tuple[str, str]]:
+    """What a source claims, what that is, and the note that the plan has on it: often on how its loader samples."""
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]
+    lines += [] if verdict is None else [("the claim is", verdict)]
     if published.get("note"):
         lines.append(("note", one_line(str(published["note"]))))
     return lines
+
+
+def _verdict(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
+    """Where a claim lies for the plan as it stands; ``None`` where there is none at this delta, or it is not known."""
+    claim, ends = published.get("epsilon"), bound.ends
+    if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
+        return None
+    if claim > bound.quoted:
+        return "valid for this plan, not tight: above the upper end"
+    if "lower" not in ends:
+        return None
+    below = claim < ends["lower"]
+    return "too low for this plan: below the lower end" if below else "in agreement with the interval"
 
 
 def rounds_said(plan: Plan) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from hockeystick.questions.calibration import Calibration, beside_said
-from hockeystick.questions.parameters import named, of_plan
+from hockeystick.questions.parameters import NOISES, named, of_plan
 from hockeystick.report.answer import (
     Answer,
     assumption_lines,
@@ -47,9 +48,20 @@ def calibration_answer(found: Calibration) -> Answer:
         lines.append(("note", "the target is met at the end of the parameter's range"))
     if found.limited is not None:
         lines.append(("limited", found.limited))
+    if parameter.name == "noise":
+        lines.append(("noises", "; ".join(_noises(found))))
     lines += [*relation_lines(found.plan), ("rounds", rounds_said(found.plan))]
     lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
     return Answer(headline, tuple(lines))
+
+
+def _noises(found: Calibration) -> Iterator[str]:
+    """The noise of each round that a common factor makes, rounded up: the same protection, or more."""
+    for item in found.plan.rounds:
+        for key in NOISES:
+            noise = getattr(item.mechanism, key, None)
+            if noise is not None:
+                yield f"{item.mechanism.name} {key.replace('_', ' ')} {round_up(noise, QUOTED)}"
 
 
 def calibration_json(found: Calibration) -> dict[str, Any]:

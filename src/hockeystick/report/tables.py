@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -144,8 +146,14 @@ def _print_table(console: Console, table: Table) -> None:
 def _console(error: bool = False, least: int = LEAST_WIDTH) -> Console:
     from rich.console import Console
 
+    class Shell(Console):
+        """A console that leaves to the command how it ends where nobody reads on: rich would end it, with status 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
     file = None if error else sys.stdout
-    console = Console(file=file, stderr=error, highlight=False, emoji=False, markup=False)
+    console = Shell(file=file, stderr=error, highlight=False, emoji=False, markup=False)
     if console.width < least:
         console.width = least
     return console

@@ -51,6 +51,16 @@ def rounded(value: float, spec: str, rounding: str) -> str:
         ) from None
 
 
+def shortest(value: float) -> str:
+    """A number as it was given: with six digits where these are all that it has, else with all.
+
+    >>> shortest(3.0), shortest(1e-5), shortest(1 / 60_000)
+    ('3', '1e-05', '1.6666666666666667e-05')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 class Shows(NoNumber):
     """What bounds and estimates have in common in front of people: format strings, print, notebooks.
 

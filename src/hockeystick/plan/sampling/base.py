@@ -78,7 +78,7 @@ def inherited(base: Claim, theorem: Claim) -> Claim:
     if base.status is Status.TIGHT:
         return theorem
     if base.status in (Status.UPPER, Status.BRACKET):
-        return Claim(Status.UPPER, f"{theorem.cited}; of the pair of {base.cited}")
+        return Claim(Status.UPPER, f"{theorem.cited}; for the pair: {base.cited}")
     return base if base.status is Status.REFUSED else NO_PAIR
 
 

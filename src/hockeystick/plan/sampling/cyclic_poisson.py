@@ -29,7 +29,7 @@ from typing import Annotated, ClassVar
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.exact import ExactRound
 from hockeystick.pairs.sides import Known
-from hockeystick.plan.mechanisms.base import Claim, Mechanism
+from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.plan.sampling.base import Sampling, Zeroed, inherited
 from hockeystick.plan.sampling.poisson import Poisson
 from hockeystick.values import domains
@@ -74,7 +74,8 @@ class CyclicPoisson(Sampling):
     def claim(cls, mechanism: type[Mechanism], direction: Direction) -> Claim:
         """What Poisson sampling claims of a step of the record's group."""
         base = Poisson.claim(mechanism, direction)
-        return inherited(base, Claim(base.status, f"{base.cited}; proof in plan/sampling/cyclic_poisson.py"))
+        proof = "proof in plan/sampling/cyclic_poisson.py"  # which begins with the pair of a step
+        return inherited(base, Claim(base.status, f"{base.cited}; {proof}" if base.status is Status.TIGHT else proof))
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:
         """What Poisson sampling claims with that rate."""

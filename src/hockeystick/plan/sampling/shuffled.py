@@ -265,7 +265,7 @@ class Shuffled(Sampling):
                 return _ZEROED
             return _REPLACED if gaussian else Claim(Status.UPPER, _ABOVE)
         if base.status in (Status.UPPER, Status.BRACKET):
-            return Claim(Status.UPPER, f"{_ABOVE}; of the pair of {base.cited}")
+            return Claim(Status.UPPER, f"{_ABOVE}; for the pair: {base.cited}")
         return base
 
     def claim_of(self, mechanism: Mechanism, direction: Direction) -> Claim:

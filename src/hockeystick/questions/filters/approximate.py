@@ -25,6 +25,9 @@ class Guarantees(Spending):
 
     def __init__(self, delta: float, slack: float | None, adjacency: Adjacency | str) -> None:
         super().__init__(adjacency, sums=3)
+        given: object = delta
+        if isinstance(given, int | float) and given == 0:
+            raise InvalidInputError("delta must be greater than 0; received 0: with none, take PureDpFilter", "delta")
         self._delta = domains.TARGET_DELTA.check(delta, "delta")
         self._slack = domains.TARGET_DELTA.check(0.5 * self._delta if slack is None else slack, "slack")
         if self._slack > self._delta:

@@ -119,7 +119,11 @@ def question_of(
         return Question("target", target=target, **_free(parameter, tolerance), gap=gap)
     if epsilon is not None:
         if has_delta or delta is not None:
-            raise InvalidInputError("epsilon asks for delta at it: leave delta out", "delta")
+            raise InvalidInputError(
+                "epsilon asks for delta at it: leave delta out, or give target in place of epsilon for what meets "
+                "that epsilon",
+                "delta",
+            )
         return Question("delta", epsilon=domains.epsilon(epsilon, "epsilon", "at which delta is asked"), gap=gap)
     at = _delta(template, has_delta, delta)
     if target is None:
