@@ -1,4 +1,4 @@
-"""Numbers as people have them: what they stand for, and where a quotient goes which is no double."""
+"""Numbers as people have them: what they stand for, and that a quotient which is no double goes to its safe side."""
 
 from __future__ import annotations
 
@@ -40,27 +40,11 @@ def test_what_a_text_stands_for(text: str, value: Fraction | None) -> None:
 
 
 def test_flags_say_what_more_of_them_costs() -> None:
-    """A rate is rounded up, a noise is rounded down: the answer holds for what was meant."""
+    """A rate is rounded up, a delta and a noise are rounded down: the answer holds for what was meant."""
     third = Fraction(1, 3)
-    for key, up in (("sample_rate", True), ("noise_multiplier", False), ("epsilon", False)):
+    for key, up in (("sample_rate", True), ("delta", False), ("noise_multiplier", False), ("epsilon", False)):
         found = decimal(number(key).convert("1/3", None, None))
         assert found > third if up else found < third, key
-
-
-@given(st.integers(1, 10**6), st.integers(10**6 + 1, 10**12))
-def test_a_delta_is_the_double_nearest_to_the_quotient(above: int, below: int) -> None:
-    """As Python divides, so that the same question in Python has the same answer, to the last bit."""
-    assert number("delta").convert(f"{above}/{below}", None, None) == above / below
-
-
-def test_the_delta_of_an_answer_is_the_one_that_was_asked() -> None:
-    """By a flag, in a plan file, and as the headline has it: 1/60000 reads as what Python shows of it."""
-    plan = '[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 4.0\ncount = 3\n'
-    flag = run("epsilon", "-", "--delta", "1/60000", stdin=plan)
-    assert flag.stdout.splitlines()[0].endswith(" at delta = 1.6666666666666667e-5")
-    assert run("epsilon", "-", stdin=f'delta = "1/60000"\n{plan}').stdout == flag.stdout
-    asked = json.loads(run("epsilon", "-", "--delta", "1/60000", "--json", stdin=plan).stdout)["asked"]["delta"]
-    assert asked == 1 / 60_000
 
 
 def test_a_plan_in_flags_as_people_write_them() -> None:
@@ -71,14 +55,14 @@ def test_a_plan_in_flags_as_people_write_them() -> None:
     rate = json.loads(run("epsilon", "--sigma", "1", "--sample-rate", "256/60000", "--steps", "9", "--delta", "1/60000",
                           "--json").stdout)  # fmt: skip
     assert decimal(rate["plan"]["round"][0]["sample_rate"]) >= Fraction(256, 60000)
-    assert rate["asked"]["delta"] == 1 / 60000
+    assert decimal(rate["asked"]["delta"]) <= Fraction(1, 60000)
 
 
 def test_plan_files_have_quotients_where_people_have_them() -> None:
     plan = 'delta = "1/60000"\n[[round]]\nmechanism = "gaussian"\nnoise_multiplier = 1.0\nsampling = "poisson"\n'
     found = json.loads(run("epsilon", "-", "--json", stdin=plan + 'sample_rate = "256/60000"\ncount = 3\n').stdout)
     assert decimal(found["plan"]["round"][0]["sample_rate"]) >= Fraction(256, 60000)
-    assert found["plan"]["delta"] == 1 / 60000
+    assert decimal(found["plan"]["delta"]) <= Fraction(1, 60000)
     refused = run("epsilon", "-", stdin=plan + 'sample_rate = "a third"\n')
     assert refused.stderr.startswith("error: <stdin>: round 1: sample_rate must be a number greater than 0")
     beyond = run("epsilon", "-", stdin=plan + 'sample_rate = "4/3"\n')

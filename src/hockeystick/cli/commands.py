@@ -14,7 +14,7 @@ from hockeystick.cli.doctor import doctor
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.explore import explore
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.numbers import ANSWERED, FALLING
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.plots import plot
 from hockeystick.cli.printed import as_json as with_json
@@ -106,7 +106,7 @@ main.add_command(doctor)
 @main.command()
 @_question
 @click.argument("others", nargs=-1, metavar="[PLAN]...")
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
     plan: str | None,
     others: tuple[str, ...],
@@ -208,7 +208,7 @@ def delta(
 @main.command()
 @plan_source
 @with_json
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Compare epsilons at this delta; beats the plan's.")
 @click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Compare deltas at this epsilon.")
 def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """All accountants on one plan, side by side.
@@ -303,7 +303,7 @@ def calibrate(
 @main.command()
 @plan_source
 @with_json
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from hockeystick.cli.group import OneLineGroup
-from hockeystick.cli.numbers import ANSWERED
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
 from hockeystick.cli.printed import as_json as with_json
 from hockeystick.cli.printed import print_json
@@ -39,7 +39,7 @@ def add_documents(group: OneLineGroup) -> None:
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
 @click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Delta of the headline; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the headline; beats the one in the plan.")
 def report(
     plan: str | None,
     output: str | None,
@@ -97,7 +97,7 @@ def _form(output: str | None, flagged: str | None) -> str:
 @plan_source
 @click.option("--latex", "as_latex", is_flag=True, help="As LaTeX, with all that it needs escaped.")
 @with_json
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Delta of the statement; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the statement; beats the one in the plan.")
 @click.option("--records-per-person", "records", type=float, metavar="NUMBER", help="Say what holds for people, too.")
 def statement(
     plan: str | None, as_latex: bool, as_json: bool, delta: float | None, records: float | None, **flags: Any

@@ -8,14 +8,14 @@ from typing import Any
 
 import click
 
-from hockeystick.cli.numbers import ANSWERED
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
 from hockeystick.values.words import place
 
 
 @click.command()
 @plan_source
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="NUMBER", help="Port; 8417, or a free one, by default.")
 @click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:

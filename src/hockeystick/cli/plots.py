@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hockeystick.cli.group import FAILURE, OneLineGroup
-from hockeystick.cli.numbers import ANSWERED, FALLING
+from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.progress import progress
 from hockeystick.values.words import one_line, place
@@ -28,7 +28,7 @@ _accountant = click.option(
 )
 
 _marked = click.option(
-    "--delta", type=ANSWERED, metavar="NUMBER", help="Delta at which epsilon is marked; beats the one in the plan."
+    "--delta", type=FALLING, metavar="NUMBER", help="Delta at which epsilon is marked; beats the one in the plan."
 )
 
 
@@ -99,7 +99,7 @@ def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: st
 
 @plot.command()
 @plan_source
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @_accountant
 @_points
 @_output
@@ -161,7 +161,7 @@ def compare(
 
 @plot.command()
 @plan_source
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @_output
 def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -> None:
     """Epsilon under every sampling scheme, with everything else as in the plan.

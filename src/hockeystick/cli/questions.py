@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.group import OneLineGroup
-from hockeystick.cli.numbers import ANSWERED, FALLING, RISING
+from hockeystick.cli.numbers import FALLING, RISING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
 from hockeystick.cli.printed import as_json, print_json
 from hockeystick.cli.progress import progress
@@ -26,7 +26,7 @@ def add_questions(group: OneLineGroup) -> None:
 @click.command()
 @plan_source
 @click.option(
-    "--delta", "deltas", type=ANSWERED, multiple=True, metavar="NUMBER", help="State epsilon at this delta, too."
+    "--delta", "deltas", type=FALLING, multiple=True, metavar="NUMBER", help="State epsilon at this delta, too."
 )
 @click.option("--epsilon", "epsilons", type=FALLING, multiple=True, metavar="NUMBER", help="State delta there.")
 @click.option("--fpr", "rates", type=RISING, multiple=True, metavar="NUMBER", help="False-positive rate.")
@@ -74,7 +74,7 @@ def profile(
 @click.command()
 @plan_source
 @click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Epsilon that is to be kept.")
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Delta that is to be kept; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta that is to be kept; beats the one in the plan.")
 @click.option("--more", metavar="FILE", help="A plan of the one round that is repeated; the plan's own by default.")
 @as_json
 def remaining(
@@ -114,7 +114,7 @@ def remaining(
 @click.option(
     "--significance", type=FALLING, default=0.05, show_default=True, metavar="NUMBER", help="P-value that rejects."
 )
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Say what epsilon the run has at least, at this delta.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Say what epsilon the run has at least, at this delta.")
 def audit(
     plan: str | None,
     canaries: int,

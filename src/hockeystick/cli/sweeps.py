@@ -10,7 +10,7 @@ import click
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
-from hockeystick.cli.numbers import ANSWERED, FALLING, number
+from hockeystick.cli.numbers import FALLING, number
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source, unaliased
 from hockeystick.cli.progress import bar
 from hockeystick.values.errors import InvalidInputError
@@ -49,7 +49,7 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
     metavar="NAME=VALUES",
     help="A parameter and its values: 0.5:2:50, log:0.5:2:50 or 1,2,4; as often as there are parameters.",
 )
-@click.option("--delta", type=ANSWERED, metavar="NUMBER", help="Target delta; beats the one in the plan.")
+@click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Ask for delta at this epsilon.")
 @click.option(
     "--target", callback=_target, metavar="NAME=NUMBER", help="Ask for the value that meets it, such as epsilon=3."

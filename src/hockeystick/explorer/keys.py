@@ -102,8 +102,7 @@ def plan_of(given: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
 
     Args:
         given: texts by key; a number may be written as ``1e-5``, ``60_000``, ``256/60000`` or ``1%``. A quotient that
-            no double stands for goes to its safe side: a rate up, noise down; delta is the nearest double, which the
-            answer names.
+            no double stands for goes to its safe side: a rate up, noise and delta down.
 
     Raises:
         InvalidInputError: a key that the page does not have, a value that is no number, or what ``hs.dp_sgd`` refuses.
@@ -144,7 +143,7 @@ def number(slider: Slider, text: object) -> float:
             raise InvalidInputError(
                 f"{slider.key} must be a number, such as 0.01 or 1/60000; received {shown(text)}", slider.key
             ) from None
-        value = float(found) if slider.key == "delta" else towards(found, up=slider.key == "sample_rate")
+        value = towards(found, up=slider.key == "sample_rate")
     return int(value) if slider.whole and value.is_integer() else value
 
 

@@ -65,8 +65,7 @@ ANOTHER = 0.8
 
 QUOTIENTS = ("sample_rate",)
 """Keys of a round that may be a quotient in quotation marks: a batch size over a dataset size. It is rounded up, as a
-record that enters batches more often is protected less; the target delta, 1 over a dataset size, is the nearest
-double, which the answer names."""
+record that enters batches more often is protected less; the target delta, 1 over a dataset size, is rounded down."""
 
 LIST_FILE = "\\.([cC][sS][vV]|[nN][pP][yY])$"
 """How the name of a file ends that stands in place of a list; it is read before the keys are (``plan/lists.py``)."""
@@ -214,17 +213,12 @@ def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) 
     return Key(domain.check, _with_default(schema, default), missing)
 
 
-def _quotient(domain: Domain, up: bool | None, missing: str | None = None) -> Key:
-    """A key whose value is a number or a text such as "1/60000" or "1%", which goes to the side that is given.
-
-    Of none it is the double nearest to it: the delta that an answer names.
-    """
+def _quotient(domain: Domain, up: bool, missing: str | None = None) -> Key:
+    """A key whose value is a number or a text such as "1/60000" or "1%", which goes to the side that is given."""
 
     def check(value: Any, key: str) -> float:
         found = quotient(value) if isinstance(value, str) else None
-        if found is None:
-            return domain.check(value, key)
-        return domain.check(float(found) if up is None else towards(found, up), key)
+        return domain.check(value if found is None else towards(found, up), key)
 
     number = domain.schema()
     described = {"description": number.pop("description")} if "description" in number else {}
@@ -316,7 +310,7 @@ PLAN_KEYS: Mapping[str, Key] = {
             Adjacency.ADD_OR_REMOVE.value,
         ),
     ),
-    "delta": _quotient(TARGET_DELTA, up=None),
+    "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
     "unit": Key(
         _one_of(UNITS),
