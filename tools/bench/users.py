@@ -36,7 +36,8 @@ SEED = 19
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "16",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),  # else it is held against each row, at great cost
     "spark.python.daemon.module": "bench.daemon",  # the time of workers that have ended is known to it
