@@ -159,10 +159,10 @@ def processor_time() -> dict[str, float]:
             start, said = path.read_text(encoding="utf-8").rsplit(")", 1)
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has ended
-        number, name = start.split(" (", 1)
+        own, name = start.split(" (", 1)
         numbers = said.split()
-        children.setdefault(int(numbers[1]), []).append(int(number))
-        used[int(number)] = name, sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
+        children.setdefault(int(numbers[1]), []).append(int(own))
+        used[int(own)] = name, sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
     found: dict[str, float] = {}
     ours = [os.getpid()]
     for number in ours:  # which grows meanwhile

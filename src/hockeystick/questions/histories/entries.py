@@ -149,8 +149,8 @@ class Entries:
         say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
         for start in range(0, len(users), BLOCK):
             block = slice(start, start + BLOCK)
-            masks = (None if mask is None else mask[block] for mask in (counted, wrong))
-            self._take(users[block], noise[block], rate[block], steps[block], *masks, say, start)
+            own = None if counted is None else counted[block], None if wrong is None else wrong[block]
+            self._take(users[block], noise[block], rate[block], steps[block], *own, say, start)
 
     def _take(
         self,
@@ -169,8 +169,8 @@ class Entries:
             good &= ~wrong
         if not good.all():
             bad = np.flatnonzero(~good if counted is None else counted & ~good)
-            _, first = np.unique(users[bad], return_index=True)
-            for row in bad[np.sort(first)].tolist():
+            _, places = np.unique(users[bad], return_index=True)
+            for row in bad[np.sort(places)].tolist():
                 if int(users[row]) not in self._wrong:
                     self._wrong[int(users[row])] = say(start + row)
         if counted is not None:
@@ -183,8 +183,9 @@ class Entries:
             kind[good] = self._kinds.of(noise[good], rate[good])
             steps = np.where(good, steps, 0.0)
         if self._waiting > max(self._joined, MANY):
-            self._parts = [*merging.merged(self._parts, len(self._kinds))]
-            self._joined, self._waiting = sum(len(part.user) for part in self._parts), 0
+            joined = list(merging.merged(self._parts, len(self._kinds)))
+            self._parts = [*joined]
+            self._joined, self._waiting = sum(len(part) for part in joined), 0
         rows = self._rows + len(users)
         first = np.arange(self._rows, rows, dtype=np.min_scalar_type(max(rows, 1 << 31))) if self._ordered else None
         # a copy in any case: whoever gives pieces may fill the same arrays again
@@ -212,7 +213,8 @@ class Entries:
         if firsts:
             order = merging.sorting(np.concatenate(firsts), self._rows.bit_length())
             found = found[0].take(order), found[1].take(order)
-        return Grouped(*found, *self._said(sequences), dict(self._wrong))
+        starts, noise, rate, steps = self._said(sequences)
+        return Grouped(found[0], found[1], starts, noise, rate, steps, dict(self._wrong))
 
     def _said(self, sequences: Sequences) -> tuple[Numbers, Array, Array, Array]:
         """Where each history begins, and its noise, rate and steps, which are sorted, and without what has no steps."""

@@ -246,9 +246,10 @@ def digests(symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], st
         mixed *= SPREAD
     sums = np.cumsum(mixed)
     ends = np.append(starts[1:], len(symbols)) - 1
-    found = sums[ends]
-    found[1:] -= sums[ends[:-1]]
-    return found.view(np.int64)
+    sums = sums[ends]
+    sums[1:] -= sums[:-1].copy()
+    found: Numbers = sums.view(np.int64)
+    return found
 
 
 MOST_VALUES = 1 << 31
