@@ -94,7 +94,7 @@ class Grouped:
 
     @property
     def histories(self) -> list[History]:
-        """The distinct ones."""
+        """The distinct histories, as they are asked."""
         said = list(zip(self.noise.tolist(), self.rate.tolist(), map(int, self.steps.tolist()), strict=True))
         return [tuple(said[start:end]) for start, end in itertools.pairwise(self.starts.tolist())]
 
