@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.questions.histories import naming
+from hockeystick.questions.histories import entries as taken
+from hockeystick.questions.histories import merging, naming
 from hockeystick.questions.histories.answers import History, answers, canonical, plan_of
 from hockeystick.questions.histories.entries import Entries, refusal, sound
-from hockeystick.questions.histories.naming import Names, sequences
+from hockeystick.questions.histories.naming import Names, Pairs, Sequences
 
 FINE: History = ((1.0, 0.01, 1000),)
 
@@ -24,17 +25,50 @@ EDGES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("alike", [False, True])  # with equal digests all are told apart by what they are
+@pytest.mark.parametrize("parts", [1, 3])
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=9), max_size=40))
-def test_sequences_are_equal_where_their_numbers_are(lists: list[list[int]]) -> None:
-    starts = np.cumsum([0, *(len(one) for one in lists)])[:-1].astype(np.int64)
-    symbols = np.array([symbol for one in lists for symbol in one], dtype=np.int64)
-    number, representative = sequences(symbols, starts)
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=9), min_size=3, max_size=40))
+def test_sequences_are_equal_where_their_elements_are(alike: bool, parts: int, lists: list[list[int]]) -> None:
+    sequences = Sequences()
     seen: dict[tuple[int, ...], int] = {}
-    for one, of in zip(lists, number.tolist(), strict=True):
-        assert seen.setdefault(tuple(one), of) == of
-        assert lists[representative[of]] == one
-    assert sorted(seen.values()) == list(range(len(representative)))
+    with pytest.MonkeyPatch.context() as patch:
+        if alike:
+            patch.setattr(naming, "digests", lambda _symbols, _amounts, starts: np.full(len(starts), 5))
+        for part in np.array_split(np.arange(len(lists)), parts):
+            some = [lists[at] for at in part]
+            starts = np.cumsum([0, *(len(one) for one in some)])[:-1].astype(np.int64)
+            elements = np.array([element for one in some for element in one])
+            numbers = sequences.of((elements // 2).astype(np.int32), elements % 2 + 1.0, starts)
+            for one, of in zip(some, numbers.tolist(), strict=True):
+                assert seen.setdefault(tuple(one), of) == of
+                own = slice(sequences.starts[of], sequences.starts[of + 1])
+                assert (2 * sequences.symbols[own] + sequences.amounts[own] - 1).tolist() == one
+    assert sorted(seen.values()) == list(range(len(sequences)))
+
+
+def test_digests_differ_where_an_element_does_and_nothing_else_counts() -> None:
+    starts = np.array([0, 2, 4, 6, 8])
+    symbols = np.array([0, 1, 0, 2, 0, 1, 0, 1, 0], dtype=np.int32)
+    amounts = np.array([3.0, 4.0, 3.0, 4.0, 4.0, 3.0, 3.0, 4.0, 3.0])
+    found = naming.digests(symbols, amounts, starts).tolist()
+    assert found[0] == found[3]
+    assert len(set(found)) == len(starts) - 1
+
+
+@pytest.mark.parametrize("slots", [1, 17])
+def test_pairs_have_one_number_each(slots: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(naming, "SLOTS", slots)
+    rng = np.random.default_rng(7)
+    pairs = Pairs()
+    seen: dict[tuple[float, float], int] = {}
+    for size in (0, 10, 1000, 3, 1000):
+        first, second = (rng.choice([0.1, 0.1 + 2**-56, 1e300, *rng.random(20)], size) for _ in range(2))
+        numbers = pairs.of(first, second).tolist()
+        for one, other, number in zip(first.tolist(), second.tolist(), numbers, strict=True):
+            assert seen.setdefault((one, other), number) == number
+    assert sorted(seen.values()) == list(range(len(pairs)))
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)) == sorted(seen, key=seen.__getitem__)
 
 
 @pytest.mark.parametrize("slots", [1, 17])  # with two slots nearly every value is looked up among the sorted ones
@@ -71,8 +105,17 @@ def grouped_by_hand(rows: list[tuple[int, float, float, int]]) -> dict[int, Hist
 
 
 @pytest.mark.parametrize("pieces", [1, 7])
-@pytest.mark.parametrize("spread", [1, 2**57])  # with far numbers a user and a kind do not fit into one number
-def test_rows_become_the_histories_that_a_loop_finds(pieces: int, spread: int) -> None:
+@pytest.mark.parametrize("spread", [1, 2**16, 2**57])  # users who do not differ in their last bits
+@pytest.mark.parametrize("near", [1 << 17, 40])  # entries that are grouped at once, in place of a bucket
+@pytest.mark.parametrize("ordered", [True, False])
+def test_rows_become_the_histories_that_a_loop_finds(
+    pieces: int, spread: int, near: int, ordered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "NEAR", near)
+    monkeypatch.setattr(merging, "FAR", near)
+    if near < 100:
+        monkeypatch.setattr(taken, "BLOCK", 300)
+        monkeypatch.setattr(taken, "MANY", 500)
     rng = np.random.default_rng(19)
     many = 3000
     rows = [
@@ -85,15 +128,19 @@ def test_rows_become_the_histories_that_a_loop_finds(pieces: int, spread: int) -
             strict=True,
         )
     ]
-    entries = Entries()
+    entries = Entries(ordered)
     for part in np.array_split(np.arange(many), pieces):
         chosen = [rows[at] for at in part]
         users = np.array([row[0] for row in chosen], dtype=np.int64)
-        noise, rate, steps = (np.array([row[at] for row in chosen], dtype=float) for at in (1, 2, 3))
-        entries.add(users, noise, rate, steps)
+        columns = [users, *(np.array([row[at] for row in chosen], dtype=float) for at in (1, 2, 3))]
+        entries.add(*columns)
+        for column in columns:
+            column[:] = 1  # who gives pieces may fill the same arrays again
     found, known = entries.grouped(), grouped_by_hand(rows)
-    assert found.users.tolist() == list(known)  # in the order in which they came
-    assert [found.histories[at] for at in found.history] == list(known.values())
+    assert {user: found.histories[at] for user, at in zip(found.users.tolist(), found.history, strict=True)} == known
+    assert len(found.users) == len(known)
+    if ordered:
+        assert found.users.tolist() == list(known)
     assert len(set(found.histories)) == len(found.histories)
     assert not found.wrong
 

@@ -1,11 +1,12 @@
 """Epsilon of each of many users: in one process, and on a local Spark, in processor time and memory.
 
 ``python -m bench.users --users 10000000`` writes a Parquet file with three rows for each user, in no order, of one of
-``--histories`` histories of three kinds of step, and asks for all users at once, in one process; with ``--spark CORES``
-a local Spark reads the same file. ``--without-answers`` leaves out the epsilons of the distinct histories, which take
-the same on both; with ``--written`` both write what they found to Parquet, else one process has it in arrays and Spark
-has made its rows. Processor time is that of all processes, as the machine may have other guests. It runs where PySpark
-and pyarrow are installed (``make test-spark``), with ``OPENBLAS_NUM_THREADS=1``.
+``--histories`` histories of three kinds of step. Then one process reads it, piece by piece, groups it, answers, and
+writes what it found to Parquet; with ``--spark CORES`` a local Spark does the same with the same file. Both do it
+``--times`` times over: the first of Spark's times has what Java takes to compile what it runs. ``--without-answers``
+leaves out the epsilons of the distinct histories. Processor time is that of all processes, those that have ended
+among them, as the machine may have other guests; that of Spark is parted into Java's and Python's. It runs where
+PySpark and pyarrow are installed (``make test-spark``), with ``OPENBLAS_NUM_THREADS=1``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,14 @@ SEED = 19
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "16",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
     "spark.driver.memory": "4g",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),  # else it is held against each row, at great cost
+    "spark.python.daemon.module": "bench.daemon",  # the time of workers that have ended is known to it
 }
+TASKS = 4  # that share the distinct histories
+PIECE = 1 << 20  # rows that one process reads at once
 FEW = 1000  # users whose rows are answered before, so that what is loaded late is loaded
 
 
@@ -78,38 +83,38 @@ def nothing_known(histories: Sequence[History], *_: Any, **__: Any) -> Answers:
     return Answers(ones, ones, ones, [None] * len(histories))
 
 
-def in_one_process(path: Path, asked: bool, written: Path | None) -> None:
-    """Print what one process takes to read the rows and to answer; without answers, to read and to group them."""
+def pieces(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, some at a time."""
+    import pyarrow.parquet
+
+    with pyarrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(PIECE):
+            yield {name: column.to_numpy() for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+
+
+def in_one_process(path: Path, written: Path, asked: bool, times: int) -> None:
+    """Print what one process takes to read the rows, to group them, to answer, and to write what it found."""
     import pyarrow as pa
     import pyarrow.parquet
 
     users(rows(FEW, 10), DELTA)
     if not asked:
         vars(module)["answers"] = nothing_known  # which takes no time
+    for _ in range(times):
+        before = processor_time()
+        found = users(pieces(path), DELTA)
+        reasons = pa.array(found.pop("epsilon_reason"), type=pa.string())
+        pyarrow.parquet.write_table(pa.table({**found, "epsilon_reason": reasons}), written)
+        print(f"one process: {_said(before, len(found['user']))}", flush=True)
+        del found, reasons
     before = processor_time()
-    table = {name: column.to_numpy() for name, column in zip(*_columns(pyarrow.parquet.read_table(path)), strict=True)}
-    middle = processor_time()
-    found = users(table, DELTA)
-    if written:
-        texts = pa.array(found.pop("epsilon_reason"), type=pa.string())
-        pyarrow.parquet.write_table(pa.table({**found, "epsilon_reason": texts}), written)
-    after = processor_time()
-    many = len(found["user"])
-    print(f"one process: {_said(after - before, many)}, of which reading {_said(middle - before, many)}")
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"memory at most {most:.2f} GB; {many:,} users")
+    read = sum(len(piece["user"]) for piece in pieces(path))
+    print(f"of which reading: {_said(before, read // ROWS)}")
+    print(f"memory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
-def _columns(table: Any) -> tuple[list[str], list[Any]]:
-    return table.column_names, table.columns
-
-
-def _said(seconds: float, many: int) -> str:
-    return f"{seconds:.1f} s of processor time ({1e6 * seconds / many:.2f} us a user)"
-
-
-def on_spark(path: Path, many: int, asked: bool, cores: int, written: Path | None) -> None:
-    """Print what a local Spark takes for the same file, the first time and the second; Java has started by then."""
+def on_spark(path: Path, written: Path, asked: bool, times: int, cores: int) -> None:
+    """Print what a local Spark takes for the same; Java has started by then."""
     from pyspark.sql import SparkSession
 
     from hockeystick.integrations import partitions, spark
@@ -123,37 +128,48 @@ def on_spark(path: Path, many: int, asked: bool, cores: int, written: Path | Non
     if not asked:
         vars(partitions)["answers"] = nothing_known  # what is sent to the workers refers to it
     table = session.read.parquet(str(path))
-
-    def run(part: Any) -> tuple[float, float]:
+    many = table.count() // ROWS
+    for _ in range(times):
         before, wall = processor_time(), time.perf_counter()
-        if written:
-            part.write.mode("overwrite").parquet(str(written))
-        else:
-            part.write.format("noop").mode("overwrite").save()
-        return processor_time() - before, time.perf_counter() - wall
-
-    for which in ("the first time", "the second time"):  # meanwhile Java compiles what it runs often
-        total, wall = run(spark.users(table, DELTA, tasks=4))
-        print(f"Spark, {cores} cores, {which}: {_said(total, many)}; {wall:.1f} s in all", flush=True)
+        spark.users(table, DELTA, tasks=TASKS).write.mode("overwrite").parquet(str(written))
+        print(f"Spark, {cores} cores: {_said(before, many)}; {time.perf_counter() - wall:.1f} s in all", flush=True)
+    found = session.read.parquet(str(written)).count()
+    assert found == many, f"{found} users of {many}"
     session.stop()
 
 
-def processor_time() -> float:
-    """Processor time of this process and of all that it has started, in seconds."""
-    parents: dict[int, int] = {}
-    used: dict[int, float] = {}
+def _said(before: dict[str, float], many: int) -> str:
+    """The processor time since then, in all and of each program."""
+    now = processor_time()
+    each = {name: now[name] - before.get(name, 0.0) for name in now}
+    total = sum(each.values())
+    of = ", ".join(f"{name} {1e6 * seconds / many:.2f}" for name, seconds in each.items() if seconds > 0)
+    return f"{total:.1f} s of processor time, {1e6 * total / many:.2f} us a user ({of})"
+
+
+def processor_time() -> dict[str, float]:
+    """Processor time of this process and of all that it has started, in seconds, by the name of the program.
+
+    The time of what has ended is that of the process that waited for it; ``bench.daemon`` waits for Spark's workers.
+    """
+    children: dict[int, list[int]] = {}
+    used: dict[int, tuple[str, float]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            said = path.read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            start, said = path.read_text(encoding="utf-8").rsplit(")", 1)
         except (FileNotFoundError, ProcessLookupError):
             continue  # it has ended
-        number = int(path.parent.name)
-        parents[number] = int(said[1])
-        used[number] = sum(map(int, said[11:15])) / os.sysconf("SC_CLK_TCK")
-    ours = {os.getpid()}
-    while more := {number for number, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(used[number] for number in ours)
+        own, name = start.split(" (", 1)
+        numbers = said.split()
+        children.setdefault(int(numbers[1]), []).append(int(own))
+        used[int(own)] = name, sum(map(int, numbers[11:15])) / os.sysconf("SC_CLK_TCK")
+    found: dict[str, float] = {}
+    ours = [os.getpid()]
+    for number in ours:  # which grows meanwhile
+        ours += children.get(number, [])
+        name, seconds = used[number]
+        found[name] = found.get(name, 0.0) + seconds
+    return found
 
 
 def main() -> None:
@@ -163,17 +179,17 @@ def main() -> None:
     parser.add_argument("--histories", type=int, default=10_000)
     parser.add_argument("--spark", type=int, default=0, metavar="CORES", help="on a local Spark with so many cores")
     parser.add_argument("--without-answers", action="store_true", help="all but the answers")
-    parser.add_argument("--written", action="store_true", help="write what is found to Parquet")
+    parser.add_argument("--times", type=int, default=3, help="how often it is done (%(default)s)")
     parser.add_argument("--rows", type=Path, default=HOME, help="the folder for the file of rows (%(default)s)")
     chosen = parser.parse_args()
     path = chosen.rows / f"users-{chosen.users}-{chosen.histories}.parquet"
     kept(chosen.users, chosen.histories, path)
     print(f"{chosen.users:,} users, {ROWS * chosen.users:,} rows, {chosen.histories:,} histories")
-    written = path.with_suffix(".found") if chosen.written else None
+    arguments = path, path.with_suffix(".spark" if chosen.spark else ".found"), not chosen.without_answers, chosen.times
     if chosen.spark:
-        on_spark(path, chosen.users, not chosen.without_answers, chosen.spark, written)
+        on_spark(*arguments, chosen.spark)
     else:
-        in_one_process(path, not chosen.without_answers, written)
+        in_one_process(*arguments)
 
 
 if __name__ == "__main__":

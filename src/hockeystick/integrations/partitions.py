@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from hockeystick.integrations.blocks import Batches, pieces, rows_of
 from hockeystick.integrations.columns import Users
-from hockeystick.integrations.packed import packed, unpacked
+from hockeystick.integrations.packed import ENTRY, MOST_STEPS, unpacked
 from hockeystick.integrations.rows import ENDS
 from hockeystick.questions.histories.answers import History, answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, Grouped, refusal, sound
@@ -48,7 +48,7 @@ def grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """
 
     def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
-        known, entries = Users(), Entries()
+        known, entries = Users(), Entries(ordered=False)
         wrong: dict[int, str] = {}
         kind: pa.DataType | None = None
         for piece in pieces(rows_of(batches), PIECE):
@@ -105,7 +105,8 @@ def _numbered(column: pa.ChunkedArray, known: Users) -> npt.NDArray[np.int64]:
 
 def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataType) -> Iterator[pa.RecordBatch]:
     """The lines of all users, in batches."""
-    texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(grouped.histories))}
+    said = _packed(grouped)
+    texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(said))}
     line = grouped.history
     if wrong:
         named = {user: texts[text] for user, text in wrong.items()}
@@ -113,7 +114,7 @@ def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataT
             [named.get(user, own) for user, own in zip(grouped.users.tolist(), line.tolist(), strict=True)],
             dtype=np.int64,
         )
-    said = pa.array([KNOWN + packed(each) for each in grouped.histories] + [WRONG + text.encode() for text in texts])
+    said = pa.concat_arrays([said, pa.array([WRONG + text.encode() for text in texts], type=pa.binary())])
     short = line.astype(np.min_scalar_type(len(said)))  # which takes no comparisons to sort where it has two bytes
     order = np.argsort(short, kind="stable")
     line, users = line[order], grouped.users[order]
@@ -126,6 +127,19 @@ def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataT
             pa.array(known.values(users[first : first + MOST_SENT]), type=kind),
         )
         yield pa.RecordBatch.from_arrays([said.take(pa.array(own[starts])), listed], names=["history", "users"])
+
+
+def _packed(grouped: Grouped) -> pa.Array:
+    """The bytes of all histories, as ``packed.py`` makes those of one."""
+    entries = np.empty(len(grouped.noise), dtype=[("noise", "<f8"), ("rate", "<f8"), ("steps", "<i8")])
+    assert entries.itemsize == ENTRY.size
+    entries["noise"], entries["rate"] = grouped.noise, grouped.rate
+    fit = grouped.steps < MOST_STEPS  # of doubles these are the ones that a whole number of eight bytes says
+    entries["steps"] = np.where(fit, grouped.steps, 0.0)
+    entries["steps"][~fit] = MOST_STEPS
+    offsets = pa.py_buffer((grouped.starts * ENTRY.size).astype(np.int32))
+    said = pa.Array.from_buffers(pa.binary(), len(grouped.starts) - 1, [None, offsets, pa.py_buffer(entries)])
+    return pc.binary_join_element_wise(pa.scalar(KNOWN), said, pa.scalar(b""))
 
 
 def answering(

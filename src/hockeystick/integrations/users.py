@@ -98,6 +98,7 @@ def users(
     for piece in pieces:
         rows += _take(piece, rows, user, sources, when, until, errors == "stop", known, entries)
     grouped = entries.grouped()
+    del entries  # 24 bytes for each row, which the columns need now
     found = answers(grouped.histories, delta, adjacency, gap, stop=errors == "stop")
     reasons = np.empty(len(grouped.histories), dtype=object)
     reasons[:] = found.reasons

@@ -1,9 +1,9 @@
 """Rows of (user, noise, rate, steps), in any order and in pieces, become one history for each user.
 
-Each piece is brought down to one *entry* for each user and kind of step, by one sort of whole numbers, and pieces are
-joined when they have come to as many entries as there were: what has to fit into memory is the entries of all users
-and the rows of one piece. Steps are added as doubles: sums of whole numbers below 2^53 are exact, and a sum that is not
-exact is at least 2^53, far more than the 10^12 steps that a round may have, and is refused with its history.
+Rows are brought down to one *entry* for each user and kind of step (``merging.py``), each time that as many have come
+as there were entries: what has to fit into memory is the entries of all users and about as many rows. Steps are added
+as doubles: sums of whole numbers below 2^53 are exact, and a sum that is not exact is at least 2^53, far more than the
+10^12 steps that a round may have, and is refused with its history.
 
 A wrong row leaves its user without a number, whatever the other rows say: a history without it would be too short, and
 its epsilon too small.
@@ -11,15 +11,16 @@ its epsilon too small.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.questions.histories.answers import History, canonical
-from hockeystick.questions.histories.naming import Names, Numbers, sequences
+from hockeystick.questions.histories import merging
+from hockeystick.questions.histories.answers import History
+from hockeystick.questions.histories.naming import Numbers, Pairs, Sequences
 from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
@@ -38,8 +39,11 @@ STEPS = domains.whole_numbers().of("number of steps")
 DOMAINS = {"noise_multiplier": NOISE, "sample_rate": RATE, "steps": STEPS}
 """The domain of each number of a row."""
 
-NO_KIND = -1
-"""The kind of a row that is no step of its user: one of 0 steps, one after the cut, a wrong one."""
+MANY = 1 << 24
+"""Rows that may wait until they are joined: half a gigabyte of them."""
+
+BLOCK = 1 << 18
+"""Rows that are looked at at once: a column of them has 2 MB."""
 
 
 def refusal(noise: object, rate: object, steps: object) -> str | None:
@@ -73,20 +77,33 @@ class Grouped:
     """The users of all rows, each with its history.
 
     Attributes:
-        users: their numbers, shape (users,), in the order in which they first came.
-        history: the place of each one's history in ``histories``, shape (users,).
-        histories: the distinct ones.
+        users: their numbers, shape (users,), in the order in which they first came, where that is wanted.
+        history: the number of each one's history, shape (users,).
+        starts: where each distinct history begins in the next three, shape (histories + 1,); the last is their end.
+        noise, rate, steps: of its kinds of step, sorted by noise and rate.
         wrong: what is wrong with a row of a user, by the user's number, who has no history then.
     """
 
     users: Numbers
     history: Numbers
-    histories: list[History]
+    starts: Numbers
+    noise: Array
+    rate: Array
+    steps: Array
     wrong: dict[int, str]
+
+    @property
+    def histories(self) -> list[History]:
+        """The distinct histories, as they are asked."""
+        said = list(zip(self.noise.tolist(), self.rate.tolist(), map(int, self.steps.tolist()), strict=True))
+        return [tuple(said[start:end]) for start, end in itertools.pairwise(self.starts.tolist())]
 
 
 class Entries:
     """The entries of rows that come in pieces.
+
+    Args:
+        ordered: whether users are wanted in the order in which they first come; else in any.
 
     >>> entries = Entries()
     >>> ones = np.ones(4)
@@ -96,11 +113,12 @@ class Entries:
     ([7, 3], [0, 0], [((2.0, 0.01, 30),)])
     """
 
-    def __init__(self) -> None:
-        self._noises, self._rates, self._kinds = Names(np.float64), Names(np.float64), Names(np.int64)
+    def __init__(self, ordered: bool = True) -> None:
+        self._ordered = ordered
+        self._kinds = Pairs()
         self._rows = 0
-        self._joined = _Entries.none()
-        self._pieces: list[_Entries] = []
+        self._parts: list[merging.Shared | merging.Entries] = []
+        self._joined, self._waiting = 0, 0  # entries, and rows, among the parts
         self._wrong: dict[int, str] = {}
 
     def add(
@@ -128,161 +146,85 @@ class Entries:
         Raises:
             InvalidInputError: what ``said`` raises.
         """
+        say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
+        for start in range(0, len(users), BLOCK):
+            block = slice(start, start + BLOCK)
+            own = None if counted is None else counted[block], None if wrong is None else wrong[block]
+            self._take(users[block], noise[block], rate[block], steps[block], *own, say, start)
+
+    def _take(
+        self,
+        users: Numbers,
+        noise: Array,
+        rate: Array,
+        steps: Array,
+        counted: Mask | None,
+        wrong: Mask | None,
+        say: Callable[[int], str],
+        start: int,
+    ) -> None:
+        """Take a block of rows, which begins at a row of the piece."""
         good = sound(noise, rate, steps)
         if wrong is not None:
             good &= ~wrong
-        if counted is None:
-            counted = good
-            bad = np.flatnonzero(~good)
-        else:
-            bad = np.flatnonzero(counted & ~good)
-            counted = counted & good
-        if len(bad):
-            say = said or (lambda row: str(refusal(float(noise[row]), float(rate[row]), float(steps[row]))))
-            _, first = np.unique(users[bad], return_index=True)
-            for row in bad[np.sort(first)].tolist():
+        if not good.all():
+            bad = np.flatnonzero(~good if counted is None else counted & ~good)
+            _, places = np.unique(users[bad], return_index=True)
+            for row in bad[np.sort(places)].tolist():
                 if int(users[row]) not in self._wrong:
-                    self._wrong[int(users[row])] = say(row)
-        kind = np.full(len(users), NO_KIND, dtype=np.int64)
-        counted &= steps != 0
-        if counted.all():
-            kind = self._kind(noise, rate)
+                    self._wrong[int(users[row])] = say(start + row)
+        if counted is not None:
+            good &= counted
+        good &= steps != 0
+        if good.all():
+            kind = self._kinds.of(noise, rate)
         else:
-            kind[counted] = self._kind(noise[counted], rate[counted])
-            steps = np.where(counted, steps, 0.0)
-        if len(users):
-            self._pieces.append(_joined(users, kind, steps, None, len(self._kinds), self._rows))
-        self._rows += len(users)
-        if sum(len(piece.user) for piece in self._pieces) > len(self._joined.user):
-            self._join()
+            kind = np.full(len(users), merging.NO_KIND, dtype=np.int32)
+            kind[good] = self._kinds.of(noise[good], rate[good])
+            steps = np.where(good, steps, 0.0)
+        if self._waiting > max(self._joined, MANY):
+            joined = list(merging.merged(self._parts, len(self._kinds)))
+            self._parts = [*joined]
+            self._joined, self._waiting = sum(len(part) for part in joined), 0
+        rows = self._rows + len(users)
+        first = np.arange(self._rows, rows, dtype=np.min_scalar_type(max(rows, 1 << 31))) if self._ordered else None
+        # a copy in any case: whoever gives pieces may fill the same arrays again
+        self._parts.append(merging.Shared.among_buckets(merging.Entries(users, kind, steps, first)))
+        self._rows, self._waiting = rows, self._waiting + len(users)
 
     def grouped(self) -> Grouped:
         """All users of the rows so far, each with its history."""
-        self._join()
-        entries = self._joined
-        if not len(entries.user):
-            return Grouped(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), [], {})
-        starts = _starts(entries.user)
-        users, first = entries.user[starts], np.minimum.reduceat(entries.first, starts)
-        entries = entries.without_idle(starts)
-        starts = _starts(entries.user)
-        amounts = Names(np.float64)
-        amount = amounts.of(entries.steps)
-        symbols = Names(np.int64).of((entries.kind - NO_KIND) * len(amounts) + amount)
-        history, representative = sequences(symbols, starts)
-        distinct: dict[History, int] = {}
-        ends = np.append(starts, len(entries.user))
-        noises, rates = self._noises.values.tolist(), self._rates.values.tolist()
-        pairs = [(noises[pair // MOST_VALUES], rates[pair % MOST_VALUES]) for pair in self._kinds.values.tolist()]
-        place = np.empty(len(representative), dtype=np.int64)
-        for number, user in enumerate(representative.tolist()):
-            part = slice(ends[user], ends[user + 1])
-            said = zip(entries.kind[part].tolist(), entries.steps[part].tolist(), strict=True)
-            own = canonical((*pairs[kind], steps) for kind, steps in said if kind != NO_KIND)
-            place[number] = distinct.setdefault(own, len(distinct))
-        order = np.argsort(first)
-        return Grouped(users[order], place[history[order]], list(distinct), dict(self._wrong))
+        sequences = Sequences()
+        users, histories, firsts = [], [], []
+        for entries in merging.merged(self._parts, len(self._kinds)):
+            starts = merging.starts_of(entries.user)
+            users.append(entries.user[starts])
+            if entries.first is not None:
+                firsts.append(np.minimum.reduceat(entries.first, starts))
+            busy = entries.without_idle(starts)
+            if busy is not entries:
+                starts = merging.starts_of(busy.user)
+            histories.append(sequences.of(busy.kind, busy.steps, starts))
+        if not users:
+            none = np.empty(0)
+            empty = none.astype(np.int64)
+            return Grouped(empty, empty, np.zeros(1, dtype=np.int64), none, none, none, {})
+        found = np.concatenate(users), np.concatenate(histories)
+        if firsts:
+            order = merging.sorting(np.concatenate(firsts), self._rows.bit_length())
+            found = found[0].take(order), found[1].take(order)
+        starts, noise, rate, steps = self._said(sequences)
+        return Grouped(found[0], found[1], starts, noise, rate, steps, dict(self._wrong))
 
-    def _kind(self, noise: Array, rate: Array) -> Numbers:
-        """The number of each row's pair of noise and rate."""
-        noise_number, rate_number = self._noises.of(noise), self._rates.of(rate)
-        assert len(self._noises) < MOST_VALUES  # of 2^31 distinct ones the names alone would take 32 GB
-        assert len(self._rates) < MOST_VALUES
-        noise_number *= MOST_VALUES
-        noise_number += rate_number
-        return self._kinds.of(noise_number)
-
-    def _join(self) -> None:
-        if self._pieces:
-            parts = [self._joined, *self._pieces] if len(self._joined.user) else self._pieces
-            self._joined = parts[0] if len(parts) == 1 else _together(parts, len(self._kinds))
-            self._pieces = []
-
-
-MOST_VALUES = 1 << 31
-"""More than there are distinct noises, or rates: a pair of their numbers fits into one of 63 bits."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entries:
-    """Users, kinds and steps, and the first row of each.
-
-    Attributes:
-        user, kind: their numbers, shape (entries,).
-        steps: how many, as doubles.
-        first: the number of the first row.
-    """
-
-    user: Numbers
-    kind: Numbers
-    steps: Array
-    first: Numbers
-
-    @classmethod
-    def none(cls) -> _Entries:
-        """No entries of any user."""
-        empty = np.empty(0, dtype=np.int64)
-        return cls(empty, empty, np.empty(0), empty)
-
-    def without_idle(self, starts: Numbers) -> _Entries:
-        """Without the entries of no kind of users who have others; they come first among a user's entries."""
-        idle = self.kind == NO_KIND
-        lengths = np.diff(np.append(starts, len(self.user)))
-        idle[starts[lengths == 1]] = False
-        stays = ~idle
-        return self if stays.all() else _Entries(*(getattr(self, name)[stays] for name in self.__slots__))
-
-
-def _together(parts: list[_Entries], kinds: int) -> _Entries:
-    """Several entries as one for each user and kind.
-
-    Args:
-        parts: the entries, with the numbers of their first rows.
-        kinds: how many there are.
-    """
-    user, kind, steps, first = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("user", "kind", "steps", "first")
-    )
-    return _joined(user, kind, steps, first, kinds)
-
-
-def _joined(
-    user: Numbers, kind: Numbers, steps: Array, first: Numbers | None, kinds: int, first_row: int = 0
-) -> _Entries:
-    """One entry for each user and kind, by user and then by kind.
-
-    Args:
-        user, kind, steps: of each row, or of each entry, shape (rows,); at least one.
-        first: the number of the first row of each; by default they are rows, counted from ``first_row``.
-        kinds: how many there are.
-        first_row: the number of the first row.
-    """
-    base = kinds - NO_KIND
-    low = int(user.min())
-    span = int(user.max()) - low + 1
-    known: Numbers | None = None
-    if span * base < 1 << 63:
-        key = (user - low) * base
-    else:
-        known, rank = np.unique(user, return_inverse=True)
-        key = rank * base
-    key += kind
-    key -= NO_KIND
-    order = np.argsort(key)
-    key = key[order]  # in place of the other: at ten million users each array has a quarter of a gigabyte
-    starts = _starts(key)
-    key = key[starts]
-    added = np.add.reduceat(steps[order], starts)
-    rows = order if first is None else first[order]
-    earliest = np.minimum.reduceat(rows, starts) + first_row
-    del rows, order, starts
-    place, own = np.divmod(key, base)
-    return _Entries(place + low if known is None else known[place], own + NO_KIND, added, earliest)
-
-
-def _starts(sorted_values: npt.NDArray[Any]) -> Numbers:
-    """Where each run of equal values begins."""
-    return np.flatnonzero(np.concatenate([[True], sorted_values[1:] != sorted_values[:-1]]))
+    def _said(self, sequences: Sequences) -> tuple[Numbers, Array, Array, Array]:
+        """Where each history begins, and its noise, rate and steps, which are sorted, and without what has no steps."""
+        busy = sequences.symbols != merging.NO_KIND
+        history = np.repeat(np.arange(len(sequences)), np.diff(sequences.starts))[busy]
+        kind, steps = sequences.symbols[busy], sequences.amounts[busy]
+        noise, rate = self._kinds.first[kind], self._kinds.second[kind]
+        order = np.lexsort((rate, noise, history))
+        starts = np.searchsorted(history, np.arange(len(sequences) + 1))
+        return starts, noise[order], rate[order], steps[order]
 
 
 __all__ = ["DOMAINS", "Entries", "Grouped", "refusal", "sound"]

@@ -1,13 +1,9 @@
-"""Equal things get equal numbers: values of an array, and sequences of numbers of different lengths.
+"""Equal things get equal numbers: values of an array, pairs of values, and sequences of different lengths.
 
-Numbers are given by comparing the values themselves, so that two sequences have the same number where they are equal
-and nowhere else: a collision of hashes would give a user somebody else's epsilon. A table of slots says where to look
-first, and what does not stand there is looked up among the sorted values.
-
-Sequences are named by halves, as substrings are in Karp, Miller and Rosenberg's matching: in each pass neighbours are
-paired, and each distinct pair gets a number, which takes their place. A sequence of n numbers is one number after
-``ceil(log2 n)`` passes. An odd one at the end is paired with :data:`NOTHING`, which is no number, so that after as many
-passes equal numbers mean equal sequences; and sequences that took different numbers of passes are numbered apart.
+Numbers are given by comparing the things themselves, so that two sequences have the same number where they are equal
+and nowhere else: a collision of hashes would give a user somebody else's epsilon. A hash only says with what a thing is
+to be compared. A value is looked up in a table of slots, and what does not stand there among the sorted values. A
+sequence is compared with the first one that had its digest, and where it is another one, it is found by its bytes.
 """
 
 from __future__ import annotations
@@ -29,8 +25,8 @@ nearly all alone in theirs."""
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """An odd number near 2^64 divided by the golden ratio: the first digits of its multiples spread neighbours apart."""
 
-NOTHING = 0
-"""What stands beside the last of an odd number; the numbers themselves are moved up by one."""
+OTHER_SPREAD = np.uint64(0xD1342543DE82EF95)
+"""Another odd number, for the second of two."""
 
 
 class Names:
@@ -103,50 +99,160 @@ def _slots(values: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
     return spread
 
 
-def sequences(symbols: Numbers, starts: Numbers) -> tuple[Numbers, Numbers]:
-    """Which sequences are equal.
+class Pairs:
+    """Numbers 0, 1, ... for the distinct pairs of two arrays of doubles that come one after the other.
 
-    Args:
-        symbols: the sequences one after the other, each element a number from 0 on, shape (elements,).
-        starts: where each sequence begins, shape (sequences,), ascending from 0; none is empty.
-
-    Returns:
-        The number of each sequence, shape (sequences,), from 0 on without gaps, equal for equal sequences and for no
-        others; and a sequence that has each number, shape (numbers,).
-
-    >>> sequences(np.array([4, 7, 4, 7, 7, 4, 4, 7]), np.array([0, 2, 3, 4, 6]))
-    (array([2, 0, 1, 3, 2]), array([1, 2, 0, 3]))
+    >>> pairs = Pairs()
+    >>> pairs.of(np.array([1.0, 2.0, 1.0]), np.array([0.1, 0.1, 0.1])).tolist(), len(pairs)
+    ([0, 1, 0], 2)
+    >>> pairs.first.tolist(), pairs.second.tolist()
+    ([1.0, 2.0], [0.1, 0.1])
     """
-    lengths = np.diff(np.append(starts, len(symbols)))
-    number = np.full(len(starts), -1, dtype=np.int64)
-    named = 0
-    left = np.arange(len(starts))  # sequences that are not one number yet
-    while True:
-        done = lengths == 1
-        found = Names(np.int64)
-        number[left[done]] = named + found.of(symbols[starts[done]])
-        named += len(found)
-        if done.all():
-            break
-        left, starts, lengths = left[~done], starts[~done], lengths[~done]
-        symbols, lengths = _paired(symbols, starts, lengths)
-        starts = np.cumsum(lengths) - lengths
-    representative = np.empty(named, dtype=np.int64)
-    representative[number[::-1]] = np.arange(len(number))[::-1]  # the first one stays
-    return number, representative
+
+    def __init__(self) -> None:
+        self.first, self.second = np.empty(0), np.empty(0)
+        self._firsts, self._seconds, self._both = Names(np.float64), Names(np.float64), Names(np.int64)
+        self._in_slot = np.zeros(1 << SLOTS, dtype=np.int32)  # a number
+
+    def __len__(self) -> int:
+        """How many distinct pairs have come."""
+        return len(self.first)
+
+    def of(self, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+        """The number of each pair, shape as given."""
+        slots = self._slots(first, second)
+        number = self._in_slot[slots]
+        if len(self):
+            known = self.first[number] == first
+            known &= self.second[number] == second
+            if known.all():
+                return number
+            others = np.flatnonzero(~known)
+        else:
+            others = np.arange(len(first))
+        number[others] = self._one_by_one(first[others], second[others])
+        return number
+
+    def _one_by_one(self, first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.int32]:
+        """The numbers of pairs by those of their values."""
+        both = self._firsts.of(first) * MOST_VALUES + self._seconds.of(second)
+        assert max(len(self._firsts), len(self._seconds)) < MOST_VALUES  # as many values would take 16 GB
+        number = self._both.of(both)
+        assert len(self._both) < MOST_VALUES
+        if len(self._both) > len(self):
+            firsts, seconds = np.divmod(self._both.values, MOST_VALUES)
+            self.first, self.second = self._firsts.values[firsts], self._seconds.values[seconds]
+            self._in_slot[self._slots(self.first, self.second)] = np.arange(len(self.first))
+        return number.astype(np.int32)
+
+    @staticmethod
+    def _slots(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
+        spread = first.view(np.uint64) * SPREAD
+        spread += second.view(np.uint64) * OTHER_SPREAD
+        spread >>= np.uint64(64 - SLOTS)
+        return spread
 
 
-def _paired(symbols: Numbers, starts: Numbers, lengths: Numbers) -> tuple[Numbers, Numbers]:
-    """Each sequence with a number for each pair of neighbours: the new symbols, and the new lengths."""
-    halves = (lengths + 1) // 2
-    first = np.arange(halves.sum()) - np.repeat(np.cumsum(halves) - halves, halves)  # number of the pair, from 0
-    place = np.repeat(starts, halves) + 2 * first
-    alone = 2 * first + 1 == np.repeat(lengths, halves)
-    left = symbols[place] + 1
-    right = np.where(alone, NOTHING, symbols[np.where(alone, place, place + 1)] + 1)
-    base = int(symbols.max()) + 2
-    assert base < 1 << 31  # the numbers of a pass are fewer than its elements
-    return Names(np.int64).of(left * base + right), halves
+class Sequences:
+    """Numbers 0, 1, ... for the distinct sequences of pairs (whole number, double) that come some after the other.
+
+    Attributes:
+        starts: where the sequence of each number begins in the other two, shape (numbers + 1,); the last is their end.
+        symbols, amounts: the elements of the distinct sequences.
+
+    >>> sequences = Sequences()
+    >>> symbols, amounts = np.array([4, 7, 4, 7, 7], dtype=np.int32), np.array([1.0, 2.0, 1.0, 2.0, 2.0])
+    >>> sequences.of(symbols, amounts, np.array([0, 2, 4]))
+    array([0, 0, 1])
+    >>> sequences.starts, sequences.symbols
+    (array([0, 2, 3]), array([4, 7, 7], dtype=int32))
+    """
+
+    def __init__(self) -> None:
+        self.starts = np.zeros(1, dtype=np.int64)
+        self.symbols, self.amounts = np.empty(0, dtype=np.int32), np.empty(0)
+        self._digests = Names(np.int64)
+        self._of_digest = np.empty(0, dtype=np.int64)  # the number of the first sequence that had it
+        self._by_bytes: dict[bytes, int] = {}  # numbers of those whose digest another one has
+
+    def __len__(self) -> int:
+        """How many distinct sequences have come."""
+        return len(self.starts) - 1
+
+    def of(self, symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers) -> Numbers:
+        """The number of each sequence, shape (sequences,), equal for equal ones and for no others.
+
+        Args:
+            symbols, amounts: the sequences one after the other, shape (elements,); amounts are numbers, and not -0.0.
+            starts: where each begins, ascending from 0; none is empty.
+        """
+        ends = np.append(starts[1:], len(symbols))
+        digest = self._digests.of(digests(symbols, amounts, starts))
+        if len(self._digests) > len(self._of_digest):
+            others = np.flatnonzero(digest >= len(self._of_digest))
+            new = others[
+                np.unique(digest[others], return_index=True)[1]
+            ]  # the first one of each digest, in their order
+            self._of_digest = np.append(self._of_digest, len(self) + np.arange(len(new)))
+            self._keep(symbols, amounts, starts[new], ends[new])
+        number = self._of_digest[digest]
+        for one in self._others(symbols, amounts, starts, ends, number).tolist():
+            part = slice(starts[one], ends[one])
+            said = symbols[part].tobytes() + amounts[part].tobytes()
+            if said not in self._by_bytes:
+                self._by_bytes[said] = len(self)
+                self._keep(symbols, amounts, starts[one : one + 1], ends[one : one + 1])
+            number[one] = self._by_bytes[said]
+        return number
+
+    def _others(
+        self,
+        symbols: npt.NDArray[np.int32],
+        amounts: npt.NDArray[np.float64],
+        starts: Numbers,
+        ends: Numbers,
+        number: Numbers,
+    ) -> Numbers:
+        """Which sequences are not those of their numbers."""
+        lengths, known = ends - starts, self.starts[number]
+        same = self.starts[number + 1] - known == lengths
+        place = np.repeat(known - starts, lengths)
+        place += np.arange(len(symbols))
+        np.minimum(place, len(self.symbols) - 1, out=place)  # beyond the end where lengths differ
+        equal = self.symbols[place] == symbols
+        equal &= self.amounts[place] == amounts
+        if not equal.all():
+            same &= np.logical_and.reduceat(equal, starts)
+        return np.flatnonzero(~same)
+
+    def _keep(
+        self, symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers, ends: Numbers
+    ) -> None:
+        """Give the next numbers to some sequences."""
+        lengths = ends - starts
+        until = np.cumsum(lengths)
+        place = np.repeat(starts - (until - lengths), lengths) + np.arange(int(lengths.sum()))
+        self.symbols = np.append(self.symbols, symbols[place])
+        self.amounts = np.append(self.amounts, amounts[place])
+        self.starts = np.append(self.starts, self.starts[-1] + until)
 
 
-__all__ = ["Names", "sequences"]
+def digests(symbols: npt.NDArray[np.int32], amounts: npt.NDArray[np.float64], starts: Numbers) -> Numbers:
+    """A number of 64 bits for each sequence, equal where they are equal, and hardly ever else."""
+    mixed = symbols.astype(np.uint64) * OTHER_SPREAD  # modulo 2^64, as all that follows
+    mixed += amounts.view(np.uint64)
+    for shift in (32, 29):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= SPREAD
+    sums = np.cumsum(mixed)
+    ends = np.append(starts[1:], len(symbols)) - 1
+    sums = sums[ends]
+    sums[1:] -= sums[:-1].copy()
+    found: Numbers = sums.view(np.int64)
+    return found
+
+
+MOST_VALUES = 1 << 31
+"""More than there are distinct values: a pair of their numbers fits into one of 63 bits."""
+
+__all__ = ["Names", "Pairs", "Sequences"]
