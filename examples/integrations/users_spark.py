@@ -1,5 +1,6 @@
 """Epsilon of every user of a table, on Spark."""
 
+import math
 import os
 import sys
 
@@ -16,4 +17,5 @@ rows = session.createDataFrame(
 )
 answers = accounting.users(rows, delta=1e-6, errors="row")
 for row in answers.orderBy("user").collect():
-    print(row.user, row.steps, row.epsilon_upper, row.epsilon_reason)
+    upper = None if row.epsilon_upper is None else math.ceil(1e6 * row.epsilon_upper) / 1e6  # six digits, rounded up
+    print(row.user, row.steps, upper, row.epsilon_reason)
