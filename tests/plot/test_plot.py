@@ -251,7 +251,8 @@ def test_command_says_who_is_not_drawn(tmp_path: Path) -> None:
     more = [*names, "--to", "0.2", "--points", "3", "-o", str(tmp_path / "x.png")]
     result = runner().invoke(main, ["plot", "compare", str(plan), *more])
     assert result.exit_code == 0
-    first, *others = result.stderr.splitlines()
+    written, first, *others = result.stderr.splitlines()
+    assert written == f"written to {tmp_path / 'x.png'}"
     assert first.startswith("not drawn: characteristic-function (no answer): ")
     assert "never dies out" in first
     assert [line.split("  ")[0] for line in others] == ["sampling none"]
@@ -269,6 +270,7 @@ def test_a_fault_of_one_accountant_leaves_the_others_drawn(tmp_path: Path, monke
     result = runner().invoke(main, ["plot", "compare", *FLAGS, *names, "--points", "3", "-o", str(path)])
     assert result.exit_code == 1
     assert result.stderr.startswith(
+        f"written to {path}\n"
         "not drawn: gdp (no answer): at 3 of 3 places it failed: OverflowError: math range error: please report\n"
     )
     assert path.exists()

@@ -121,7 +121,7 @@ PARTS = {
     "CyclicPoisson": (*OF_A_SCHEME, "within"),
     "RandomAllocation": (*OF_A_SCHEME, "steps"), "Shuffled": (*OF_A_SCHEME, "steps", "dropped"),
     "Round": ("of_many",), "Plan": (), "Parameter": (),
-    "Adjacency": ("parse", "directions", "both"), "Direction": ("zeroes", "keeps_places", "reverse", "order"),
+    "Adjacency": ("parse", "directions", "both"), "Direction": ("keeps_places", "reverse", "order"),
 }  # fmt: skip
 """Classes and what a round asks of them: a mechanism's pair, a scheme's pair of it."""
 
