@@ -61,7 +61,9 @@ def test_users_are_the_mixture_with_binomial_probabilities(records: int, rate: f
         assert here.upper == pytest.approx(there.upper, rel=2e-5)
 
 
-@pytest.mark.parametrize(("records", "rate", "noise"), [(2, Fraction(1, 10), 1), (3, Fraction(1, 4), 2)])
+@pytest.mark.parametrize(
+    ("records", "rate", "noise"), [(2, Fraction(1, 10), 1), (3, Fraction(1, 4), 2), (25, Fraction(4, 5), 9)]
+)
 def test_one_step_against_a_quadrature(records: int, rate: Fraction, noise: int) -> None:
     """Delta of one step by mpmath from the densities, sharing no code."""
     with workdps(30):
@@ -75,13 +77,23 @@ def test_one_step_against_a_quadrature(records: int, rate: Fraction, noise: int)
         def ratio(x: Any) -> Any:
             return mp.fsum(w * mp.exp((k * x - k * k / mp.mpf(2)) / s**2) for k, w in enumerate(law)) - mp.e**epsilon
 
-        root = mp.findroot(ratio, (1, 2), solver="secant")
+        root = mp.findroot(ratio, (0, 20 * s), solver="anderson")
         truth = float(mp.quad(excess, [root, root + s, root + 3 * s, root + 8 * s, root + 30 * s]))
     plan = users(Round(Gaussian(noise), Poisson(float(rate))), records, "remove")
     found = plan.delta(0.3)
     assert found.lower <= truth * (1 + 1e-12)
     assert truth * (1 - 1e-12) <= found.upper
     assert found.relative_gap < 1e-5
+
+
+@pytest.mark.parametrize("adjacency", ["remove", "add", "zero-out"])
+@pytest.mark.parametrize(("records", "rate"), [(25, 0.79), (1000, 0.79), (20, 1 - 2.0**-53), (2, 0.999999999)])
+def test_users_who_are_next_to_always_in_a_batch_have_both_ends(records: int, rate: float, adjacency: str) -> None:
+    """The probability that none of their records is there is no part of 1 to a double; to either side it is moved."""
+    found = users(Round(Gaussian(40.0), Poisson(rate), 3), records, adjacency).delta(0.3)
+    always = users(Round(Gaussian(40.0), Poisson(1.0), 3), records, adjacency).delta(0.3)
+    assert 0 < found.lower < found.upper <= always.upper * (1 + 1e-6)
+    assert records == 1000 or found.relative_gap < 1e-5
 
 
 def test_simulated_users_are_within() -> None:

@@ -129,6 +129,8 @@ def _inverse(law: LaplaceLaw, u: Array, side: float) -> Array:
     guess = u if law.rate == 1 else unmixed_loss(u, law.rate)
     guess = np.minimum(np.maximum(guess, -law.theta), law.theta)
     found, step = guess.copy(), 4 * UNIT_ROUNDOFF * np.maximum(np.abs(guess), 1e-3)
+    if law.rate == 1:  # u is l: one step of twice its error is enough
+        step = np.maximum(step, 2 * _error(law, guess, guess))
     for _ in range(STEPS):
         value = law.mixed(found)
         short = (side * (value - u) < _error(law, found, value)) & (side * found < law.theta)

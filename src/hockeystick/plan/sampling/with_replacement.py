@@ -99,6 +99,12 @@ _NOT_GAUSSIAN = Claim(
 _CUT = "the binomial law of how often a record is drawn is cut where less than 1e-32 is left"
 """Why the pair above and that below differ when a record is added or removed."""
 
+NEVER = 2.0**-50
+"""Probability of not being drawn at all below which 1 less it is no other double than 1, or hardly."""
+
+_NEVER = "the probability that a record is not drawn at all is below 1e-15: it is added to that of once, and that to it"
+"""Why the pair above and that below differ where a record is next to always drawn."""
+
 _WHY_ZEROED = (
     "of draws with replacement with a record set to nothing, no closer pair is known than that of a replaced one"
 )
@@ -232,10 +238,28 @@ def mixtures(shift: float, draws: int, weight: Fraction, mirrored: bool) -> Tigh
     """
     law = binomial(draws, weight)
     shifts = tuple(k * shift for k in range(1, len(law.weights) + 1))
+    if law.none < NEVER and len(shifts) > 1:
+        return _next_to_always(shifts, law, mirrored)
     if not law.cut:
         return Tight(_mixture(shifts, law, 0.0, mirrored))
     above = _mixture(shifts, law, law.cut, mirrored)
     return Between(above, (_mixture(shifts, law, 0.0, mirrored),), _CUT)
+
+
+def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Between:
+    """The pairs of a larger and of a smaller number of successes, by the usual order of random numbers.
+
+    None becomes one success above; below, as few successes as it takes become none, for that to be no less than
+    :data:`NEVER`. Nothing of such a law is cut: of at most 20 successes expected there are hardly more draws.
+    """
+    assert not law.cut
+    once, *more = law.weights
+    above = MixturePair(shifts, (once + law.none, *more), 0.0, mirrored)
+    none, first = law.none, 0
+    while none < NEVER:
+        none, first = none + law.weights[first], first + 1
+    below = _mixture(shifts[first:], Draws(law.weights[first:], none, 0.0), 0.0, mirrored)
+    return Between(above, (below,), _NEVER)
 
 
 def _zeroed(shifts: tuple[float, ...], law: Draws, restored: bool) -> tuple[DominatingPair, ...]:
