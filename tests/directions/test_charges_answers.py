@@ -263,6 +263,7 @@ def test_a_direction_is_left_out_only_if_it_cannot_be_the_worse_one() -> None:
     top = 1.7
     assert certified.stays_below(composition, best, top * (1 + 1e-11), -1000.0)
     assert not certified.stays_below(composition, best, top * (1 - 5e-13), -1000.0)
+    assert not certified.stays_below(composition, best, top * (1 + 5e-13), -1000.0)
     assert not certified.stays_below(boxes((0.1, 0.3, 1)), best, 5.0, -1000.0)
 
 
