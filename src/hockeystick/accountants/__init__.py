@@ -39,7 +39,7 @@ def accountant_named(name: str, proof: bool = False, options: Mapping[str, float
         HockeystickError: a proof is asked for, and python-flint is missing.
     """
     if name not in list(ACCOUNTANTS):  # a list: a name may be anything, also what has no hash
-        raise InvalidInputError(_unknown(name), "accountant")
+        raise InvalidInputError(choice("accountant", name, list(ACCOUNTANTS), elsewhere=OTHER_NAMES), "accountant")
     if proof:
         from hockeystick.accountants.proof import prover  # late: few answers are proved
 
@@ -58,13 +58,6 @@ OTHER_NAMES = {
     "renyi": "rdp",
 }
 """What accountants are called elsewhere: dp_accounting's PLDAccountant connects the dots by default."""
-
-
-def _unknown(name: object) -> str:
-    """The line that refuses a name, with the name here of what is called so elsewhere."""
-    line = choice("accountant", name, list(ACCOUNTANTS))
-    meant = OTHER_NAMES.get(name.lower().replace("_", "-")) if isinstance(name, str) else None
-    return line if meant is None or "did you mean" in line else f"{line}; did you mean {meant!r}?"
 
 
 __all__ = ["ACCOUNTANTS", "Accountant", "accountant_named"]

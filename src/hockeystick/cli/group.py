@@ -83,7 +83,8 @@ class OneLineGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named, or an error with the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            raise click.UsageError(_no_such_command(args[0], self.list_commands(ctx)), ctx)
+            line = choice("command", args[0], self.list_commands(ctx), elsewhere=COMMAND_NAMES)
+            raise click.UsageError(line, ctx)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
             _refuse_repeated(click.Context(command, info_name=name, parent=ctx), rest)
@@ -150,12 +151,6 @@ COMMAND_NAMES = {
     "tradeoff": "profile",
 }
 """What commands may be called by those who do not know them yet: only of the group of commands that has the other."""
-
-
-def _no_such_command(given: str, known: Sequence[str]) -> str:
-    """The line that refuses a command, with the one that was meant."""
-    line, meant = choice("command", given, known), COMMAND_NAMES.get(given.lower())
-    return f"{line}; did you mean {meant!r}?" if meant in known and "did you mean" not in line else line
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:

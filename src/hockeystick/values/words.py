@@ -5,7 +5,7 @@ Nothing is imported here that a command would have to wait for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 SHOWN_LENGTH = 60
 """Longest form, in characters, in which a received value is repeated to a person."""
@@ -17,9 +17,17 @@ LOOKED_AT = 1000
 """Characters at each end of a value's form that are made printable: more than are shown, fewer than a file may hold."""
 
 
-def choice(key: str, value: object, known: Sequence[str], cutoff: float = 0.6) -> str:
-    """The line that refuses a value that is none of the known names, with the :func:`nearest` of them."""
+def choice(
+    key: str, value: object, known: Sequence[str], cutoff: float = 0.6, elsewhere: Mapping[str, str] | None = None
+) -> str:
+    """The line that refuses a value that is none of the known names, with the one that was meant.
+
+    That is the :func:`nearest` of them, or else the one here of what is called so ``elsewhere``.
+    """
     close = nearest(value, known, cutoff)
+    if close is None and elsewhere and isinstance(value, str):
+        meant = elsewhere.get(value.lower().replace("_", "-"))
+        close = meant if meant in known else None
     hint = "" if close is None else f"; did you mean {close!r}?"
     return f"{key} must be one of {listed(known)}; received {shown(value)}{hint}"
 
