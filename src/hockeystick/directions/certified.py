@@ -345,8 +345,8 @@ def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
 
 
 def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
-    if not composition.rounds:
-        return Interval(0.0, 0.0, 0.0)
+    if not composition.rounds or composition.variation(delta) <= delta:
+        return Interval(0.0, 0.0, 0.0)  # delta of any epsilon is at most the one of epsilon 0, the total variation
     infinite = composition.infinite_mass
     least, most = composition.infinite_mass_ends
     if delta < least or (delta == 0 and infinite > 0):
@@ -400,6 +400,15 @@ def _beyond(rounds: Gathered, epsilon: float) -> bool:
 def _log_delta_of(composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds:
         return Interval(-math.inf, -math.inf, -math.inf)
+    variation = composition.variation(1.0)
+    found = _log_delta_of_losses(composition, epsilon, gap, engine)
+    return found if variation >= 1 else found.at_most(min(found.upper, next_up(math.log(variation), 2 * ULPS)))
+
+
+def _log_delta_of_losses(
+    composition: Composition, epsilon: float, gap: float | None, engine: EngineFactory
+) -> Interval:
+    """log delta of the finite losses and of the infinite ones, without what the total variation tells of it."""
     infinite, standing = composition.infinite_mass, _log(composition.standing_mass)
     finite = finite_log_delta(composition, epsilon, gap, engine)
     if infinite == 0 and (standing == -math.inf or finite.upper == -math.inf):

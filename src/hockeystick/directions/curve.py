@@ -18,6 +18,7 @@ from hockeystick.directions.certified import FIRST, FROM_ABOVE, GATHERED_GAP
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.finite_losses import SUM_ERROR, finite_log_delta
 from hockeystick.engines.curve import ContourCurve, Curve, put
+from hockeystick.numerics.rounding import ULPS, next_up
 from hockeystick.numerics.work import part
 from hockeystick.pairs import Composition
 from hockeystick.pairs.gathered import gathered
@@ -81,7 +82,15 @@ class DirectionCurve:
         return Ends.of(milder.lower, worse.estimate, worse.upper)
 
     def _of_all(self, epsilon: Array, enough: Array | None) -> Ends:
-        """Ends of the composition as it is."""
+        """Ends of the composition as it is; delta of any epsilon is at most the one of epsilon 0, the variation."""
+        found = self._of_losses(epsilon, enough)
+        variation = self.composition.variation(1.0)
+        if not 0 < variation < 1:
+            return found
+        return Ends.of(found.lower, found.estimate, np.minimum(found.upper, next_up(math.log(variation), 2 * ULPS)))
+
+    def _of_losses(self, epsilon: Array, enough: Array | None) -> Ends:
+        """Ends of finite losses and of the infinite ones."""
         if not self.composition.rounds:
             nothing = np.full(len(epsilon), -math.inf)
             return Ends(nothing, nothing, nothing)

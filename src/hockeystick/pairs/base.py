@@ -177,6 +177,11 @@ class RenyiCurve(ABC):
         return 0.0
 
     @property
+    def variation(self) -> float:
+        """An upper bound on the total variation distance of both laws, the delta of epsilon 0; 1 if none is known."""
+        return 1.0
+
+    @property
     def stands_in(self) -> bool:
         """Whether masses of up to twice the least double, under either law, only stand for outcomes farther out.
 

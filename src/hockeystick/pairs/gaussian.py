@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from hockeystick.pairs.closed_transforms import QuadraticTransform
 
+DENSITY_AT_0 = 0.39894228040143270  # 1 / sqrt(2 pi) = 0.398942280401432677..., and above it
+
 
 @dataclass(frozen=True, slots=True)
 class GaussianLocation:
@@ -98,6 +100,11 @@ class GaussianPair(DominatingPair):
     def loss_range(self) -> tuple[float, float]:
         """The loss is normal, hence unbounded."""
         return -math.inf, math.inf
+
+    @property
+    def variation(self) -> float:
+        """``2 Phi(mu / 2) - 1`` is that of two normal laws, at most mu times the normal density at 0."""
+        return min(next_up(self.mu * DENSITY_AT_0, 2), 1.0)
 
     @property
     def transform(self) -> QuadraticTransform:

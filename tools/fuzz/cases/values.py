@@ -191,10 +191,10 @@ def objects(draw: Draw, held: Held) -> None:
                 held.law(0 < rate <= 1, f"rate {rate}")
                 if made is not None and claim.status != "refused":
                     one = held.ask("of one record", lambda made=made, direction=direction: made.of_many(direction, 1))  # type: ignore[misc]
-                    held.same("of one record", one, made.known(direction))
+                    known = held.ask("known", lambda made=made, direction=direction: made.known(direction))  # type: ignore[misc]
+                    held.same("of one record", one, known)
                     held.ask("of three records", lambda made=made, direction=direction: made.of_many(direction, 3))  # type: ignore[misc]
                     pair = held.ask("pair", lambda made=made, direction=direction: made.pair(direction))  # type: ignore[misc]
-                    known = held.ask("known", lambda made=made, direction=direction: made.known(direction))  # type: ignore[misc]
                     held.same("the pair above", None if known is None else known.above, pair)
                     held.law(known is None or type(known).__name__.lower() == SIDES[claim.status],
                              f"a side that the claim does not say: {known} of {claim}")  # fmt: skip

@@ -168,6 +168,11 @@ class WithoutReplacementPair(DominatingPair):
     seconds: ClassVar[float] = SAMPLED_SECONDS
 
     @property
+    def variation(self) -> float:
+        """The distance of a removed record: the curve h of the module is ``g(1)`` at ``b = 1``."""
+        return self._removed.variation
+
+    @property
     def _removed(self) -> PoissonRemovePair:
         return PoissonRemovePair(self.base, self.rate)
 

@@ -17,7 +17,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.numerics.work import spend
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
@@ -72,6 +72,11 @@ class BasePair(Protocol):
     @property
     def stands_in(self) -> bool:
         """Whether masses stand for outcomes farther out; see the pairs."""
+        ...
+
+    @property
+    def variation(self) -> float:
+        """An upper bound on the total variation distance of both laws."""
         ...
 
     def reaching(self, log_mass: float) -> tuple[DominatingPair, float] | None:
@@ -237,6 +242,11 @@ class _PoissonPair(DominatingPair):
     """Whether the direction is the one that adds a record."""
 
     seconds: ClassVar[float] = SAMPLED_SECONDS
+
+    @property
+    def variation(self) -> float:
+        """The rate times the distance of the base: both laws have ``(1 - q) O`` in common."""
+        return next_up(self.rate * self.base.variation, 2)
 
     @property
     def transform(self) -> Transform | None:

@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.rounding import next_up
 from hockeystick.numerics.work import spend, spent
 from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses
@@ -126,6 +127,11 @@ class PoissonSubstitutionPair(DominatingPair):
     def loss_range(self) -> tuple[float, float]:
         """The loss is unbounded to both sides."""
         return -math.inf, math.inf
+
+    @property
+    def variation(self) -> float:
+        """The rate, as both laws have ``(1 - q) N(0)`` in common."""
+        return next_up(self.rate)
 
     @property
     def transform(self) -> MixtureTransform:
