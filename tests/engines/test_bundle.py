@@ -176,9 +176,10 @@ def test_bounds_are_added_up_outward(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Envelope", Thirds)
     for count in (1, 3, 1001):
         kinds = [(0.5 + 0.01 * number, 0.01, count) for number in range(50)]
-        (bound,) = bundle_of(kinds, False).envelope(2.0, 1).log_bound(np.array([1.0])).tolist()
-        exact = 50 * count * Fraction(-1 / 3)
-        assert exact <= Fraction(bound) <= exact * (1 - Fraction(1, 10**8))
+        envelope = bundle_of(kinds, False).envelope(2.0, 1)
+        for many, bounds in ((50, envelope.log_bound), (len(envelope._parts[0].rows), envelope.by_leaders)):
+            exact = many * count * Fraction(-1 / 3)
+            assert exact <= Fraction(float(bounds(np.array([1.0]))[0])) <= exact * (1 - Fraction(1, 10**8))
 
 
 def test_a_kind_of_too_many_nodes_has_no_value() -> None:
@@ -204,12 +205,28 @@ def test_chunks_make_next_to_no_difference(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_cut_is_certified_by_all_kinds() -> None:
-    """The stand-ins only say where to look."""
+    """The stand-ins only say where to look: the bound is that of all kinds, or of those that fall off most."""
     kinds = [(float(mu), 0.02, 20) for mu in DRAWN.uniform(0.3, 1.5, 60)]
     whole = bundle_of(kinds, False)
-    found = cut([(whole, 1)], 4.0, 0.3, -30.0, 1.0, 10_000)
-    assert (found.bounds[0] == whole.envelope(4.0, 1).log_bound(found.edges)).all()
-    assert found.log_tail(np.array([1.0]), 0.3) <= -30.0 + 1e-6
+    for most in (10_000, 50):
+        found = cut([(whole, 1)], 4.0, 0.3, -30.0, 1.0, most)
+        envelope = whole.envelope(4.0, 1)
+        assert found.bounds[0, 0] in (envelope.by_leaders(found.edges)[0], envelope.log_bound(found.edges)[0])
+        assert found.log_tail(np.array([1.0]), 0.3) <= -30.0 + 1e-6
+
+
+def test_kinds_that_fall_off_most_are_in_the_bound_of_all() -> None:
+    """Each kind is in one part of the two, so that the bound of all is the sum of those of single kinds."""
+    kinds = [(float(mu), float(rate), 7) for mu, rate in DRAWN.uniform(0.05, 1.2, (25, 2))]
+    envelope, edges = bundle_of([(mu, min(rate, 0.8), k) for mu, rate, k in kinds], True).envelope(3.0, 1), [0.7, 2.0]
+    all_kinds, leaders = envelope.log_bound(np.array(edges)), envelope.by_leaders(np.array(edges))
+    alone = [
+        sum(bundle_of([(mu, min(rate, 0.8), k)], True).envelope(3.0, 1).log_bound(np.array([at]))[0]
+            for mu, rate, k in kinds) for at in edges
+    ]  # fmt: skip
+    assert all_kinds == pytest.approx(alone, rel=0.05)
+    assert (all_kinds < 0.999 * leaders).all()
+    assert (leaders < 0.5 * all_kinds).all()
 
 
 def test_the_stand_ins_are_few_and_near() -> None:

@@ -13,7 +13,7 @@ import pytest
 from hockeystick.engines.batch.rows import Rows
 from hockeystick.engines.contour import near_kinds as module
 from hockeystick.engines.contour.bundle import Bundle, BundleLine, bundle_of
-from hockeystick.engines.contour.near_kinds import REACH, AtKnots, Cell, basis, between, cells_of
+from hockeystick.engines.contour.near_kinds import REACH, AtKnots, Cell, Interpolant, basis, cells_of
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 
 Array = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ def test_what_follows_from_knots_is_enclosed(add: bool, wanted: float) -> None:
     assert cell.remainder <= wanted
     knots = at_knots(cell.mu, add)
     mu = np.array([1.0, 1.01, 1.13, 1.2345, float(cell.mu[0]), math.sqrt(5 / 3)])
-    found, true = between(cell, knots, mu), at_knots(mu, add)
+    found, true = Interpolant(cell, knots).at(mu), at_knots(mu, add)
     off = np.abs(found.values - true.values)
     assert (off <= found.errors).all()
     assert (np.abs(found.log_total - true.log_total) <= found.common).all()
@@ -153,20 +153,20 @@ def test_what_the_knots_are_off_by_is_charged() -> None:
     weights, _ = basis(cell, mu)
     sizes = np.abs(weights).sum(axis=1)
     assert sizes.max() > 1.5
-    exact = between(cell, even(cell, 0.0, 0.0), mu)
+    exact = Interpolant(cell, even(cell, 0.0, 0.0)).at(mu)
     assert exact.errors.max() < 1e-11
     assert exact.common.max() < 1e-11
-    off = between(cell, even(cell, 1e-3, 0.0), mu)
+    off = Interpolant(cell, even(cell, 1e-3, 0.0)).at(mu)
     assert (off.errors[:, 1] >= 1e-3 * sizes * (1 - 1e-9)).all()
     assert (off.errors[:, 1] <= 1.01e-3 * sizes).all()
     assert (off.common <= 1e-11).all()
-    common = between(cell, even(cell, 0.0, 1e-3, 0.5j), mu)
+    common = Interpolant(cell, even(cell, 0.0, 1e-3, 0.5j)).at(mu)
     assert (common.common >= 1e-3 * sizes * (1 - 1e-9)).all()
     assert (common.common <= 1.01e-3 * sizes).all()
     # m(t) enters twice: what the values are scaled by at the knots, and by what they are divided
     assert (common.errors[:, 1] >= 2 * 0.5 * 1e-3 * sizes * (1 - 1e-9)).all()
     assert (common.errors[:, 1] <= 1.05e-3 * sizes).all()
-    unknown = between(cell, even(cell, 0.0, 1.0, 0.5j), mu)
+    unknown = Interpolant(cell, even(cell, 0.0, 1.0, 0.5j)).at(mu)
     assert not np.isfinite(unknown.common).any()
 
 
@@ -174,7 +174,7 @@ def test_what_a_polynomial_errs_by_is_charged() -> None:
     """To m(t) and to the values, by the size of omega, whatever the values are."""
     cell, mu = one_cell(False, 1e-12)
     omega = basis(cell, mu)[1]
-    found = between(cell._replace(remainder=1e-3), even(cell, 0.0, 0.0), mu)
+    found = Interpolant(cell._replace(remainder=1e-3), even(cell, 0.0, 0.0)).at(mu)
     least = 1e-3 * omega * math.exp(-0.5)
     assert (found.errors[:, 1] >= least * (1 - 1e-9)).all()
     assert (found.errors[:, 1] <= 1.01 * least + 1e-11).all()
@@ -187,7 +187,7 @@ def test_roundings_are_charged() -> None:
     cell, mu = one_cell(False, 1e-12)
     none = cell._replace(remainder=0.0)
     n = len(cell.mu)
-    found = between(none, even(cell, 0.0, 0.0, 0.5j), mu)
+    found = Interpolant(none, even(cell, 0.0, 0.0, 0.5j)).at(mu)
     units = (11 * n + 8) * UNIT_ROUNDOFF
     sizes = np.abs(basis(cell, mu)[0]).sum(axis=1)
     assert (found.errors[:, 1] >= 0.5 * units * sizes).all()

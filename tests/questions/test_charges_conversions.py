@@ -317,6 +317,7 @@ def test_both_ends_of_mass_at_infinity_are_added(monkeypatch: pytest.MonkeyPatch
         infinite_mass=0.15,
         infinite_mass_ends=(0.1, 0.2),
         standing_mass=0.0,
+        variation=lambda most: math.inf,
     )
     monkeypatch.setattr(curve, "composition", given)
     nothing = np.full(1, -math.inf)

@@ -51,13 +51,14 @@ from hockeystick.engines.batch.guess import Place
 from hockeystick.engines.batch.line import Line, line_of
 from hockeystick.engines.batch.nodes import Layout, Nodes
 from hockeystick.engines.batch.rows import Array, Places, Rows, up
-from hockeystick.engines.contour.near_kinds import AtKnots, Cell, between, cells_of
+from hockeystick.engines.contour.near_kinds import ALL, AtKnots, Cell, Interpolant, cells_of
 from hockeystick.engines.contour.stand_ins import stand_ins
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import spend
 from hockeystick.pairs.transform import ComplexArray, safe_log_one_plus
 
 NUMBERS = 1 << 15  # doubles of one array of a chunk
+BLOCK = 2048  # points of one array of interpolated values, so that it has 16 kinds
 MOST_ROWS = 512  # of a chunk
 MORE_NODES = 3000  # that take as long as the calls of one chunk more
 PREPARED = 20.0  # evaluations that a node of a line takes, however many points there are
@@ -69,6 +70,7 @@ SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
 CELL = 1.0 / 256.0  # of log mu and of log rate: kinds within one are bounded together, some tenths of a per cent above
 SHARED = 2.0  # kinds of a cell, on average, from which on that is quicker
 LEFT_OUT = 0.01  # of the logarithm of an envelope, which is -20 or so: the edge is 0.7 per cent farther
+LEADING = 0.8  # of how much all kinds fall off: what the leading ones have, a third of them in a schedule
 LOOSEST = 1e-6  # of all rounds together: what an upper bound, which is wanted to 1e-3 or so, leaves out
 
 
@@ -287,11 +289,14 @@ class BundleLine:
         for _, nodes, line in _lines(self._others, self._t, self._tolerance, step, outer, inner):
             summed.add(nodes.rows.count, AtKnots(nodes.log_total, line.common, line.values, line.errors))
         for cell, knots in self._at_knots(step, outer, inner):
-            kinds = self._bundle.rows.at(cell.which)
-            size = max(1, min(MOST_ROWS, NUMBERS // max(outer * inner, len(cell.mu))))
+            kinds, interpolant = self._bundle.rows.at(cell.which), Interpolant(cell, knots)
+            wide = min(count, BLOCK)
+            size = max(1, min(MOST_ROWS, NUMBERS // max(wide, len(cell.mu))))
             for start in range(0, len(kinds), size):
                 part = slice(start, start + size)
-                summed.add(kinds.count[part], between(cell, knots, kinds.mu[part]))
+                for first in range(0, count, wide):
+                    points = slice(first, min(first + wide, count))
+                    summed.add(kinds.count[part], interpolant.at(kinds.mu[part], points), points)
         if summed.seen < len(self._bundle.rows):
             return np.full(count, np.inf, dtype=np.complex128), np.full(count, np.inf)
         self.common = summed.all_common
@@ -334,16 +339,18 @@ class _Summed:
         self._total = self._size = self._common = 0.0
         self.seen = self._chunks = self._longest = 0
 
-    def add(self, times: Array, kinds: AtKnots) -> None:
-        """Some kinds, each so many times."""
-        count = len(self._values)
+    def add(self, times: Array, kinds: AtKnots, points: slice = ALL) -> None:
+        """Some kinds, each so many times, at some of the points; the first points of some kinds come before others."""
+        first, last, _ = points.indices(len(self._values))
         with np.errstate(all="ignore"):
-            k, own = safe_log_one_plus(kinds.values[:, :count], kinds.errors[:, :count])
+            k, own = safe_log_one_plus(kinds.values[:, : last - first], kinds.errors[:, : last - first])
             k *= up(times)
             own *= up(times)
-            self._values += k.sum(axis=0)
-            self._errors += own.sum(axis=0)
-            self._sizes += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
+            self._values[points] += k.sum(axis=0)
+            self._errors[points] += own.sum(axis=0)
+            self._sizes[points] += (np.abs(k.real) + np.abs(k.imag)).sum(axis=0)
+            if first:
+                return
             self._total += float(times @ kinds.log_total)
             self._common += float(times @ -np.log1p(-np.minimum(kinds.common, 1.0)))
             self._size += float(times @ np.abs(kinds.log_total))
@@ -372,6 +379,7 @@ class BundleEnvelope:
 
     def __init__(self, bundle: Bundle, t: float, count: int) -> None:
         self._bundle, self._t, self._tolerance = bundle, t, LEFT_OUT / count
+        self._known: dict[float, float] = {}
 
     def guessed(self, edges: Array) -> Array:
         """About what :meth:`log_bound` says, from the few kinds that stand in for all."""
@@ -398,15 +406,42 @@ class BundleEnvelope:
 
     def log_bound(self, edges: Array) -> Array:
         """Upper bounds on ``log |m(t + is)| / m(t)`` for all ``s >= edges[i]``; kinds of too many nodes add nothing."""
-        out = np.zeros(len(edges))
-        for nodes in self._bundle.nodes(self._t, self._tolerance):
-            spend(NODE_OF_EDGE * nodes.x.size * len(edges))
+        out = np.array([self._by_leaders(edge) + self._of(self._parts[1], edge) for edge in edges.tolist()])
+        return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
+
+    def by_leaders(self, edges: Array) -> Array:
+        """As :meth:`log_bound`, by the kinds alone that fall off most: all factors are at most 1."""
+        out = np.array([self._by_leaders(edge) for edge in edges.tolist()])
+        return np.minimum.accumulate(out) * (1 - SPARE)
+
+    @cached_property
+    def _parts(self) -> tuple[Bundle, Bundle]:
+        """The kinds with the largest ``k log(1 + q^2 (e^(mu^2) - 1))``, their K(1), and the others."""
+        rows, total = self._bundle.rows, self._bundle.total
+        square = np.square(rows.mu)
+        falls = rows.count * np.logaddexp(0.0, 2 * rows.log_rate + square + np.log(-np.expm1(-square)))
+        order = np.argsort(-falls, kind="stable")
+        leading = int(np.searchsorted(np.cumsum(falls[order]), LEADING * falls.sum())) + 1
+        leaders = np.zeros(len(rows), dtype=np.bool_)
+        leaders[order[:leading]] = True
+        return Bundle(rows.at(leaders), total), Bundle(rows.at(~leaders), total)
+
+    def _by_leaders(self, edge: float) -> float:
+        """The bound by the leading kinds from one edge on, which is looked at twice where they alone do not do."""
+        if edge not in self._known:
+            self._known[edge] = self._of(self._parts[0], edge)
+        return self._known[edge]
+
+    def _of(self, bundle: Bundle, edge: float) -> float:
+        """The sum of the bounds of the kinds of a part."""
+        out = 0.0
+        for nodes in bundle.nodes(self._t, self._tolerance):
+            spend(NODE_OF_EDGE * nodes.x.size)
             every = np.arange(len(nodes.rows))
             with np.errstate(all="ignore"):
-                envelope = Envelope(nodes)
-                for at, edge in enumerate(edges.tolist()):
-                    out[at] += nodes.rows.count @ envelope.log_bound(np.full(len(every), edge), every)
-        return np.minimum.accumulate(out) * (1 - SPARE)  # terms of one sign: a share of them is lost in the sum
+                found = Envelope(nodes).log_bound(np.full(len(every), edge), every)
+            out += float(nodes.rows.count @ found)
+        return out
 
 
 def bundle_of(kinds: Sequence[tuple[float, float, int]], add: bool) -> Bundle:

@@ -34,6 +34,7 @@ LEAP = 0.9  # of where the last two edges, extrapolated, have the depth
 MAX_COST = 1e6  # edges times nodes: tenths of a second
 SLOW = "the characteristic function is not bound to fall off fast enough"  # why no edge is deep enough
 BOUND = 150.0  # units of work of one edge at one node
+BY_LEADERS = 1.13  # factor of the edge at which the leading kinds of a bundle do in place of all
 START_SINGLY, LEAPS, FURTHER = 0.95, 12, 1.01  # of where a normal law would end; edges looked at; factor of a leap
 
 
@@ -137,7 +138,8 @@ def _check_floor(envelopes: list[Envelope], counts: Array, step: float, depth: f
 def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: float, variance: float, most: int) -> Cut:
     """Where to cut the sum, by one edge at a time: those of a bundle of many kinds are dear.
 
-    The edge is looked for where the few kinds that stand in for all have the depth, and moved on until all have it.
+    The edge is looked for where the few kinds that stand in for all have the depth. A little farther on the leading
+    kinds alone may have it; otherwise all are looked at, and the edge is moved on until they have it.
 
     Raises:
         NotApplicableError: the bounds do not fall far enough within that many points.
@@ -149,23 +151,29 @@ def _cut_singly(envelopes: list[Envelope], counts: Array, step: float, depth: fl
         return np.array([envelope.guessed(edges) if isinstance(envelope, BundleEnvelope) else envelope.log_bound(edges)
                          for envelope in envelopes])  # fmt: skip
 
+    def led(edges: Array) -> Array:
+        return np.array([envelope.by_leaders(edges) if isinstance(envelope, BundleEnvelope)
+                         else envelope.log_bound(edges) for envelope in envelopes])  # fmt: skip
+
     def known(edges: Array) -> Array:
         return np.array([envelope.log_bound(edges) for envelope in envelopes])
 
     edge = max(START_SINGLY * math.sqrt(2 * max(-depth, 1.0) / max(variance, 1e-300)), 0.5 * step)
-    for bound in (guessed, known):
+    for bound, leaps in ((guessed, LEAPS), (led, 1), (known, LEAPS)):
         before: tuple[float, float] | None = None
-        for _ in range(LEAPS):
+        if bound is led:
+            edge *= BY_LEADERS
+        for _ in range(leaps):
             edge = min(edge, most * step)
             edges = np.array([edge])
             bounds = bound(edges)
             log_rho = counts @ bounds
             tail, size = float(log_tails(edges, log_rho, step)[0]), float(log_rho[0])
             if tail <= depth:
-                if bound is known:
+                if bound is not guessed:
                     return Cut(edges, bounds)
                 break
-            if edge >= most * step:
+            if edge >= most * step or bound is led:
                 break
             power, leap = 2.0, FARTHEST
             if before is not None and size < before[1] < 0:

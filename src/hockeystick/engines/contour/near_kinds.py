@@ -55,6 +55,7 @@ LARGEST_MOMENT, LARGEST_VARIANCE = 1.0, 4.0
 """Of K(t) on an ellipse, and of v0: what is summed is known to its largest value, and must not vary by much."""
 
 FEWEST, EACH = 32, 1.5  # kinds of a cell that has knots, and kinds for each of them: a knot is one more line
+ALL = slice(None)  # points
 SPARE = 1e-9  # relative: pays for the roundings of the bounds themselves, and for those of the knots
 
 
@@ -164,26 +165,37 @@ def basis(cell: Cell, mu: Array) -> tuple[Array, Array]:
     return found, 0.5 * np.abs(omega)
 
 
-@np.errstate(all="ignore")
-def between(cell: Cell, knots: AtKnots, mu: Array) -> AtKnots:
-    """What follows from the knots for other kinds of the cell; not finite where that is nothing."""
-    weights, omega = basis(cell, mu)
-    sizes, remainder = np.abs(weights), cell.remainder * omega
-    units = UNIT_ROUNDOFF * (11 * len(cell.mu) + 32)
-    excess = np.expm1(knots.log_total)
-    total = 1.0 + excess
-    doubt = knots.common / (1.0 - np.minimum(knots.common, 1.0)) * total  # infinite where nothing is known
-    moved = knots.values * up(total)
-    off = knots.errors * up(total) + (np.abs(knots.values) + knots.errors) * up(doubt)
-    off += units * (np.abs(moved.real) + np.abs(moved.imag))
-    lost = (sizes @ (doubt + units * np.abs(excess)) + remainder) * (1 + SPARE)
-    errors = sizes @ off + up(remainder)
-    excess = weights @ excess
-    total = 1.0 + excess
-    values = (weights @ moved.view(np.float64)).view(np.complex128) / up(total)
-    least = np.maximum(total - lost, 0.0) * (1 - SPARE)
-    errors = (errors + np.abs(values) * up(lost)) / up(least) * (1 + SPARE) + 8 * UNIT_ROUNDOFF * np.abs(values)
-    errors[:, 0] = 0.0  # where the values are 0
-    log_total = np.log1p(excess)
-    common = lost / total * (1 + SPARE) + 8 * UNIT_ROUNDOFF * np.abs(log_total)
-    return AtKnots(log_total, common, values, errors)
+class Interpolant:
+    """The polynomials through what is known at the knots of a cell, for other kinds of it."""
+
+    @np.errstate(all="ignore")
+    def __init__(self, cell: Cell, knots: AtKnots) -> None:
+        self._cell = cell
+        self._units = units = UNIT_ROUNDOFF * (11 * len(cell.mu) + 32)
+        self._excess = np.expm1(knots.log_total)
+        total = 1.0 + self._excess
+        doubt = knots.common / (1.0 - np.minimum(knots.common, 1.0)) * total  # infinite where nothing is known
+        self._lost = doubt + units * np.abs(self._excess)
+        moved = knots.values * up(total)
+        self._off = knots.errors * up(total) + (np.abs(knots.values) + knots.errors) * up(doubt)
+        self._off += units * (np.abs(moved.real) + np.abs(moved.imag))
+        self._moved = moved.view(np.float64)
+
+    @np.errstate(all="ignore")
+    def at(self, mu: Array, points: slice = ALL) -> AtKnots:
+        """What follows for kinds of the cell at some of the points; not finite where that is nothing."""
+        weights, omega = basis(self._cell, mu)
+        sizes, remainder = np.abs(weights), self._cell.remainder * omega
+        lost = (sizes @ self._lost + remainder) * (1 + SPARE)
+        errors = sizes @ self._off[:, points] + up(remainder)
+        excess = weights @ self._excess
+        total = 1.0 + excess
+        first, last, _ = points.indices(self._off.shape[1])
+        values = (weights @ self._moved[:, 2 * first : 2 * last]).view(np.complex128) / up(total)
+        least = np.maximum(total - lost, 0.0) * (1 - SPARE)
+        errors = (errors + np.abs(values) * up(lost)) / up(least) * (1 + SPARE) + 8 * UNIT_ROUNDOFF * np.abs(values)
+        if first == 0:
+            errors[:, 0] = 0.0  # where the values are 0
+        log_total = np.log1p(excess)
+        common = lost / total * (1 + SPARE) + 8 * UNIT_ROUNDOFF * np.abs(log_total)
+        return AtKnots(log_total, common, values, errors)

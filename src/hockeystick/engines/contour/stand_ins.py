@@ -15,7 +15,7 @@ import numpy as np
 from hockeystick.engines.batch.rows import Places, Rows
 
 STAND_INS = 32  # at most: with more of them a guide takes longer than it saves
-NEAR = 1e-4  # spread, squared and by the share of the variance, up to which a box is not cut any more
+NEAR = 5e-4  # spread, squared and by the share of the variance, up to which a box is not cut any more
 STEEPEST = 600.0  # exponent that a double can hold
 
 

@@ -151,8 +151,8 @@ class Poisson(Sampling):
         """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
         if self.sample_rate == 1:
             return own_known(mechanism, direction)
-        pair = self.pair(mechanism, direction)
-        return Tight(pair) if self.claim(type(mechanism), direction).status is Status.TIGHT else Above(pair)
+        side = Tight if self.claim(type(mechanism), direction).status is Status.TIGHT else Above
+        return side(self.pair(mechanism, direction))
 
     def of_many(self, mechanism: Mechanism, direction: Direction, records: int) -> Known | RenyiCurve | None:
         """The mixture of the numbers of records in a batch, for normal noise with a user added or removed.
