@@ -166,6 +166,8 @@ def _of_few_losses(pair: DominatingPair) -> bool:
 def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float, float]:
     """Logarithms of certified ends of ``sum p (1 - e^(eps - L))_+`` over atoms of a pair."""
     loss, log_p = atoms.loss, atoms.log_p
+    if not len(loss):
+        return -math.inf, -math.inf
     farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end
     slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon))
     slip += atoms.slip if isinstance(pair, ProductPair) else farthest
