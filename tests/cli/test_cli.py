@@ -22,6 +22,8 @@ from hockeystick.cli import progress as progress_module
 from hockeystick.cli.progress import progress
 
 PURE = '[[round]]\nmechanism = "randomized-response"\nepsilon = 0.5\ncount = 3\n'
+BESIDE = "give a PLAN or the flags that stand in place of it; received 'a.toml' and"
+
 FLAGS = ["--noise-multiplier", "2", "--sample-rate", "0.01", "--steps", "1e1"]
 
 
@@ -155,7 +157,16 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
         (["epsilon", *FLAGS, "--delta", "0.1", "--gap", "0"], "--gap must be a number greater than 0 and at most 1"),
         (["epsilon", *FLAGS, "--delta", "0.1", "--accountant", "x"], "--accountant must be one of 'auto'"),
         (["epsilon", *FLAGS, "--delta", "0.1", "--adjacency", "x"], "--adjacency must be one of 'add-or-remove'"),
-        (["delta", *FLAGS], "Missing option '--epsilon'."),
+        (["delta", *FLAGS], "Missing option '--epsilon'. Such as: hockeystick delta plan.toml --epsilon 2"),
+        (["calibrate", "--epsilon", "3"], "Missing argument 'PARAMETER'. Such as: hockeystick calibrate "),
+        (["profile", "a.toml", "--groups", "3"], f"{BESIDE} --groups; did you mean '--group'?"),
+        (["epsilon", "a.toml", "--groups", "3"], f"{BESIDE} --groups; with a plan, that is a key of its file"),
+        (
+            ["epsilon", "a.toml", *FLAGS[:4]],
+            f"{BESIDE} --noise-multiplier, --sample-rate; with a plan, those are keys of its file",
+        ),
+        (["version"], "no command 'version'; did you mean '--version'?"),
+        (["help", "epsilon"], "no command 'help'; did you mean '--help'?"),
         (["delta", *FLAGS, "--epsilon", "-1"], "--epsilon must be a number from 0 to 1e100"),
         (["delta", *FLAGS, "--epsilon", "inf"], "--epsilon must be a number from 0 to 1e100"),
         (

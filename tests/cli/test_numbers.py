@@ -75,8 +75,25 @@ def test_commas_between_thousands_are_told_how_to_write_the_number() -> None:
     assert "'60,000' is not a number: write 60000." in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1,1", "1.1"),
+        ("1,5e-5", "1.5e-5"),
+        ("60k", "60000"),
+        ("1.5M", "1500000"),
+        ("0.001k", "1"),
+        ("1,234,567", "1234567"),
+    ],
+)
+def test_a_number_with_marks_is_told_how_to_write_it(text: str, number: str) -> None:
+    result = run("epsilon", "--sigma", text, "--sample-rate", "1%", "--steps", "3", "--delta", "1e-5")
+    assert result.exit_code == 2
+    assert f"{text!r} is not a number: write {number}." in result.stderr
+
+
 def test_what_is_no_number_is_told_what_is_one() -> None:
-    for text in ("6,0.1", "x", "1/0", ""):
+    for text in ("6,0.1", "x", "1/0", "", "k", "1.0001k", "6,", ",6"):
         result = run("epsilon", "--sigma", "1", "--sample-rate", text, "--steps", "3", "--delta", "1e-5")
         assert result.exit_code == 2
         assert "is not a number, such as 0.01, 1e-5, 1/60000 or 1%" in result.stderr

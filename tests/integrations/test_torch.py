@@ -20,7 +20,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
 )
 
-from hockeystick import Gaussian, InvalidInputError, NoSampling, Poisson, Round, Shuffled, WithoutReplacement
+from hockeystick import Gaussian, InvalidInputError, Plan, Poisson, Round, Shuffled, WithoutReplacement
 from hockeystick.integrations.batches import FixedSizeBatches, PoissonBatches
 from hockeystick.integrations.torch import loader, scheme_of
 
@@ -92,7 +92,7 @@ def test_training_over_batches_and_what_it_costs() -> None:
             WithoutReplacement,
         ),
         (DPDataLoader.from_data_loader(DataLoader(DATA, batch_size=2)), "poisson", {"sample_rate": 0.2}, Poisson),
-        (DataLoader(DATA, batch_size=3), "none", {}, NoSampling),
+        (DataLoader(DATA, batch_size=3), "shuffled", {"batch_size": 3, "dataset_size": 10}, Shuffled),
         (DataLoader(DATA, batch_size=3, shuffle=True), "shuffled", {"batch_size": 3, "dataset_size": 10}, Shuffled),
         (
             DataLoader(DATA, batch_size=3, sampler=SubsetRandomSampler(range(7))),
@@ -147,3 +147,14 @@ def test_classes_of_ones_own_are_not_believed() -> None:
         assert scheme_of(made).scheme is None
     with pytest.raises(InvalidInputError, match=r"DataLoader; received list"):
         scheme_of([1])
+
+
+def test_records_in_the_order_of_the_data_set_are_no_unsampled_round_where_one_is_added() -> None:
+    """The others move to other batches then, so that one round an epoch would be too little."""
+    found = scheme_of(DataLoader(DATA, batch_size=4))
+    assert "adjacency 'replace-one'" in found.why
+    assert found.sampling is not None
+    rounds = [Round(Gaussian(2.0), found.sampling, epochs=3)]
+    replaced, changed = (Plan(rounds, adjacency).epsilon(1e-5) for adjacency in ("replace-one", "add-or-remove"))
+    assert replaced.upper == pytest.approx(Plan([Round(Gaussian(2.0), count=3)], "replace-one").epsilon(1e-5).upper)
+    assert any("in a uniformly random one that is drawn anew" in item for item in changed.assumptions)

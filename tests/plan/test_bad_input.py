@@ -113,6 +113,16 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
         ),
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (
+            ROUND + "sensitivity = 2",
+            "round 1: key 'sensitivity' belongs to mechanism 'discrete-gaussian', 'discrete-laplace', 'staircase', "
+            "'binomial', 'truncated-laplace'; mechanism 'gaussian' has the keys noise_multiplier (standard deviation "
+            "of the noise / norm bound C of one record), ",
+        ),
+        (
+            '[[round]]\nmechanism = "randomized-response"\nepsilon = 1\nk = 4',
+            "round 1: unknown key 'k'; did you mean 'categories'?",
+        ),
+        (
             ROUND + "sample_rate = 0.1",
             "round 1: key 'sample_rate' belongs to sampling 'poisson', 'truncated-poisson', 'cyclic-poisson', and this",
         ),
@@ -571,7 +581,14 @@ def test_a_mechanism_in_place_of_a_round_is_told_how_to_make_one() -> None:
     ("scheme", "keys", "remedy"),
     [
         ("truncated-poisson", {"batch_size": 256, "dataset_size": 60_000}, ": give sample_rate, which is 256/60000"),
-        ("cyclic-poisson", {"batch_size": 256}, ": give sample_rate, which is batch_size / dataset_size"),
+        ("truncated-poisson", {"batch_size": 256}, ": give sample_rate, which is batch_size / dataset_size"),
+        # a batch is drawn from one of so many groups: batch_size / dataset_size would cost too little
+        ("cyclic-poisson", {"batch_size": 256}, "which is that within a group, groups * batch_size / dataset_size"),
+        (
+            "cyclic-poisson",
+            {"batch_size": 256, "dataset_size": 60_000, "groups": 16},
+            ": give sample_rate, which is that within a group, 16 * 256/60000",
+        ),
         ("without-replacement", {"sample_rate": 0.01}, ": give batch_size and dataset_size"),
         ("none", {"sample_rate": 0.01}, "whose keys are none"),
     ],

@@ -83,6 +83,8 @@ class OneLineGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named, or an error with the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            if args[0] in OPTIONS:
+                raise click.UsageError(f"no command {args[0]!r}; did you mean '--{args[0]}'?", ctx)
             line = choice("command", args[0], self.list_commands(ctx), elsewhere=COMMAND_NAMES)
             raise click.UsageError(line, ctx)
         name, command, rest = super().resolve_command(ctx, args)
@@ -95,6 +97,8 @@ class OneLineGroup(click.Group):
             status = super().main(args, name, complete_var, standalone_mode=False, **extra)
         except click.NoSuchOption as error:
             return _say(_no_such_option(error), BAD_INPUT)
+        except click.MissingParameter as error:
+            return _say(error.format_message() + _example(error.ctx), BAD_INPUT)
         except click.ClickException as error:
             return _say(error.format_message(), BAD_INPUT)
         except HockeystickError as error:
@@ -151,6 +155,16 @@ COMMAND_NAMES = {
     "tradeoff": "profile",
 }
 """What commands may be called by those who do not know them yet: only of the group of commands that has the other."""
+
+
+OPTIONS = ("help", "version")
+"""Options of the program that people take for commands."""
+
+
+def _example(context: click.Context | None) -> str:
+    """The example in the help of a command, where it has one, in words that follow what is missing."""
+    text = "" if context is None else one_line(context.command.help or "")
+    return f" Such as: {text.partition('Example: ')[2]}" if "Example: " in text else ""
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:

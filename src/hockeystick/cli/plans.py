@@ -12,7 +12,7 @@ import click
 from hockeystick.cli.numbers import number
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.words import shown
+from hockeystick.values.words import nearest, shown
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -79,9 +79,8 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
     if plan is not None:
         if flags:
             names = ", ".join(_flag(key) for key in flags)
-            raise InvalidInputError(
-                f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
-            )
+            line = f"give a PLAN or the flags that stand in place of it; received {shown(plan)} and {names}"
+            raise InvalidInputError(f"{line}; {_remedy(list(flags))}")
         return _read(plan)
     if not flags:
         raise InvalidInputError(
@@ -93,6 +92,17 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
 
     with flag_names():
         return dp_sgd(**flags)
+
+
+def _remedy(flags: list[str]) -> str:
+    """What to do about flags beside a plan file: an option of the command that was meant, or else keys of the file."""
+    context = click.get_current_context(silent=True)
+    options = context.command.params if context else []
+    others = [item.opts[0] for item in options if isinstance(item, click.Option) and item.name not in FLAGS]
+    close = nearest(_flag(flags[0]), others, 0.85) if len(flags) == 1 else None
+    if close is not None and close != _flag(flags[0]):
+        return f"did you mean {close!r}?"
+    return f"with a plan, {'that is a key' if len(flags) == 1 else 'those are keys'} of its file"
 
 
 @contextmanager

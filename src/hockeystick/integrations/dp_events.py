@@ -18,7 +18,16 @@ from typing import Any, NamedTuple
 from hockeystick.integrations.needed import missing
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import next_down, next_up
-from hockeystick.plan.mechanisms import ApproximateDP, DiscreteLaplace, Gaussian, Laplace, Mechanism, RandomizedResponse
+from hockeystick.plan.mechanisms import (
+    ZCDP,
+    ApproximateDP,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    MixtureGaussian,
+    RandomizedResponse,
+)
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING, Round
 from hockeystick.plan.sampling import (
@@ -346,7 +355,11 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
 
 
 def _mixture(event: Any, relation: Any) -> Iterator[Item]:
-    """Sensitivities 0 and c: a Gaussian round that holds the record with the probability of c."""
+    """Sensitivities 0 and c: a Gaussian round that holds the record with the probability of c.
+
+    More of them, of one sign: the mixture itself, as turning the axis round changes no privacy. What has no probability
+    is left out.
+    """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
             "neighboring_relation must be ADD_OR_REMOVE_ONE or REPLACE_SPECIAL; received REPLACE_ONE", event
@@ -365,14 +378,23 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
     if event.standard_deviation == 0:
         yield NonPrivate(event)
         return
-    if len(moved) > 1:
-        raise UnsupportedEventError(
-            "sensitivities must be 0 and at most one other number; no pair of other mixtures is supported", event
-        )
-    ((only, mass),) = moved.items()
     deviation = POSITIVE.check(event.standard_deviation, "standard_deviation")
+    if len(moved) > 1:
+        if min(moved) < 0 < max(moved):
+            raise UnsupportedEventError("sensitivities must be of one sign; of both no pair is proven", event)
+        yield Round(MixtureGaussian(tuple(map(abs, event.sensitivities)), tuple(event.sampling_probs), deviation))
+        return
+    ((only, mass),) = moved.items()
     noise = _rounded_down(_exact(deviation) / abs(_exact(only)))
     yield Round(Gaussian(noise), NO_SAMPLING if mass >= 1 else Poisson(_rounded_up(mass)))
+
+
+def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
+    """A guarantee of rho-zero-concentrated privacy: an upper end alone (Bun, Steinke 2016 [BS16], Definition 1.1)."""
+    if event.xi != 0:
+        raise UnsupportedEventError(f"xi must be 0; received {shown(event.xi)}: give the mechanism behind it", event)
+    if event.rho != 0:
+        yield Round(ZCDP(event.rho))
 
 
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
@@ -443,6 +465,7 @@ RULES: Mapping[type, Rule] = {
     events.MixtureOfGaussiansDpEvent: _mixture,
     events.SingleEpochTreeAggregationDpEvent: _tree,
     events.TruncatedSubsampledGaussianDpEvent: _truncated,
+    events.ZCDpEvent: _concentrated,
 }
 """What stands for each kind of event."""
 
@@ -451,8 +474,8 @@ BY_NAME: Mapping[str, Rule] = {"RandomAllocationDpEvent": _random_allocation}
 
 UNSUPPORTED: Mapping[type, str] = {
     events.UnsupportedDpEvent: "it says itself that it has no description",
-    events.RepeatAndSelectDpEvent: "repeating and selecting has no proven pair here",
-    events.ZCDpEvent: "a zCDP guarantee alone has no pair; give the mechanism behind it",
+    events.RepeatAndSelectDpEvent: "no round is the best of several runs; to_plan(event.event, ...).selection(...) "
+    "answers for it where nothing else is composed with it",
 }
 """Why the others are refused."""
 

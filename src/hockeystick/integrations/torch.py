@@ -17,12 +17,12 @@ Poisson(sample_rate=0.1, batch_size=10, dataset_size=100)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from hockeystick.integrations.batches import Batches
 from hockeystick.integrations.needed import missing
-from hockeystick.plan.sampling import NoSampling, Poisson, Sampling, Shuffled
+from hockeystick.plan.sampling import Poisson, Sampling, Shuffled
 from hockeystick.values.errors import InvalidInputError
 
 try:
@@ -169,8 +169,13 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
 def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
     """The scheme of a loader that cuts what a sampler gives into batches of one size."""
     if type(sampler) is SequentialSampler:
-        why = "all records come in the order of the data set, in every epoch: no sampling, one unsampled round an epoch"
-        return Recognised("none", {}, why, NoSampling())
+        found = _shuffled(batch_size, size, drop_last)
+        why = (
+            f"all records come in the order of the data set, in every epoch, cut into batches of {batch_size}: no "
+            "sampling, and each record in one step an epoch; account for it with adjacency 'replace-one', as where "
+            "one is added or removed the others move to other batches, in an order that is not drawn anew"
+        )
+        return replace(found, why=why)
     if type(sampler) is SubsetRandomSampler:
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:

@@ -126,7 +126,10 @@ def _in_its_place(key: str, known: Container[str], given: Mapping[str, object]) 
     if key == "batch_size" and "sample_rate" in known:
         size, records = given[key], given.get("dataset_size")
         share = "batch_size / dataset_size" if records is None else f"{domains.shown(size)}/{domains.shown(records)}"
-        return f": give sample_rate, which is {share}"
+        if "groups" not in known:
+            return f": give sample_rate, which is {share}"
+        turns = domains.shown(given["groups"]) if "groups" in given else "groups"
+        return f": give sample_rate, which is that within a group, {turns} * {share}"
     return ": give batch_size and dataset_size" if key == "sample_rate" and "batch_size" in known else ""
 
 

@@ -412,7 +412,8 @@ def _unknown_in_round(key: object, mechanism: type[Mechanism], sampling: type[Sa
         return f"key {key!r} belongs to the top level of the plan, before the first [[round]]"
     others = [kind.name for kind in MECHANISMS if key in domains_of(kind)]
     if others:
-        own = ", ".join(domains_of(mechanism))
+        meant = {name: domain.meaning for name, domain in domains_of(mechanism).items()}
+        own = ", ".join(f"{name} ({meaning})" if meaning else name for name, meaning in meant.items())
         return f"key {key!r} belongs to mechanism {listed(others)}; mechanism {mechanism.name!r} has the keys {own}"
     schemes = [kind.name for kind in SAMPLINGS if key in sampling_keys(kind)]
     if schemes:
