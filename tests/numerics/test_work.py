@@ -25,6 +25,7 @@ from hockeystick.numerics.work import (
     last_resort,
     left,
     one_call,
+    overdraft,
     part,
     remembered,
     spend,
@@ -95,6 +96,19 @@ def test_answers_of_last_resort_share_what_they_may_take() -> None:
                 spend(given[-1])
         assert left() == -LAST
     assert given == [RESERVE, RESERVE, RESERVE, 0.0, 0.0]
+
+
+def test_what_is_next_to_free_may_overdraw_a_call_by_its_reserve() -> None:
+    assert overdraft() == math.inf
+    with one_call():
+        assert overdraft() == CALL + RESERVE
+        with part(0.25):
+            spend(0.5 * CALL)
+            assert overdraft() == RESERVE
+        spend(0.5 * CALL + 0.25 * RESERVE)
+        assert overdraft() == pytest.approx(0.75 * RESERVE)
+        spend(RESERVE)
+        assert overdraft() == 0.0
 
 
 def test_a_search_ends_with_its_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.known import Points
-from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, refuse, spent
+from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, refuse, short, spent
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
 from hockeystick.values.errors import NotApplicableError
@@ -313,7 +313,7 @@ class ContourCurve:
 def _by_others(best: Ends, epsilon: Array, points: Points, left_out: bool) -> Ends:
     """What is known at each epsilon, which is kept, and what all that was kept adds to it where work was short."""
     points.add(epsilon, best)
-    return best.shared(points.ends(epsilon)) if left_out or spent() else best
+    return best.shared(points.ends(epsilon)) if left_out or short() else best
 
 
 def _sharp(gap: float) -> float:

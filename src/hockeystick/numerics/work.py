@@ -260,6 +260,14 @@ def left() -> float:
     return math.inf if allowance is None else allowance.left
 
 
+def overdraft() -> float:
+    """Units that what is next to free may take: what is left, and :data:`RESERVE` beyond what the whole call may."""
+    allowance = _open.get()
+    if allowance is None:
+        return math.inf
+    return max(allowance.left, 0.0) + max(RESERVE + min(allowance.call.left, 0.0), 0.0)
+
+
 def spent() -> bool:
     """Whether the open allowance is used up: what can be left out is left out, from here on."""
     return left() <= 0

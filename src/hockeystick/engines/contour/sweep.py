@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.numerics.work import left, spend
+from hockeystick.numerics.work import overdraft, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Ends
 from hockeystick.values.side import Side
@@ -142,8 +142,8 @@ class Terms:
 
     @property
     def affordable(self) -> float:
-        """At how many epsilons it can be looked by the work that is left."""
-        return left() / self.price
+        """At how many epsilons it can be looked, which takes so little that it may overdraw the work a bit."""
+        return overdraft() / self.price
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
