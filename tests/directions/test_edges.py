@@ -21,11 +21,9 @@ from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.curve import Curve
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.cells import Mesh
-from hockeystick.engines.grid.engine import GridEngine
 from hockeystick.engines.grid.laws import GridLaw
 from hockeystick.engines.grid.stages import Tail
 from hockeystick.engines.renyi import RenyiEngine
-from hockeystick.numerics.work import Work
 from hockeystick.pairs import Composition, GaussianPair, LaplacePair, PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.renyi import renyi_log_delta
 from hockeystick.pairs.sampled.gaussian_line import MixtureLine
@@ -149,18 +147,6 @@ class TestWorkIsCounted:
         assert (ends.upper[::60] <= 0.5 * np.array(single)).all()  # and none is hopeless
         truth = [hs.dp_sgd(1.0, 0.1, 50, adjacency="remove").log_delta(float(one)).lower for one in at[::60]]
         assert (ends.upper[::60] >= truth).all()
-
-    def test_looks_that_are_not_taken(self) -> None:
-        """The upper end of the epsilon before, the lower end of the one after: delta falls."""
-        composition = Composition([(LaplacePair(1.0, 2.0), 20)])
-        at = np.linspace(0.5, 4.0, 50)
-        all_of_them = GridEngine(composition).at(1.5, 1e-2, Work(), Work()).log_delta(at)
-        few = GridEngine(composition).at(1.5, 1e-2, Work(), Work(0.0)).log_delta(at)
-        assert (few.lower <= all_of_them.lower).all()
-        assert (all_of_them.upper <= few.upper).all()
-        assert len(np.unique(few.upper)) == len(np.unique(few.lower)) == 2
-        assert few.lower[-1] == all_of_them.lower[-1]
-        assert few.upper[0] == all_of_them.upper[0]
 
     def test_grids_of_a_curve_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """None is begun once those before have spent what there is; the answer is wider, and certified."""

@@ -17,11 +17,15 @@ from hockeystick.engines.renyi import RenyiEngine
 from hockeystick.numerics import work
 from hockeystick.numerics.work import (
     CALL,
+    LAST,
+    RESERVE,
     USED_UP,
     Work,
     WorkLimitError,
+    last_resort,
     left,
     one_call,
+    overdraft,
     part,
     remembered,
     spend,
@@ -79,6 +83,46 @@ def test_a_step_is_paid_for_before_it_is_taken() -> None:
     question.charge(60.0, "a step")
     question.spend(60.0)
     assert question.left == -20.0
+
+
+def test_answers_of_last_resort_share_what_they_may_take() -> None:
+    """Each has the same, until all of them together have had three times that."""
+    given = []
+    with one_call():
+        spend(CALL)
+        for _ in range(5):
+            with part(0.3), last_resort():
+                given.append(max(left(), 0.0))
+                spend(given[-1])
+        assert left() == -LAST
+    assert given == [RESERVE, RESERVE, RESERVE, 0.0, 0.0]
+
+
+def test_what_is_next_to_free_may_overdraw_a_call_by_its_reserve() -> None:
+    assert overdraft() == math.inf
+    with one_call():
+        assert overdraft() == CALL + RESERVE
+        with part(0.25):
+            spend(0.5 * CALL)
+            assert overdraft() == RESERVE
+        spend(0.5 * CALL + 0.25 * RESERVE)
+        assert overdraft() == pytest.approx(0.75 * RESERVE)
+        spend(RESERVE)
+        assert overdraft() == 0.0
+
+
+def test_a_search_ends_with_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirteen values are measured, of which ten found nothing left and took the last resort each."""
+    accountant = hs.Accountant()
+    monkeypatch.setattr(work, "CALL", 3e8)
+    with one_call():
+        more = accountant.remaining(noise_multiplier=0.28674906500518804, sample_rate=4.61e-251, epsilon=0.00277,
+                                    delta=5.57e-12)  # fmt: skip
+        assert left() > -1.1 * LAST
+    assert 0 <= more <= 10**12
+    if more:
+        accountant.step(noise_multiplier=0.28674906500518804, sample_rate=4.61e-251, count=more)
+        assert accountant.epsilon(5.57e-12).upper <= 0.00277
 
 
 def test_a_question_takes_no_more_than_its_call_has_left() -> None:

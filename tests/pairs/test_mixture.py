@@ -12,6 +12,9 @@ import pytest
 from mpmath import mp, mpf
 
 import hockeystick as hs
+from hockeystick.engines.grid.cells import Mesh, Reach, integrate
+from hockeystick.numerics.work import Work
+from hockeystick.pairs.base import terms_of
 from hockeystick.pairs.mixture import MixtureLocation, MixturePair
 from hockeystick.pairs.sampled.poisson import BasePart
 from oracle.mixtures import Mixture, delta, log_moment, moment_nodes, single_delta
@@ -265,3 +268,18 @@ def test_users_who_are_next_to_never_drawn(rate: float, direction: str) -> None:
     plan = hs.Plan([hs.Round(hs.Gaussian(0.5), hs.Poisson(rate), 1000)], direction, unit="user", records_per_unit=3)
     assert 0 <= plan.delta(1.0).lower <= plan.delta(1.0).upper < 1e-100
     assert plan.epsilon(1e-9).upper < 1e-6
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_cells_of_many_terms_are_paid_for_as_such(mirrored: bool) -> None:
+    """A density of nine terms takes nine times as long as one, at each node, and at each edge of a cell."""
+    spent = []
+    for shifts in ((1.0,), tuple(1.0 + 0.01 * term for term in range(9))):
+        pair = MixturePair(shifts, (1 / len(shifts),) * len(shifts), mirrored=mirrored)
+        assert pair.smooth is not None
+        assert terms_of(pair.smooth) == len(shifts)
+        work = Work()
+        before = work.left
+        integrate(pair, Mesh(0.0, 0.01, 1.0, 0.0), Reach(-40.0, -40.0), work)
+        spent.append(before - work.left)
+    assert spent[1] > 5 * spent[0]

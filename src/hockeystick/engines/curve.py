@@ -4,6 +4,10 @@ Most of an engine's work does not depend on epsilon but for where it is sharp: a
 saddle points are near its tilt, a pair of composed grid laws those in its window. Such a *section* gives certified
 ends at every epsilon and narrow ones around its own. Sections are laid where the interval is not narrow yet, and are
 kept for the next question; what several say of one epsilon is intersected.
+
+A search asks for thousands of epsilons, of which each takes as long as the section is dear. What they take is counted;
+where too little is left for all of them a section is looked at for some, and for none once the work is used up. What
+was found before then says what it can of the others (``engines/known.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +24,8 @@ from hockeystick.engines.base import Engine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.direct import DirectEngine
 from hockeystick.engines.grid.engine import GridEngine
-from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, spent
+from hockeystick.engines.known import Points
+from hockeystick.numerics.work import QUESTION, Work, WorkLimitError, check_left, left, part, refuse, short, spent
 from hockeystick.pairs import Composition
 from hockeystick.pairs.renyi import RenyiBound, log_delta_from, renyi_log_delta
 from hockeystick.values.errors import NotApplicableError
@@ -52,8 +57,13 @@ LOOKS = 4 * QUESTION  # of work on what is read off them: a regret looks at thou
 class Section(Protocol):
     """What gives certified ends at every epsilon."""
 
+    @property
+    def affordable(self) -> float:
+        """At how many epsilons it can be looked, by the work that is left."""
+        ...
+
     def log_delta(self, epsilon: Array) -> Ends:
-        """Certified ends of log delta at each."""
+        """Certified ends of log delta at each; their work is paid for."""
         ...
 
 
@@ -75,10 +85,13 @@ class _Sections:
     Args:
         lay: makes the section that is sharp at an epsilon; raises where it cannot.
         narrow: relative width of delta at which an epsilon is done with.
+
+    Attributes:
+        left_out: whether, at the last question, a section was not looked at for every epsilon that is wide.
     """
 
     def __init__(self, lay: Callable[[float], Section], narrow: float) -> None:
-        self._lay, self._narrow = lay, narrow
+        self._lay, self._narrow, self.left_out = lay, narrow, False
         self._laid: list[Section] = []
         self._failures = 0
 
@@ -89,6 +102,7 @@ class _Sections:
         looked at again; it *does not help* in the very middle, which is then not tried again, and counts as a failure;
         there is *none*, likewise. The search ends where nothing is wide, after a few failures, or with the work.
         """
+        self.left_out = False
         for section in self._laid:
             best = self._with(best, epsilon, enough, section)
         hopeless = np.zeros(len(epsilon), dtype=np.bool_)
@@ -108,7 +122,7 @@ class _Sections:
                 self._failures += 1
                 continue
             self._laid.append(section)
-            best = self._with(best, epsilon, enough, section)
+            best = self._with(best, epsilon, enough, section, at)
             self._failures += int(self._wide(best, enough)[at])
         return best
 
@@ -116,8 +130,25 @@ class _Sections:
         wide: npt.NDArray[np.bool_] = (best.width > self._narrow) & (best.upper > enough)
         return wide
 
-    def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section) -> Ends:
+    def _with(self, best: Ends, epsilon: Array, enough: Array, section: Section, own: int | None = None) -> Ends:
+        """What is known, and what a section adds to it at the wide epsilons, or at some of them.
+
+        Args:
+            best: what is known.
+            epsilon: increasing, shape (n,).
+            enough: below which an upper end is all that is wanted, shape (n,).
+            section: that is looked at.
+            own: the place of the epsilon for which it was just laid, at which it is looked at in any case.
+        """
         wide = np.flatnonzero(self._wide(best, enough))
+        if not len(wide):
+            return best
+        affordable = section.affordable
+        if affordable < len(wide):
+            refuse()
+            self.left_out = True
+            some = wide[np.linspace(0, len(wide) - 1, int(max(affordable, 0.0))).round().astype(np.intp)]
+            wide = np.unique(some if own is None else np.append(some, own))
         return put(best, wide, best[wide].shared(section.log_delta(epsilon[wide]))) if len(wide) else best
 
 
@@ -170,7 +201,7 @@ class Curve:
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
         self._composition, self._gap = composition, gap or NARROW
-        self._grids, self._looking = GRIDS, Work(LOOKS)
+        self._grids, self._looking, self._points = GRIDS, Work(LOOKS), Points()
         self._kinds = [
             _Sections(self._contour, self._gap),
             _Sections(self._grid, gap or GRID_NARROW),
@@ -198,6 +229,7 @@ class Curve:
         with part(CONTOURS):
             best = contours.improved(best, at, floor)  # of few epsilons, those that the integral could not answer
         best = grids.improved(best, at, floor)
+        best = _by_others(best, at, self._points, any(kind.left_out for kind in self._kinds))
         rough = np.flatnonzero((best.width > GRID_NARROW) & (best.upper > floor))
         if len(rough):
             by_moments = self._chernoff.log_delta if spent() else partial(_roughly, self._composition)
@@ -257,14 +289,17 @@ class ContourCurve:
 
     def __init__(self, composition: Composition, gap: float | None = None) -> None:
         self._composition, self._gap = composition, gap or NARROW
-        self._sections = _Sections(self._contour, self._gap)
+        self._sections, self._points = _Sections(self._contour, self._gap), Points()
 
     def log_delta(self, epsilon: Array, enough: Array | None = None) -> Ends:
         """Certified ends as :meth:`Curve.log_delta` has them; minus infinity and 0 where there is no contour."""
         at, first, back = np.unique(epsilon, return_index=True, return_inverse=True)
         best = Ends(np.full(len(at), -math.inf), np.zeros(len(at)), np.zeros(len(at)))
         floor = np.full(len(at), -math.inf) if enough is None else enough[first]
-        return self._sections.improved(best, at, floor)[back] if len(at) else best
+        if not len(at):
+            return best
+        best = self._sections.improved(best, at, floor)
+        return _by_others(best, at, self._points, self._sections.left_out)[back]
 
     @cached_property
     def _engine(self) -> ContourEngine:
@@ -273,6 +308,12 @@ class ContourCurve:
     def _contour(self, epsilon: float) -> Section:
         check_left()
         return self._engine.at(epsilon, _sharp(self._gap))[1]
+
+
+def _by_others(best: Ends, epsilon: Array, points: Points, left_out: bool) -> Ends:
+    """What is known at each epsilon, which is kept, and what all that was kept adds to it where work was short."""
+    points.add(epsilon, best)
+    return best.shared(points.ends(epsilon)) if left_out or short() else best
 
 
 def _sharp(gap: float) -> float:

@@ -35,6 +35,10 @@ RESERVE = 0.3 * QUESTION
 """Units that an answer of last resort may take where less is left: a dozen orders of the moments of 200 kinds.
 The best order is not looked for any further then."""
 
+LAST = 3.0 * RESERVE
+"""Units that all answers of last resort in one call may take beyond what it may: a search asks for dozens of answers,
+and once these are used up, too, each is the one that takes next to nothing."""
+
 USED_UP = "the work that one call may take was used up"
 """Why an answer is wider than it might be."""
 
@@ -52,12 +56,14 @@ class _Allowance:
 
     Attributes:
         paid: what the call has paid for once and for all, and with how many units; see :func:`once`.
+        call: the allowance of the whole call.
     """
 
-    __slots__ = ("left", "paid", "refused", "whole")
+    __slots__ = ("call", "left", "paid", "refused", "whole")
 
     def __init__(self, left: float, whole: _Allowance | None = None) -> None:
         self.left, self.whole, self.refused = left, whole, False
+        self.call: _Allowance = self if whole is None else whole.call
         self.paid: dict[Hashable, float] = {} if whole is None else whole.paid
 
     def spend(self, units: float) -> None:
@@ -100,7 +106,7 @@ class Work:
         """
         if not units <= self.left:
             if units <= self._units:
-                _refuse()
+                refuse()
             raise WorkLimitError(f"it would take too long: {step}")
         self.spend(units)
 
@@ -161,9 +167,14 @@ def part(share: float) -> _Opened:
 
 
 def last_resort() -> _Opened:
-    """Let what is called within spend a little more where nothing is left: the answer that is given if no other is."""
+    """Let what is called within spend a little more where nothing is left: the answer that is given if no other is.
+
+    All of these in one call share :data:`LAST`.
+    """
     whole = _open.get()
-    return _Opened(None if whole is None or whole.left >= RESERVE else _Allowance(RESERVE, whole))
+    if whole is None or whole.left >= RESERVE:
+        return _Opened(None)
+    return _Opened(_Allowance(min(RESERVE, max(LAST + whole.call.left, 0.0)), whole))
 
 
 class Remembered(Generic[P, T]):
@@ -249,6 +260,14 @@ def left() -> float:
     return math.inf if allowance is None else allowance.left
 
 
+def overdraft() -> float:
+    """Units that what is next to free may take: what is left, and :data:`RESERVE` beyond what the whole call may."""
+    allowance = _open.get()
+    if allowance is None:
+        return math.inf
+    return max(allowance.left, 0.0) + max(RESERVE + min(allowance.call.left, 0.0), 0.0)
+
+
 def spent() -> bool:
     """Whether the open allowance is used up: what can be left out is left out, from here on."""
     return left() <= 0
@@ -261,7 +280,7 @@ def check_left() -> None:
         WorkLimitError: nothing is.
     """
     if spent():
-        _refuse()
+        refuse()
         raise WorkLimitError(USED_UP)
 
 
@@ -271,7 +290,8 @@ def short() -> bool:
     return allowance is not None and (allowance.refused or allowance.left <= 0)
 
 
-def _refuse() -> None:
+def refuse() -> None:
+    """Say that something was left out which the allowance of the call did not hold; see :func:`short`."""
     allowance = _open.get()
     if allowance is not None:
         allowance.refuse()

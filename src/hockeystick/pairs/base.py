@@ -141,6 +141,14 @@ def kink_of(smooth: SmoothPart | None) -> float | None:
     return kink
 
 
+def terms_of(smooth: SmoothPart) -> int:
+    """How many normal densities a density of a smooth part is a sum of: what evaluations of it take goes with them."""
+    while (base := getattr(smooth, "base", None)) is not None:
+        smooth = base
+    terms: int = getattr(smooth, "terms", 1)
+    return terms
+
+
 def transform_of_atoms(atoms: Atoms) -> AtomTransform:
     """The characteristic function of the finite losses that P can show."""
     from hockeystick.pairs.closed_transforms import AtomTransform  # late: sampled normal noise has no atoms

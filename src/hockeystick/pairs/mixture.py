@@ -70,6 +70,11 @@ class MixtureLocation:
     shifts: tuple[float, ...]
     weights: tuple[float, ...]
 
+    @property
+    def terms(self) -> int:
+        """How many normal densities the mixture has."""
+        return len(self.shifts)
+
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
         return np.array(self.shifts)[:, None], np.array(self.weights)[:, None]

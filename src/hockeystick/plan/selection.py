@@ -57,7 +57,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.numerics.work import one_call, part
+from hockeystick.numerics.work import USED_UP, one_call, part, short
 from hockeystick.pairs.sides import WIDTH
 from hockeystick.plan.best_of import BestOf, Runs
 from hockeystick.plan.caveats import told
@@ -238,10 +238,12 @@ class Selection:
     def _between(self, lower: float | None, upper: float, worst: Direction, least: float = 0.0) -> Bound | UpperBound:
         name = f"selection, {self.runs}"
         if lower is None:
-            return UpperBound(upper, name, worst.value, reason=ONE_ORDERING)
+            why = "; ".join((ONE_ORDERING, USED_UP)) if short() else ONE_ORDERING
+            return UpperBound(upper, name, worst.value, reason=why)
         lower = max(min(lower, upper), least)
+        why = "; ".join((WHY, USED_UP)) if short() else WHY
         middle = 0.5 * (lower + upper) if math.isfinite(lower) and math.isfinite(upper) else upper
-        return Bound(lower, middle, upper, accountant=name, direction=worst.value, reason=WHY)
+        return Bound(lower, middle, upper, accountant=name, direction=worst.value, reason=why)
 
     def _told(self, found: Found, delta: float) -> Found:
         return told(found, replace(self.plan, best_of=self._chosen), delta)

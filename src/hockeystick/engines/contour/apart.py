@@ -46,7 +46,7 @@ from hockeystick.engines.direct import of_atoms
 from hockeystick.engines.grid.query import lower_end
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
-from hockeystick.numerics.work import charge, check_left, spend
+from hockeystick.numerics.work import charge, check_left, left, spend
 from hockeystick.pairs import Composition
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.laplace import LaplaceMiddle, law_of_all
@@ -72,8 +72,8 @@ SHARPNESS = 0.1  # of the gap, at first: what each remainder may be
 SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
 AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
-ATOM = 1000.0  # units of work of one sum of atoms, at one epsilon
-EACH = 2e5  # units of work of one epsilon, however few the atoms: more than a hundred calls of NumPy
+ATOM = 80.0  # units of work of one sum of atoms, at one epsilon
+EACH = 3e5  # units of work of one epsilon and kind, however few the atoms: more than a hundred calls of NumPy
 LARGEST = 700.0  # exponent that a double holds
 UNKNOWN = 0.5  # error of a logarithm from which on the value says nothing
 POWER = 64.0  # roundings of a power, for each of its factors
@@ -114,11 +114,15 @@ class Sums(NamedTuple):
     atoms: Atoms
     log_count: float
 
+    @property
+    def price(self) -> float:
+        """Units of work of one epsilon."""
+        return EACH + ATOM * len(self.atoms.loss)
+
     def log_ends(self, epsilon: float) -> list[float]:
         """Logarithms of both ends of what it adds to delta."""
         if not len(self.atoms.loss):  # the other rounds have none, so that no sum has a single smooth loss
             return [-math.inf, -math.inf]
-        spend(EACH + ATOM * len(self.atoms.loss))
         x = epsilon - self.atoms.loss
         slip = np.asarray(self.atoms.slip) + 8 * UNIT_ROUNDOFF * (np.abs(self.atoms.loss) + abs(epsilon)) + 4 * TINY
         ends = []
@@ -147,11 +151,17 @@ class Exact:
     atoms: DominatingPair | None
     sums: tuple[Sums, ...]
 
+    @property
+    def price(self) -> float:
+        """Units of work of one epsilon."""
+        alone = 0.0 if self.atoms is None else ATOM * len(self.atoms.atoms.loss)
+        return alone + math.fsum(each.price for each in self.sums)
+
     def exact(self, epsilon: float) -> tuple[float, float]:
         """Logarithms of both ends of ``delta_0 + delta_1``."""
+        spend(self.price)
         low, high = -math.inf, -math.inf
         if self.atoms is not None:
-            spend(ATOM * len(self.atoms.atoms.loss))
             low, high = of_atoms(self.atoms, self.atoms.atoms, epsilon)
         for each in self.sums:
             more = each.log_ends(epsilon)
@@ -171,6 +181,11 @@ class Apart:
 
     parts: Exact
     rest: Terms
+
+    @property
+    def affordable(self) -> float:
+        """At how many epsilons it can be looked by the work that is left."""
+        return left() / (self.parts.price + self.rest.price)
 
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon: those of the parts, added."""

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hockeystick.engines.contour.cut import SPARE
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import overdraft, spend
 from hockeystick.pairs.renyi import log_peak
 from hockeystick.values.interval import Ends
 from hockeystick.values.side import Side
@@ -31,6 +32,8 @@ ComplexArray = npt.NDArray[np.complex128]
 CHUNK = 1 << 20  # phases at once
 NO_CORE = (0.0, -math.inf)  # where nothing was left out of the law: c = 0
 LARGEST = 700.0  # exponent that a double can hold
+LOOK, ERROR = 6e4, 7.0  # units of work of a look at any number of epsilons, and of a point for the bound on the error
+TERM, ROW = 0.3, 50.0  # units of work of a point, and of a row of points, at each epsilon
 
 
 class Certificate(NamedTuple):
@@ -132,8 +135,19 @@ class Terms:
         found = enclosed(self.k_top, self.t, epsilon, value, error, tail, log_left, log_right)
         return found._replace(slip=found.slip + self.common) if self.common else found
 
+    @property
+    def price(self) -> float:
+        """Units of work of one epsilon."""
+        return TERM * len(self.s) + ROW * (math.isqrt(len(self.s)) + 1)
+
+    @property
+    def affordable(self) -> float:
+        """At how many epsilons it can be looked, which takes so little that it may overdraw the work a bit."""
+        return overdraft() / self.price
+
     def log_delta(self, epsilon: Array) -> Ends:
         """Certified ends of log delta at each epsilon; narrow near the one for which the contour was laid."""
+        spend(LOOK + ERROR * len(self.s) + len(epsilon) * self.price)
         value, error = self._sums(epsilon)
         found = self.certificate(epsilon, value, error)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -32,7 +32,7 @@ from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.numerics.work import Work
 from hockeystick.pairs import Atoms, DominatingPair, SmoothPart
-from hockeystick.pairs.base import kink_of
+from hockeystick.pairs.base import kink_of, terms_of
 from hockeystick.values.errors import NotApplicableError
 
 Array = npt.NDArray[np.float64]
@@ -206,7 +206,7 @@ def integrate(pair: DominatingPair, mesh: Mesh, reach: Reach, work: Work | None 
     else:
         knots = np.arange(first, last + 1)
     n = len(knots) - 1
-    work.charge(KNOT * n, "one round has too many cells")
+    work.charge((1 if pair.smooth is None else terms_of(pair.smooth)) * KNOT * n, "one round has too many cells")
     cells = Cells(knots, np.zeros((2, n)), np.zeros((2, n)), np.zeros(n), np.zeros(n), Points.none())
     # what is left out below has P-mass at most 1 (cut by its tilt) or exp(log_floor), and loss below the third knot
     log_mass = 0.0 if cut else reach.log_floor
@@ -339,7 +339,7 @@ def _add_smooth(cells: Cells, smooth: SmoothPart, mesh: Mesh, between: tuple[flo
                 f"the grid engine would need {float(needed.sum()):.0e} panels: the answer lies too deep in the tail; "
                 "ask for a smaller epsilon or a larger delta"
             )
-        work.charge(NODE * nodes * float(needed.sum()), "one round needs too many panels")
+        work.charge(terms_of(smooth) * NODE * nodes * float(needed.sum()), "one round needs too many panels")
         panels = needed.astype(np.intp)
         for part in _batches(panels * nodes):
             _add_panels(cells, smooth, mesh, edges, where[part], panels[part], nodes)

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from hockeystick.engines.grid.sums import GridSum
 from hockeystick.engines.grid.work import SEEN
 from hockeystick.numerics.roots import root
-from hockeystick.numerics.work import Work
+from hockeystick.numerics.work import Work, spent
 from hockeystick.values.interval import Ends, Interval
 
 FARTHEST = 1e18  # epsilon up to which is searched
-FEWEST = 2  # epsilons of a question that are looked at in any case: its ends
+FEWEST = 2.0  # epsilons of a question that are looked at while anything is left: its ends
 
 
 class Query(Protocol):
@@ -111,22 +111,23 @@ class KeepingQuery(DeltaQuery):
         self.sums[:] = [(lower, upper)]
         return DeltaQuery.measure(self, lower, upper, slope)
 
-    def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
-        """The answer of the last sums at each of increasing epsilons.
+    @property
+    def affordable(self) -> float:
+        """At how many epsilons it can be looked by what is left for looking; two while the call has anything left."""
+        return max(self.looking.left / self._price, 0.0 if spent() else FEWEST)
 
-        Where too little is left to look at all of them, some are looked at, the first and the last among them: delta
-        falls in epsilon, so that in between the upper end of the one before holds, and the lower end of the one after.
-        """
+    @property
+    def _price(self) -> float:
+        """Units of work of one epsilon."""
         ((lower, upper),) = self.sums
-        price = SEEN * (lower.seen + upper.seen)
-        number = min(len(epsilon), max(int(max(self.looking.left, 0.0) / max(price, 1.0)), FEWEST))
-        few = np.unique(np.linspace(0, len(epsilon) - 1, number).round().astype(np.intp))
-        self.looking.spend(len(few) * price)
-        low = np.array([lower.log_delta(at) for at in epsilon[few].tolist()])
-        high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon[few].tolist()])
-        if len(few) < len(epsilon):
-            every = np.arange(len(epsilon))
-            low, high = low[np.searchsorted(few, every)], high[np.searchsorted(few, every, "right") - 1]
+        return max(SEEN * (lower.seen + upper.seen), 1.0)
+
+    def log_delta(self, epsilon: npt.NDArray[np.float64]) -> Ends:
+        """The answer of the last sums at each epsilon."""
+        ((lower, upper),) = self.sums
+        self.looking.spend(len(epsilon) * self._price)
+        low = np.array([lower.log_delta(at) for at in epsilon.tolist()])
+        high = np.array([min(upper.log_delta(at), 0.0) for at in epsilon.tolist()])
         low = np.minimum(low, high)
         with np.errstate(invalid="ignore"):  # where nothing is known from below
             middle = np.where(low > -math.inf, high + (2 / 3) * (low - high), high)
