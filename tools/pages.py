@@ -21,6 +21,7 @@ from demo import PLANS, Comparison, comparisons
 
 from hockeystick.cli import main as command
 from hockeystick.plan.file import json_schema
+from hockeystick.plan.labels import LABELS
 from hockeystick.report import exact, supported_markdown
 from hockeystick.values.citations import Source, bibliography
 
@@ -87,10 +88,11 @@ def keys() -> str:
         parts.append(f"\n## {title}: `{tag}` in a `[[round]]`\n")
         for name in dict.fromkeys(body["properties"][tag]["const"] for body in rounds):
             parts.append(f'\n### `{tag} = "{name}"`\n\n' + _own_keys(tag, name, rounds))
-    parts.append("\n## How often: in any `[[round]]`\n\n" + TABLE_OF_KEYS)
+    parts.append("\n## In any `[[round]]`: how often, and what people call it\n\n" + TABLE_OF_KEYS)
     parts.append(_key("count", rounds[0]["properties"]["count"], False))
     epochs = next(body["properties"]["epochs"] for body in rounds if "epochs" in body["properties"])
     parts.append(_key("epochs", epochs, False))
+    parts += [_key(label, rounds[0]["properties"][label], False) for label in LABELS]
     for name in ("Selection", "Published"):
         table = whole["$defs"][name]
         parts.append(f"\n## `[{name.lower()}]`\n\n{table['description']}\n\n{TABLE_OF_KEYS}")
@@ -200,7 +202,7 @@ def _own_keys(tag: str, name: str, rounds: list[dict[str, Any]]) -> str:
     """The keys that all rounds with this mechanism or sampling have, and not all rounds with another."""
     other = "sampling" if tag == "mechanism" else "mechanism"
     bodies = [body for body in rounds if body["properties"][tag]["const"] == name]
-    common = set.intersection(*(set(body["properties"]) for body in bodies)) - {tag, other, "count", "epochs"}
+    common = set.intersection(*(set(body["properties"]) for body in bodies)) - {tag, other, "count", "epochs", *LABELS}
     text = bodies[0]["description"].split("; ", 1)[1] if tag == "sampling" else ""
     text = f"{text[:1].upper()}{text[1:]}\n\n" if text else ""
     if not common:
@@ -250,7 +252,7 @@ def _literal(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_literal, value))}]"
-    return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+", "e")
+    return exact(value) if value < 10**6 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
 
 
 def _short(x: float) -> str:

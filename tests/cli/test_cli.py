@@ -227,6 +227,11 @@ def test_lists() -> None:
     for name in hs.ACCOUNTANTS:
         assert name in run("accountants").stdout
     assert "randomized-response" in run("supported").stdout
+    one = run("supported", "staircase").stdout
+    assert "staircase" in one
+    assert "randomized-response" not in one
+    assert {row["mechanism"] for row in json.loads(run("supported", "gdp", "--json").stdout)} == {"gdp"}
+    assert run("supported", "gausian").stderr.endswith("did you mean 'gaussian'?\n")
     statuses = {row["status"] for row in json.loads(run("supported", "--json").stdout)}
     assert statuses <= {"tight", "between", "upper", "renyi", "refused"}
     jsonschema.Draft202012Validator.check_schema(json.loads(run("schema").stdout))

@@ -154,7 +154,7 @@ def test_the_end_of_the_range_is_an_answer() -> None:
     ],
 )
 def test_what_cannot_be_met_is_refused_with_the_nearest(plan: hs.Plan, name: str, target: Target) -> None:
-    with pytest.raises(hs.UnreachableError, match=r"no .* meets epsilon 1.0: the nearest that is reached"):
+    with pytest.raises(hs.UnreachableError, match=r"no .* meets epsilon 1: the nearest that is reached"):
         hs.calibrate(plan, name, target)
 
 
@@ -399,7 +399,7 @@ def test_a_calibration_is_printed_in_a_line_and_formatted_on_its_safe_side() -> 
     """A noise up and a rate down; of a parameter of one's own by the side on which the target is missed."""
     target = targets.Epsilon(1.0, 1e-6)
     noise = hs.calibrate(SGD, "noise-multiplier", target)
-    assert str(noise) == f"noise-multiplier = {noise:.7g}, for epsilon = 1, delta = 1e-06: achieved {noise.achieved}"
+    assert str(noise) == f"noise-multiplier = {noise:.7g}, for epsilon = 1, delta = 1e-6: achieved {noise.achieved}"
     assert noise.value <= float(f"{noise:.3f}") < noise.value + 1e-3
     rate = hs.calibrate(SGD, "sample-rate", target)
     assert rate.value - 1e-5 < float(f"{rate:.5f}") <= rate.value

@@ -67,6 +67,16 @@ def test_it_answers_as_the_plan_does(schedule: list[tuple[float, float]], adjace
     assert at.log_delta.gap <= 1e-6
 
 
+@pytest.mark.parametrize("verb", ["epsilon", "delta"])
+def test_an_option_that_only_plans_take_is_refused_in_one_line(verb: str) -> None:
+    accountant = hs.Accountant()
+    accountant.step(noise_multiplier=1.0, sample_rate=0.01)
+    with pytest.raises(hs.InvalidInputError, match=rf"no option 'accountant'.*accountant\.plan\.{verb}\(") as raised:
+        getattr(accountant, verb)(1e-6, accountant="rdp")
+    assert raised.value.field == "accountant"
+    assert "\n" not in str(raised.value)
+
+
 def test_every_way_there_has_the_same_bits() -> None:
     """Asked after each step, once at the end, as a copy, or from a saved state in the middle."""
     asked = stepped(SCHEDULE, ask=True)

@@ -330,7 +330,7 @@ def test_equal_places_of_a_front_are_one() -> None:
 
 def test_a_notebook_shows_ends_rounded_outward_and_no_more_than_a_cell_holds() -> None:
     html = hs.sweep(PLAN, {"batch_size": [256, 70_000]}, target=2.0)._repr_html_()
-    assert "noise-multiplier for epsilon = 2.0 at delta = 1e-05: 2 rows" in html
+    assert "noise-multiplier for epsilon = 2 at delta = 1e-5: 2 rows" in html
     assert "received 70000 and 60000" in html
     many = hs.sweep(STEPPED, {"steps": range(1, 25)})._repr_html_()
     assert many.count("<tr>") == 22  # the head, twenty rows, and how many more

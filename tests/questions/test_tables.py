@@ -272,7 +272,7 @@ def test_files_keep_every_bit(table: hs.Table, tmp_path: Path) -> None:
     assert np.array_equal(back.upper, table.upper)
     assert (back.adjacency, back.accuracy, back.fine) == (Adjacency.ADD_OR_REMOVE, 0.01, ())
     assert repr(back) == repr(table) == (
-        "<Table of 108 knots: noise 0.7 to 3 (4), rate 0.002 to 0.05 (3), rounds 50 to 5000 (3), delta 1e-07 to 0.0001 "
+        "<Table of 108 knots: noise 0.7 to 3 (4), rate 0.002 to 0.05 (3), rounds 50 to 5000 (3), delta 1e-7 to 0.0001 "
         "(3); add-or-remove>"
     )  # fmt: skip
     assert ">rounds</th>" in table._repr_html_()

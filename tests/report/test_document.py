@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 import hockeystick as hs
 from hockeystick.report.document import chart, page
-from hockeystick.report.document.blocks import Paragraph
+from hockeystick.report.document.blocks import Facts, Paragraph
 from hockeystick.report.document.chart import Axis, Chart
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, record_in, report_text
 from hockeystick.report.document.made import made
@@ -24,6 +24,7 @@ from hockeystick.report.document.markdown import escaped
 from hockeystick.report.document.record import report_record
 from hockeystick.report.document.shares import half_up, of_crowd, percent_up
 from hockeystick.report.document.verify import verified
+from hockeystick.report.document.wording import report_blocks
 from hockeystick.values.errors import InvalidInputError
 
 MU = 0.5
@@ -53,6 +54,36 @@ def hostile() -> dict[str, Any]:
     plan = hs.Plan([hs.Round(hs.Gaussian(4.0), hs.Poisson(0.5), count=2)], delta=1e-5, published=published)
     machine = {**made("2026-01-31"), "doctor": f"NOT within what is assumed: {HOSTILE}"}
     return report_record(plan, None, HOSTILE, machine)
+
+
+@pytest.mark.parametrize(
+    ("plan", "said"),
+    [
+        (hs.Plan([hs.Round(hs.ZCDP(0.1))], published={"epsilon": 1e-3, "delta": 1e-5}), "epsilon 0.001 at delta 1e-5"),
+        (
+            hs.Plan([hs.Round(hs.ZCDP(0.1))], published={"epsilon": 9.0, "delta": 1e-5}),
+            "epsilon 9 at delta 1e-5: valid for this plan, not tight",
+        ),
+        (
+            hs.Plan([hs.Round(hs.Gaussian(4.0))], published={"epsilon": 0.5, "delta": 1e-5}),
+            "epsilon 0.5 at delta 1e-5: too low for this plan",
+        ),
+        (
+            hs.Plan([hs.Round(hs.ApproximateDP(1.0, 1e-4))], published={"epsilon": 1.0, "delta": 1e-5}),
+            "epsilon 1 at delta 1e-5: too low for this plan",
+        ),
+        (
+            hs.Plan([hs.Round(hs.ApproximateDP(1.0, 1e-5))], published={"epsilon": 1.0, "delta": 1e-5}),
+            "epsilon 1 at delta 1e-5: in agreement with the interval",
+        ),
+    ],
+)
+def test_a_claim_is_judged_as_the_command_judges_it(plan: hs.Plan, said: str) -> None:
+    """Of zCDP nothing is known from below, so that a small claim is neither right nor wrong; an infinite end is one."""
+    assert plan.published is not None
+    record = report_record(plan, plan.published["delta"], None, made("2026-01-31"))
+    facts = [line for block in report_blocks(record) if isinstance(block, Facts) for line in block.rows]
+    assert dict(facts)["claimed elsewhere"] == said
 
 
 def gaussian_delta(epsilon: float) -> float:
@@ -380,3 +411,16 @@ def test_a_long_name_goes_on_in_the_next_line_after_a_dot_and_paper_keeps_facts_
         "<p>of hockeystick.<wbr>integrations.<wbr>batches.<wbr>PoissonBatches; 0.1.0 &lt;a.<wbr>b.<wbr>c&gt;</p>"
     )
     assert re.search(r"\n  [^\n]*\bdl\b[^\n]*break-inside: avoid", page.STYLE.partition("@media print")[2])
+
+
+def test_numbers_of_an_axis_end_within_the_picture_and_the_mark_keeps_off_them() -> None:
+    falling = [(0.0, 1.0), (10_000.0, 1e-6)]
+    drawn = Chart(
+        "end", "title", "description", Axis("steps", 0, 10_000), Axis("delta", 1e-6, 1, True), falling,
+        mark=(falling[-1], "the end"),
+    ).svg()  # fmt: skip
+    texts = [item for item in ET.fromstring(drawn).iter() if item.tag.endswith("}text")]
+    (last,) = [item for item in texts if item.text == "10,000"]
+    assert float(last.attrib["x"]) + 0.5 * 0.65 * chart.LETTER * len("10,000") <= chart.WIDTH
+    (mark,) = [item for item in texts if item.text == "the end"]
+    assert float(mark.attrib["y"]) < chart.HEIGHT - chart.BOTTOM < float(last.attrib["y"])

@@ -17,6 +17,7 @@ from hockeystick import report
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.plan.sampling.base import claimed
+from hockeystick.report.claims import Verdict, verdict
 from hockeystick.values.adjacency import Direction
 
 finite = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
@@ -244,3 +245,32 @@ def test_a_claim_is_judged_at_its_own_delta(claimed: dict[str, object], verdict:
     above = lines_of(report.epsilon_answer(plan, 1e-5, hs.UpperBound(1.2, "rdp"))).get("the claim is")
     assert above == (verdict if verdict is not None and verdict.startswith("valid") else None)
     assert "the claim is" not in lines_of(report.epsilon_answer(plan, 1e-5, hs.Estimate(1.2, "gdp")))
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "found"),
+    [
+        (None, 1.2, None),
+        (None, 1.0, Verdict.NOT_TIGHT),
+        (1.1, 1.2, Verdict.AGREES),
+        (1.0, 1.1, Verdict.AGREES),
+        (1.0, math.inf, Verdict.AGREES),
+        (1.2, math.inf, Verdict.TOO_LOW),
+        (1.2, None, Verdict.TOO_LOW),
+        (1.0, None, Verdict.AGREES),
+        (None, None, None),
+    ],
+)
+def test_a_claim_is_no_agreement_with_an_upper_end_alone(
+    lower: float | None, upper: float | None, found: Verdict | None
+) -> None:
+    assert verdict(1.1, lower, upper) is found
+
+
+def test_the_supported_table_of_one_mechanism_is_its_part_of_the_whole() -> None:
+    whole = report.supported_json()
+    for mechanism in ("laplace", "gdp"):
+        part = report.supported_json(mechanism)
+        assert part == [row for row in whole if row["mechanism"] == mechanism] != []
+    with pytest.raises(hs.InvalidInputError, match=r"mechanism must be one of .*; did you mean 'laplace'\?"):
+        report.supported_rows("laplac")

@@ -88,7 +88,7 @@ def test_notebooks_show_tables() -> None:
         elements = Elements(thing._repr_html_())
         assert set(elements.tags) <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
         words[name] = " ".join(elements.words)
-    assert "Plan of 102 steps, add-or-remove, delta = 1e-05" in words.pop("2 kinds")
+    assert "Plan of 102 steps, add-or-remove, delta = 1e-5" in words.pop("2 kinds")
     for name, text in words.items():
         assert name in text, name
     value = words["noise-multiplier = "].split(" = ")[1].split()[0]

@@ -29,7 +29,8 @@ def error() -> Picture:
     parts = []
     for percent in (-1.0, -0.5, 0.0, 0.5, 1.0):
         y = place(FIRST, percent)[1]
-        parts += [line([(LEFT, y), (RIGHT, y)], GRID, 1), text(LEFT - 6, y + 4.5, f"{percent:+.1f} %", "end")]
+        said = f"{percent:+.1f} %" if percent else "0 %"
+        parts += [line([(LEFT, y), (RIGHT, y)], GRID, 1), text(LEFT - 6, y + 4.5, said, "end")]
     for many in range(FIRST, LAST + 1, 200):
         parts.append(text(place(many, 0)[0], BOTTOM + 18, str(many), "middle"))
     parts.append(line([(LEFT, TOP), (LEFT, BOTTOM), (RIGHT, BOTTOM)], INK, 1))

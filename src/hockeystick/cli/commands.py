@@ -362,18 +362,21 @@ def accountants() -> None:
 
 
 @main.command()
+@click.argument("mechanism", required=False)
 @with_json
-def supported(as_json: bool) -> None:
+def supported(mechanism: str | None, as_json: bool) -> None:
     """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem.
 
-    Example: hockeystick supported --json
+    MECHANISM is the name of one, such as laplace; without it all are listed.
+
+    Example: hockeystick supported gaussian
     """
     from hockeystick.report import print_supported, supported_json
 
     if as_json:
-        print_json(supported_json())
+        print_json(supported_json(mechanism))
     else:
-        print_supported()
+        print_supported(mechanism)
 
 
 @main.command()

@@ -64,9 +64,10 @@ def users(
             memory. Rows are counted from 0, through all pieces.
         delta: for all users.
         user: the name of the column that says whose row it is: numbers, text or dates.
-        noise_multiplier, sample_rate, steps: names of columns, or one number for all rows: the standard deviation of
-            the noise in units of the norm to which a user's contribution to one step is clipped; the probability that
-            the user enters a batch (1: every step sees all users); the number of steps.
+        noise_multiplier: the name of a column, or one number for all rows: the standard deviation of the noise in units
+            of the norm to which a user's contribution to one step is clipped.
+        sample_rate: likewise, the probability that the user enters a batch (1: every step sees all users).
+        steps: likewise, the number of steps.
         when: the name of the column that says when, in any type that is ordered; needed only for ``until``.
         until: rows later than this are not counted, and not looked at; their users are among the answers. Dates may be
             given as text.

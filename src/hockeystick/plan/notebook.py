@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hockeystick.plan.unit import USER
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import UnsupportedError
-from hockeystick.values.outward import UP, html_table, rounded
+from hockeystick.values.outward import UP, html_table, rounded, shortest
 
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
@@ -25,7 +25,7 @@ def plan_html(plan: Plan) -> str:
     >>> "<td>poisson</td><td>noise_multiplier = 1.0, sample_rate = 0.01</td>" in plan_html(dp_sgd(1.0, 0.01, 10))
     True
     """
-    target = "" if plan.delta_target is None else f", delta = {plan.delta_target!r}"
+    target = "" if plan.delta_target is None else f", delta = {shortest(plan.delta_target)}"
     steps = f"{plan.steps} step{'s' if plan.steps != 1 else ''}"
     rows = []
     for item in plan.to_dict()["round"][:MOST_ROUNDS]:

@@ -72,7 +72,7 @@ class Ledger:
     >>> ledger = Ledger("approximate-dp", {"epsilon": 3.0, "delta": 1e-6})
     >>> spent = ledger.with_releases([Round(Laplace(10.0), count=25)])
     >>> spent.filled.said(), spent.more_of(Round(Laplace(10.0)))
-    ('epsilon: 2.5 of 3 is spent; delta: 0 of 5e-07 is spent', 5)
+    ('epsilon: 2.5 of 3 is spent; delta: 0 of 5e-7 is spent', 5)
     """
 
     filter: str

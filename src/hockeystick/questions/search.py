@@ -20,6 +20,7 @@ from hockeystick.questions.parameters import Build, Parameter
 from hockeystick.questions.targets import Target
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import UnreachableError
+from hockeystick.values.outward import shortest, six_digits
 
 SPENT_TOLERANCE = 1e-3  # relative, where the work is used up: what is measured then is off by far more
 NEAR = 0.05  # excess from which on the wanted gap is taken
@@ -269,8 +270,8 @@ class Search:
     def _unreachable(self, nearest: Sample) -> str:
         name, what = self._parameter.name, self._target.name
         return (
-            f"no {name} meets {what} {self._target.limit!r}: the nearest that is reached, at {name} = "
-            f"{nearest.value:.6g}, is {what} {self._target.safe_end(nearest.bound):.6g}"
+            f"no {name} meets {what} {shortest(self._target.limit)}: the nearest that is reached, at {name} = "
+            f"{six_digits(nearest.value)}, is {what} {six_digits(self._target.safe_end(nearest.bound))}"
         )
 
     def _root(self) -> float | None:

@@ -164,8 +164,17 @@ class Accountant:
         """The number of steps so far."""
         return sum(item.steps for item in self._history)
 
-    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound:
+    def epsilon(self, delta: float, *, gap: float | None = None, proof: bool = False, **others: object) -> Bound:
         """What was spent so far: see :meth:`Plan.epsilon`.
+
+        Args:
+            delta: in [0, 1).
+            gap: widest relative width wanted of the interval.
+            proof: whether to prove the interval by ball arithmetic, or to refuse.
+            others: none; the options of :meth:`Plan.epsilon` (``accountant``, for one) are asked of :attr:`plan`.
+
+        Raises:
+            InvalidInputError: an option that there is none of, or a value outside its domain.
 
         Of four and more different sampled Gaussian steps it is found from sums that are kept from question to question,
         and has the same bits however often it was asked; its interval is as narrow as the plan's, which it overlaps.
@@ -176,11 +185,13 @@ class Accountant:
         >>> print(accountant.epsilon(1e-6), accountant.plan.epsilon(1e-6), sep="; ")
         2.33234 to 2.33235 (certified); 2.33234 to 2.33235 (certified)
         """
+        _refuse(others, "epsilon(delta")
         found = None if proof else self._asked(lambda summed: summed.epsilon(self._history, delta, gap))
         return self.plan.epsilon(delta, gap=gap, proof=proof) if found is None else found
 
-    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False) -> DeltaBound:
+    def delta(self, epsilon: float, *, gap: float | None = None, proof: bool = False, **others: object) -> DeltaBound:
         """What was spent so far: see :meth:`Plan.delta`; of many different steps as :meth:`epsilon`."""
+        _refuse(others, "delta(epsilon")
         found = None if proof else self._asked(lambda summed: summed.delta(self._history, epsilon, gap))
         return self.plan.delta(epsilon, gap=gap, proof=proof) if found is None else found
 
@@ -266,3 +277,21 @@ class Accountant:
             raise InvalidInputError(f"history must be a list of rounds; received {shown(state['history'])}", "history")
         history = [Plan.from_dict({"round": [entry]}).rounds[0] for entry in state["history"]]
         self._adjacency, self._history, self._summed = adjacency, history, None
+
+
+def _refuse(others: Mapping[str, object], question: str) -> None:
+    """Raise if a question has an option that only plans take.
+
+    Args:
+        others: the options that are none of the accountant's own, by name.
+        question: the call of a plan, up to its first argument.
+
+    Raises:
+        InvalidInputError: there is one; the message names the first.
+    """
+    for key in others:
+        raise InvalidInputError(
+            f"an accountant that is stepped has no option {shown(key)}, only gap and proof; "
+            f"what a plan takes is asked of its plan: accountant.plan.{question}, ...)",
+            key,
+        )

@@ -11,6 +11,7 @@ from hockeystick.numerics.rounding import SMALLEST_NORMAL
 from hockeystick.plan.caveats import warnings_of
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.unit import USER
+from hockeystick.report.claims import Verdict, verdict
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, exp_down, exp_up, round_down, round_up
 from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.bounds import DeltaAnswer
@@ -23,6 +24,9 @@ _LABELS = {
     "estimate": "estimate",
 }
 """Label of the line with the ends of a bound, by what is guaranteed of it."""
+
+_PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
+"""What is added to a verdict on a claim, where the ends stand beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,8 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     """
     quoted = round_up(bound.quoted, QUOTED_DIGITS)
     headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}"
-    verdict = _verdict(plan.published or {}, delta, bound)
-    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta, verdict)))
+    judged = _judged(plan.published or {}, delta, bound)
+    return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta, judged)))
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
@@ -94,7 +98,7 @@ def _plain(bound: Said) -> list[str]:
 
 
 def _lines(
-    plan: Plan, bound: Said, ends: Sequence[str], delta: float, verdict: str | None = None
+    plan: Plan, bound: Said, ends: Sequence[str], delta: float, judged: str | None = None
 ) -> list[tuple[str, str]]:
     label = _LABELS.get(bound.guarantee, bound.guarantee)
     lines = [(label, " to ".join(dict.fromkeys(reversed(ends))))]
@@ -104,7 +108,7 @@ def _lines(
     if bound.direction is not None and len(plan.adjacency.directions) > 1:
         lines.append(("direction", f"{bound.direction} (the worse one)"))
     lines += [("rounds", rounds_said(plan)), ("accountant", f"{bound.accountant} ({bound.guarantee})")]
-    claim = _published_lines(plan.published or {}, verdict)
+    claim = _published_lines(plan.published or {}, judged)
     return [*lines, *assumption_lines(plan), *claim, *warning_lines(plan, delta)]
 
 
@@ -148,26 +152,22 @@ def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
     }
 
 
-def _published_lines(published: Mapping[str, Any], verdict: str | None) -> list[tuple[str, str]]:
+def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
     """What a source claims, what that is, and the note that the plan has on it: often on how its loader samples."""
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]
-    lines += [] if verdict is None else [("the claim is", verdict)]
+    lines += [] if judged is None else [("the claim is", judged)]
     if published.get("note"):
         lines.append(("note", one_line(str(published["note"]))))
     return lines
 
 
-def _verdict(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
+def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
     """Where a claim lies for the plan as it stands; ``None`` where there is none at this delta, or it is not known."""
-    claim, ends = published.get("epsilon"), bound.ends
+    claim = published.get("epsilon")
     if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
         return None
-    if claim > bound.quoted:
-        return "valid for this plan, not tight: above the upper end"
-    if "lower" not in ends:
-        return None
-    below = claim < ends["lower"]
-    return "too low for this plan: below the lower end" if below else "in agreement with the interval"
+    found = verdict(claim, bound.ends.get("lower"), bound.quoted)
+    return None if found is None else found.value + _PLACES.get(found, "")
 
 
 def rounds_said(plan: Plan) -> str:

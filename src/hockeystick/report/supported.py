@@ -12,6 +12,8 @@ from hockeystick.plan.mechanisms import MECHANISMS, Claim
 from hockeystick.plan.sampling import SAMPLINGS
 from hockeystick.plan.sampling.base import claimed
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.words import choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +35,35 @@ COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
 """Heads of the table."""
 
 
-def supported_rows() -> list[Row]:
-    """The rows of all combinations, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``."""
+def supported_rows(name: str | None = None) -> list[Row]:
+    """The rows of all combinations, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``.
+
+    Args:
+        name: of the one mechanism that is asked about; all of them if ``None``.
+
+    Raises:
+        InvalidInputError: no mechanism is called so.
+
+    >>> {row.mechanism for row in supported_rows("staircase")}
+    {'staircase'}
+    """
     rows = []
-    for mechanism, sampling, claims in _claims():
+    for mechanism, sampling, claims in _claims(name):
         for claim in dict.fromkeys(claims.values()):
             directions = tuple(direction for direction, other in claims.items() if other == claim)
             rows.append(Row(mechanism, sampling, directions, claim))
     return rows
 
 
-def supported_json() -> list[dict[str, str]]:
-    """An object for each mechanism, sampling and direction, with ``status`` and ``source``."""
+def supported_json(name: str | None = None) -> list[dict[str, str]]:
+    """An object for each mechanism, sampling and direction, with ``status`` and ``source``.
+
+    Args:
+        name: of the one mechanism that is asked about; all of them if ``None``.
+
+    Raises:
+        InvalidInputError: no mechanism is called so.
+    """
     return [
         {
             "mechanism": mechanism,
@@ -53,7 +72,7 @@ def supported_json() -> list[dict[str, str]]:
             "status": claim.status.value,
             "source": claim.source,
         }
-        for mechanism, sampling, claims in _claims()
+        for mechanism, sampling, claims in _claims(name)
         for direction, claim in claims.items()
     ]
 
@@ -71,8 +90,13 @@ def supported_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _claims() -> Iterator[tuple[str, str, dict[Direction, Claim]]]:
+def _claims(name: str | None) -> Iterator[tuple[str, str, dict[Direction, Claim]]]:
+    known = [mechanism.name for mechanism in MECHANISMS]
+    if name is not None and name not in known:
+        raise InvalidInputError(choice("mechanism", name, known), "mechanism")
     for mechanism in MECHANISMS:
+        if name not in (None, mechanism.name):
+            continue
         for sampling in SAMPLINGS:
             claims = {direction: claimed(sampling, mechanism, direction) for direction in Direction}
             yield mechanism.name, sampling.name, claims

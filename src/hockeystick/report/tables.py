@@ -103,8 +103,8 @@ def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
         _print_pairs(_console(error=True), lines)
 
 
-def print_supported() -> None:
-    """The table of what is supported on standard output."""
+def print_supported(name: str | None = None) -> None:
+    """The table of what is supported on standard output; of one mechanism, where its name is given."""
     from rich.table import Table
     from rich.text import Text
 
@@ -113,7 +113,7 @@ def print_supported() -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in COLUMNS:
         table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, max_width=_WIDTHS.get(column))
-    for row in supported_rows():
+    for row in supported_rows(name):
         sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
         cells = (row.mechanism, sampling, row.where, row.claim.status.value, row.claim.source)
         table.add_row(*map(Text, cells))

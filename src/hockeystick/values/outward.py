@@ -55,10 +55,24 @@ def shortest(value: float) -> str:
     """A number as it was given: with six digits where these are all that it has, else with all.
 
     >>> shortest(3.0), shortest(1e-5), shortest(1 / 60_000)
-    ('3', '1e-05', '1.6666666666666667e-05')
+    ('3', '1e-5', '1.6666666666666667e-5')
     """
     short = f"{value:g}"
-    return short if float(short) == value else repr(float(value))
+    return _exponent(short if float(short) == value else repr(float(value)))
+
+
+def six_digits(value: float) -> str:
+    """A number to six digits, to the nearest: for what is said in passing, and is no bound.
+
+    >>> six_digits(1e-6), six_digits(5000.0), six_digits(1.0 / 3.0)
+    ('1e-6', '5000', '0.333333')
+    """
+    return _exponent(f"{value:g}")
+
+
+def _exponent(written: str) -> str:
+    """A decimal with its exponent as people write it: 1e-5, not 1e-05."""
+    return written.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
 
 
 class Shows(NoNumber):

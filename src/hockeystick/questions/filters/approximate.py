@@ -15,6 +15,7 @@ from hockeystick.questions.filters.guarantee import guarantee
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import six_digits
 
 
 class Guarantees(Spending):
@@ -62,7 +63,7 @@ class Guarantees(Spending):
 
     def said(self) -> str:
         """What the deltas add up to."""
-        return f"delta: {self.spent_delta:.6g} of {self.budget_delta:.6g} is spent"
+        return f"delta: {six_digits(self.spent_delta)} of {six_digits(self.budget_delta)} is spent"
 
 
 class ApproximateDpFilter(Guarantees, PrivacyFilter):
@@ -109,7 +110,7 @@ class ApproximateDpFilter(Guarantees, PrivacyFilter):
     (True, False)
     >>> budget.spend(Round(ApproximateDP(0.01, 1e-10), count=2000))
     >>> budget.said()
-    'epsilon: 2.50904 of 3 is spent; delta: 2e-07 of 5e-07 is spent'
+    'epsilon: 2.50904 of 3 is spent; delta: 2e-7 of 5e-7 is spent'
     """
 
     name: ClassVar[str] = "approximate-dp"

@@ -19,7 +19,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import cut
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
-from hockeystick.values.outward import html_table
+from hockeystick.values.outward import html_table, six_digits
 
 SLACK = 1e-13
 """Relative: pays for the roundings of a formula of a few operations, each of which errs by at most some 1e-15."""
@@ -144,7 +144,7 @@ class PrivacyFilter(Spending):
 
     def said(self) -> str:
         """Spent and budget, in the filter's currency."""
-        return f"{self.currency}: {self.spent:.6g} of {self.budget:.6g} is spent"
+        return f"{self.currency}: {six_digits(self.spent)} of {six_digits(self.budget)} is spent"
 
 
 class AdditiveFilter(PrivacyFilter):

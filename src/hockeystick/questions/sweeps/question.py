@@ -13,6 +13,7 @@ from hockeystick.questions.targets import Epsilon, Target
 from hockeystick.values import domains
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import shortest
 
 Kind = Literal["epsilon", "delta", "target"]
 
@@ -67,16 +68,19 @@ class Question:
         """The question in words.
 
         >>> Question("epsilon", delta=1e-5).said()
-        'epsilon at delta = 1e-05'
+        'epsilon at delta = 1e-5'
         """
-        at = "" if self.delta is None else f" at delta = {self.delta!r}"
+        at = "" if self.delta is None else f" at delta = {shortest(self.delta)}"
+        epsilon = None if self.epsilon is None else shortest(self.epsilon)
         if self.kind == "epsilon":
             return f"epsilon{at}"
         if self.kind == "delta":
-            return f"delta at epsilon = {self.epsilon!r}"
+            return f"delta at epsilon = {epsilon}"
         if self.target is None:
-            return f"{self.free} for epsilon = {self.epsilon!r}{at}"
-        return f"{self.free} for " + ", ".join(f"{key} = {value!r}" for key, value in self.target.described().items())
+            return f"{self.free} for epsilon = {epsilon}{at}"
+        return f"{self.free} for " + ", ".join(
+            f"{key} = {shortest(value)}" for key, value in self.target.described().items()
+        )
 
 
 def question_of(

@@ -17,7 +17,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.band import Band
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
-from hockeystick.values.outward import html_table
+from hockeystick.values.outward import html_table, six_digits
 
 COVERED = (Adjacency.ADD_OR_REMOVE, Adjacency.ZERO_OUT, Adjacency.REMOVE, Adjacency.ADD)
 """The neighbouring relations of which epsilon is shown to be monotone (:mod:`~hockeystick.questions.tables.axes`)."""
@@ -300,15 +300,18 @@ class Table:
         return table
 
     def __repr__(self) -> str:
-        each = ", ".join(
-            f"{axis.name} {axis.knots[0]:g} to {axis.knots[-1]:g} ({len(axis)})" for axis in self._knots.axes
-        )
+        each = ", ".join(f"{axis.name} {_range(axis)} ({len(axis)})" for axis in self._knots.axes)
         return f"<Table of {self._knots.upper.size} knots: {each}; {self.adjacency}>"
 
     def _repr_html_(self) -> str:
         """The axes as notebooks show them: a row for each, with its range and the number of knots."""
-        rows = [(axis.name, f"{axis.knots[0]:g} to {axis.knots[-1]:g}", str(len(axis))) for axis in self._knots.axes]
+        rows = [(axis.name, _range(axis), str(len(axis))) for axis in self._knots.axes]
         return html_table(f"certified table of epsilon, {self.adjacency}", rows, ("axis", "range", "knots"))
+
+
+def _range(axis: Axis) -> str:
+    """The first and the last knot of an axis, in words."""
+    return f"{six_digits(axis.knots[0])} to {six_digits(axis.knots[-1])}"
 
 
 def covered(adjacency: Adjacency | str) -> Adjacency:

@@ -13,6 +13,7 @@ from html import escape
 WIDTH, HEIGHT = 480.0, 320.0  # of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 14.0, 52.0  # margins around the axes, in the same units
 LETTER = 13.0  # height of letters in the same units: 10 points on a telephone
+LETTER_WIDTH = 0.65  # of a digit, in letter sizes: no face that is likely is wider
 TICKS = 6  # most marks of a linear axis
 DECADES = 7  # most marks of a logarithmic axis
 
@@ -113,7 +114,8 @@ class Chart:
         for value, text in self.x.ticks():
             across = self._place((value, self.y.low))[0]
             out.append(f'<path d="M{_at(across)} {_at(TOP)}V{_at(floor)}" stroke="{GRID}"/>')
-            out.append(_text(across, floor + 1.4 * LETTER, text, "middle"))
+            inside = WIDTH - 0.5 * LETTER_WIDTH * LETTER * len(text)  # a number at the end is not cut off
+            out.append(_text(min(across, inside), floor + 1.4 * LETTER, text, "middle"))
         for value, text in self.y.ticks():
             down = self._place((self.x.low, value))[1]
             out.append(f'<path d="M{_at(LEFT)} {_at(down)}H{_at(WIDTH - RIGHT)}" stroke="{GRID}"/>')
@@ -145,7 +147,8 @@ class Chart:
             under = left and self.upper[-1][1] <= self.upper[0][1]
             beside, anchor = (-10, "end") if left else (10, "start")
             below = 1.5 * LETTER if under else -0.5 * LETTER
-            out.append(_text(across + beside, down + below, text, anchor, f'fill="{MARK}" '))
+            above_axis = HEIGHT - BOTTOM - 0.5 * LETTER  # below it are the numbers of the axis
+            out.append(_text(across + beside, min(down + below, above_axis), text, anchor, f'fill="{MARK}" '))
         return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan
 from hockeystick.report.answer import relation_lines, rounds_said
+from hockeystick.report.claims import verdict
 from hockeystick.report.document.blocks import (
     Block,
     Bullets,
@@ -301,11 +303,9 @@ def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
     if published.get("delta") is None or published["delta"] != first["delta"]:
         return claim + (f" at delta {exact(published['delta'])}" if published.get("delta") is not None else "")
     claim += f" at delta {exact(published['delta'])}"
-    if first.get("lower") is not None and published["epsilon"] < first["lower"]:
-        return f"{claim}: too low for this plan"
-    if first["upper"] is not None and published["epsilon"] > first["upper"]:
-        return f"{claim}: valid for this plan, not tight"
-    return f"{claim}: agrees with the interval"
+    ends = {end: math.inf if first[end] is None else first[end] for end in ("lower", "upper") if end in first}
+    judged = verdict(published["epsilon"], ends.get("lower"), ends.get("upper"))
+    return claim if judged is None else f"{claim}: {judged.value}"
 
 
 def _assumed(record: Mapping[str, Any]) -> Iterator[Block]:
