@@ -1,12 +1,13 @@
-"""Rows in blocks of bytes, between the workers of Spark that read them and those that group them.
+"""Rows in blocks of bytes, between the workers of Spark that make them and those that need them.
 
-What Spark exchanges costs it by the row. So rows are put into blocks before: those of users who go to one task
-together, in columns, as Arrow writes them, and doubles in as few bytes as hold them all without loss.
+What Spark exchanges costs it by the row. So rows are put into blocks before: those that go to one task together, in
+columns, as Arrow writes them, and numbers in as few bytes as hold them all without loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +30,9 @@ MOST_BYTES = 1 << 16
 FEW = 256
 """Distinct doubles of which one is said by a byte; what they are takes 2 kB beside a block."""
 
-VALUES, DOUBLE = b"values", b"double"
-"""What a field says of itself where its column is in fewer bytes: the doubles that are numbered, or that it was one."""
+VALUES, DOUBLE, LEAST = b"values", b"double", b"least"
+"""What a field says of itself where its column is in fewer bytes: the doubles that are numbered, that it was a double,
+or the whole number from which its whole numbers of eight bytes count."""
 
 
 def blocks(parts: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
@@ -42,31 +44,49 @@ def blocks(parts: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     Args:
         parts: how many there are.
     """
-    labels = _labels(parts)
+    labels = labels_of(parts)
     kind = np.min_scalar_type(parts)  # where it has two bytes or fewer, sorting takes no comparisons
 
     def made(batches: Batches) -> Iterator[pa.RecordBatch]:
         for piece in pieces(batches, PACKED):
             part = (piece.column("hash").to_numpy() % parts).astype(kind)
-            order = np.argsort(part, kind="stable")
-            columns, fields = [], []
-            for field in piece.schema:
-                if field.name != "hash":
-                    column, said = _narrow(piece.column(field.name).combine_chunks())
-                    columns.append(column.take(pa.array(order)))
-                    fields.append(pa.field(field.name, column.type, metadata=said))
-            yield _cut(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), part[order], labels)
+            yield shared(_whole(piece.drop_columns("hash")), part, labels)
 
     return made
 
 
-def pieces(batches: Batches, rows: int) -> Iterator[pa.Table]:
-    """The batches, some together: so many rows, or a few more."""
+def shared(rows: pa.RecordBatch, part: npt.NDArray[np.integer[Any]], labels: npt.NDArray[np.int32]) -> pa.RecordBatch:
+    """The blocks of some rows, those of a part together.
+
+    Args:
+        rows: in any order.
+        part: the number of each one's part, shape (rows,).
+        labels: what each part is called, shape (parts,).
+    """
+    sorting = len(part) > 0 and bool((part[1:] < part[:-1]).any())
+    order = pa.array(np.argsort(part, kind="stable")) if sorting else None
+    columns, fields = [], []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        narrow, said = _narrow(column)
+        columns.append(narrow if order is None else narrow.take(order))
+        fields.append(pa.field(field.name, narrow.type, metadata=said))
+    ordered = part if order is None else part[order.to_numpy()]
+    return _cut(pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields)), ordered, labels)
+
+
+def pieces(batches: Batches, rows: int, counted: Callable[[pa.RecordBatch], int] = len) -> Iterator[pa.Table]:
+    """The batches, some together: so many rows, or a few more.
+
+    Args:
+        batches: any number of them, of one schema.
+        rows: how many.
+        counted: for how many a batch counts.
+    """
     waiting: list[pa.RecordBatch] = []
     found = 0
     for batch in batches:
         waiting.append(batch)
-        found += batch.num_rows
+        found += counted(batch)
         if found >= rows:
             yield pa.Table.from_batches(waiting)
             waiting, found = [], 0
@@ -74,12 +94,26 @@ def pieces(batches: Batches, rows: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
+def _whole(table: pa.Table) -> pa.RecordBatch:
+    """A table as one batch."""
+    columns = [column.combine_chunks() for column in table.columns]
+    return pa.RecordBatch.from_arrays(columns, names=table.column_names)
+
+
 def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
-    """A column in as few bytes as hold its doubles, and what says how to have them back; others as they are."""
-    if not pa.types.is_float64(column.type) or column.null_count:
+    """A column in as few bytes as hold its numbers, and what says how to have them back; others as they are."""
+    if column.null_count or not len(column):
+        return column, None
+    if pa.types.is_list(column.type):
+        values, said = _narrow(column.flatten())
+        offsets = column.offsets.to_numpy()
+        return pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), values), said
+    if pa.types.is_int64(column.type):
+        return _counted(column)
+    if not pa.types.is_float64(column.type):
         return column, None
     values = column.to_numpy()
-    if len(values) and values.min() >= 0 and values.max() < 1 << 32:  # false where one is not a number
+    if values.min() >= 0 and values.max() < 1 << 32:  # false where one is not a number
         kind = np.min_scalar_type(int(values.max()))
         whole = values.astype(kind)
         if np.array_equal(whole, values) and not np.signbit(values).any():
@@ -90,16 +124,31 @@ def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
     return listed.indices.cast(pa.uint8()), {VALUES: listed.dictionary.to_numpy().tobytes()}
 
 
+def _counted(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
+    """Whole numbers of eight bytes, counted from the least of them where fewer bytes hold that."""
+    values = column.to_numpy()
+    least = int(values.min())
+    kind = np.min_scalar_type(int(values.max()) - least)
+    if kind.itemsize == values.itemsize:
+        return column, None
+    return pa.array((values - least).astype(kind)), {LEAST: str(least).encode()}
+
+
 def _wide(column: pa.Array, said: dict[bytes, bytes] | None) -> pa.Array:
     """A column as it was."""
     if said is None:
         return column
+    if pa.types.is_list(column.type):
+        offsets = column.offsets.to_numpy()
+        return pa.ListArray.from_arrays(pa.array(offsets - offsets[0]), _wide(column.flatten(), said))
+    if LEAST in said:
+        return pa.array(column.to_numpy().astype(np.int64) + int(said[LEAST]))
     if DOUBLE in said:
         return pa.array(column.to_numpy().astype(np.float64))
     return pa.array(np.frombuffer(said[VALUES])[column.to_numpy()])
 
 
-def _cut(rows: pa.RecordBatch, part: npt.NDArray[np.unsignedinteger], labels: npt.NDArray[np.int32]) -> pa.RecordBatch:
+def _cut(rows: pa.RecordBatch, part: npt.NDArray[np.integer[Any]], labels: npt.NDArray[np.int32]) -> pa.RecordBatch:
     """Blocks of rows that are sorted by part."""
     step = max(1, MOST_BYTES * rows.num_rows // max(1, rows.nbytes))
     ends = np.append(np.flatnonzero(part[1:] != part[:-1]) + 1, len(part)).tolist()
@@ -129,7 +178,7 @@ def rows_of(batches: Batches) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
-def _labels(parts: int) -> npt.NDArray[np.int32]:
+def labels_of(parts: int) -> npt.NDArray[np.int32]:
     """A number for each part by which Spark sends each to a task of its own, shape (parts,)."""
     labels = np.full(parts, -1, dtype=np.int32)
     first, many = 0, 4 * parts
@@ -157,4 +206,4 @@ def murmur(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     return bits.view(np.int32)
 
 
-__all__ = ["SCHEMA", "blocks", "pieces", "rows_of"]
+__all__ = ["SCHEMA", "Batches", "blocks", "labels_of", "pieces", "rows_of", "shared"]

@@ -1,24 +1,28 @@
-"""What a worker of Spark does with a part of the rows, as batches of Arrow: users with one history, and its answer.
+"""What a worker of Spark does with a part of the rows, as batches of Arrow, and with what others have said of theirs.
 
-All rows of a user are in one part. They are grouped as one process groups a frame, and what goes on is one line for
-each history of the part, with a list of its users: most tables have far fewer of the former, so that what is sorted,
-compared and joined afterwards is little beside the users themselves.
+All rows of a user are in one part. They are grouped as one process groups a frame, and two things go on: one line for
+each history of the part, with a list of its users, and the distinct histories. These are shared among all tasks, each
+is answered by one, and the answers go to the parts that asked, where the lines wait for them.
+
+Everything goes in blocks (``blocks.py``), of which Spark reads the addresses alone. Lines and answers speak of a
+history by its bytes: a task that is run again may meet its rows in another order, and says the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hockeystick.integrations.blocks import Batches, pieces, rows_of
+from hockeystick.integrations.blocks import Batches, labels_of, pieces, rows_of, shared
 from hockeystick.integrations.columns import Users
 from hockeystick.integrations.packed import ENTRY, MOST_STEPS, unpacked
 from hockeystick.integrations.rows import ENDS
-from hockeystick.questions.histories.answers import History, answers
+from hockeystick.questions.histories.answers import Answers, History, answers
 from hockeystick.questions.histories.entries import DOMAINS, Entries, Grouped, refusal, sound
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
@@ -31,33 +35,74 @@ PIECE = 1 << 20
 """Rows that are grouped at once, some 60 MB of them; Spark sends ten thousand at a time, too few for whole arrays."""
 
 MOST_LISTED = 1 << 12
-"""Users of one line: a history that most users have becomes many lines, which Spark may spread over its tasks."""
+"""Users of one line, which is no longer than a block: a history that most users have becomes many lines."""
 
 MOST_SENT = 1 << 18
 """Users of one batch: a few MB."""
 
+MOST_ASKED = 1 << 16
+"""Histories that are answered at once: arrays of theirs have some hundred MB."""
 
-def grouping(stop: bool) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What makes one line for each history of a part: its bytes, and a list of users who have it.
+ADDRESSED = "part int, home int, schema binary, rows binary"
+"""The columns of an addressed block: the task it goes to, the part that it comes from or answers, its rows."""
 
-    The batches have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, doubles; and, where
-    there is a cut in time, ``counted`` and ``undated``: whether a row is to be looked at, and whether it has no time.
+
+def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What makes the lines of a part, and asks for its histories.
+
+    The rows have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, doubles; and, where there
+    is a cut in time, ``counted`` and ``undated``: whether a row is to be looked at, and whether it has no time.
 
     Args:
         stop: whether a wrong row stops all; else its user is listed under what is wrong with it.
+        tasks: how many share the histories.
     """
+    labels = labels_of(tasks)
 
     def grouped(batches: Batches) -> Iterator[pa.RecordBatch]:
         known, entries = Users(), Entries(ordered=False)
         wrong: dict[int, str] = {}
         kind: pa.DataType | None = None
-        for piece in pieces(rows_of(batches), PIECE):
+        homes: set[int] = set()
+
+        def met() -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                homes.update(pc.unique(batch.column("part")).to_pylist())
+                yield batch
+
+        for piece in pieces(rows_of(met()), PIECE):
             kind = piece.schema.field("user").type
             _take(piece, known, entries, wrong, stop)
-        if kind is not None:
-            yield from _lines(entries.grouped(), wrong, known, kind)
+        if kind is None:
+            return
+        home = min(homes)  # a task may have several parts, which are one then
+        found = entries.grouped()
+        said = pa.concat_arrays([_packed(found), pa.array(_texts(wrong), type=pa.binary())])
+        for lines in _lines(found, wrong, said, known, kind):
+            yield _addressed(shared(lines, np.full(len(lines), home % tasks), labels), home)
+        to = np.array([_digest(each.as_buffer()) % tasks for each in said], dtype=np.int64)
+        yield _addressed(shared(pa.RecordBatch.from_arrays([said], names=["history"]), to, labels), home)
 
     return grouped
+
+
+def _addressed(blocks: pa.RecordBatch, home: int) -> pa.RecordBatch:
+    """Blocks that say which part they come from, or answer."""
+    homes = pa.array(np.full(len(blocks), home, dtype=np.int32))
+    return pa.RecordBatch.from_arrays(
+        [blocks.column("part"), homes, blocks.column("schema"), blocks.column("rows")],
+        names=["part", "home", "schema", "rows"],
+    )
+
+
+def _digest(said: pa.Buffer) -> int:
+    """A number by which histories are shared among tasks, the same in every process."""
+    return int.from_bytes(hashlib.blake2b(said, digest_size=4).digest(), "little")
+
+
+def _texts(wrong: dict[int, str]) -> list[bytes]:
+    """The distinct things that are wrong, as bytes that are no history's."""
+    return [WRONG + text.encode() for text in dict.fromkeys(wrong.values())]
 
 
 def _take(piece: pa.Table, known: Users, entries: Entries, wrong: dict[int, str], stop: bool) -> None:
@@ -103,18 +148,26 @@ def _numbered(column: pa.ChunkedArray, known: Users) -> npt.NDArray[np.int64]:
     return numbers
 
 
-def _lines(grouped: Grouped, wrong: dict[int, str], known: Users, kind: pa.DataType) -> Iterator[pa.RecordBatch]:
-    """The lines of all users, in batches."""
-    said = _packed(grouped)
-    texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(said))}
+def _lines(
+    grouped: Grouped, wrong: dict[int, str], said: pa.Array, known: Users, kind: pa.DataType
+) -> Iterator[pa.RecordBatch]:
+    """The lines of all users, in batches.
+
+    Args:
+        grouped: the users.
+        wrong: what is wrong with a row of a user.
+        said: the bytes of all histories, then those of what is wrong.
+        known: the values of users.
+        kind: their type.
+    """
     line = grouped.history
     if wrong:
+        texts = {text: number for number, text in enumerate(dict.fromkeys(wrong.values()), len(grouped.starts) - 1)}
         named = {user: texts[text] for user, text in wrong.items()}
         line = np.array(
             [named.get(user, own) for user, own in zip(grouped.users.tolist(), line.tolist(), strict=True)],
             dtype=np.int64,
         )
-    said = pa.concat_arrays([said, pa.array([WRONG + text.encode() for text in texts], type=pa.binary())])
     short = line.astype(np.min_scalar_type(len(said)))  # which takes no comparisons to sort where it has two bytes
     order = np.argsort(short, kind="stable")
     line, users = line[order], grouped.users[order]
@@ -143,34 +196,118 @@ def _packed(grouped: Grouped) -> pa.Array:
 
 
 def answering(
-    delta: float, adjacency: Adjacency | str, gap: float | None, names: list[str]
+    delta: float, adjacency: Adjacency | str, gap: float | None
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What adds answers to the bytes of distinct histories; without numbers, and with the reason, where there is none.
+    """What answers the histories that a task was sent, for all the parts that asked, and passes lines on.
 
     Args:
         delta, adjacency, gap: the question.
-        names: of the new columns: steps, the three ends of epsilon, the reason.
     """
 
     def answered(batches: Batches) -> Iterator[pa.RecordBatch]:
+        asked: list[tuple[int, pa.Array]] = []
         for batch in batches:
-            said = batch.column(0).to_pylist()
-            histories: list[History] = [unpacked(each[1:]) if each[:1] == KNOWN else () for each in said]
-            found = answers(histories, delta, adjacency, gap, stop=False)
-            missing = np.isnan(found.upper)
-            reasons = list(found.reasons)
-            for number, each in enumerate(said):
-                if each[:1] == WRONG:
-                    missing[number], reasons[number] = True, each[1:].decode()
-            totals = [
-                None if gone else sum(steps for *_, steps in history)
-                for history, gone in zip(histories, missing.tolist(), strict=True)
-            ]
-            ends = [pa.array(getattr(found, name), mask=missing) for name in ENDS]
-            columns = [batch.column(0), pa.array(totals, type=pa.int64()), *ends, pa.array(reasons, type=pa.string())]
-            yield pa.RecordBatch.from_arrays(columns, names=["history", *names])
+            lines = [pa.ipc.read_schema(said.as_buffer()).names != ["history"] for said in batch.column("schema")]
+            yield batch.filter(pa.array(lines))
+            rest = batch.filter(pa.array([not line for line in lines]))
+            for number, home in enumerate(rest.column("home").to_pylist()):
+                asked += [(home, rows.column(0)) for rows in rows_of([rest.slice(number, 1)])]
+        if not asked:
+            return
+        distinct = pa.chunked_array([said for _, said in asked]).unique()
+        columns = [
+            _answers(part, lambda histories: answers(histories, delta, adjacency, gap, stop=False))
+            for part in _parts(distinct)
+        ]
+        known = pa.Table.from_batches(columns).combine_chunks().to_batches()[0]
+        labels = labels_of(1)
+        for home, said in asked:
+            own = known.take(pc.index_in(said, distinct))
+            yield _addressed(shared(own, np.zeros(len(own), dtype=np.int64), labels), home)
 
     return answered
 
 
-__all__ = ["answering", "grouping"]
+def _parts(said: pa.Array) -> Iterator[pa.Array]:
+    """Histories, so many at a time."""
+    for first in range(0, len(said), MOST_ASKED):
+        yield said.slice(first, MOST_ASKED)
+
+
+def _answers(said: pa.Array, ask: Callable[[Sequence[History]], Answers]) -> pa.RecordBatch:
+    """The bytes of histories, their steps, the three ends of epsilon, and why they are missing, infinite or wide.
+
+    Args:
+        said: distinct histories, or what is wrong.
+        ask: what answers histories.
+    """
+    listed = said.to_pylist()
+    right = [number for number, each in enumerate(listed) if each[:1] == KNOWN]
+    histories: list[History] = [unpacked(listed[number][1:]) for number in right]
+    found = ask(histories)
+    ends = np.full((len(ENDS), len(listed)), np.nan)
+    ends[:, right] = [getattr(found, name) for name in ENDS]
+    missing = np.isnan(ends[-1])
+    totals = np.zeros(len(listed), dtype=np.int64)
+    reasons = [None if each[:1] == KNOWN else each[1:].decode() for each in listed]
+    for number, history, reason in zip(right, histories, found.reasons, strict=True):
+        reasons[number] = reason
+        if not missing[number]:
+            totals[number] = sum(steps for *_, steps in history)
+    return pa.RecordBatch.from_arrays(
+        [said, *(pa.array(each, mask=missing) for each in (totals, *ends)), pa.array(reasons, type=pa.string())],
+        names=["history", "steps", *ENDS, "reason"],
+    )
+
+
+def finishing(
+    user: str, names: list[str], kind: pa.DataType | None, stop: bool
+) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+    """What gives the users of a part their answers.
+
+    Args:
+        user: what the column of users is called.
+        names: of the columns beside it: steps, the three ends of epsilon, the reason.
+        kind: the type of the users; that of the rows by default.
+        stop: whether a history without an answer stops all.
+    """
+
+    def finished(batches: Batches) -> Iterator[pa.RecordBatch]:
+        lines: list[pa.RecordBatch] = []
+        known: list[pa.RecordBatch] = []
+        for rows in rows_of(batches):
+            (lines if "users" in rows.schema.names else known).append(rows)
+        if not lines:
+            return
+        answered = pa.Table.from_batches(known)
+        if len(known) > 1:  # a history stands there once for each part whose answers came to this task
+            answered = answered.take(_firsts(answered.column("history"))).combine_chunks()
+        histories = answered.column("history").combine_chunks()
+        for piece in pieces(lines, MOST_SENT, lambda batch: len(batch.column("users").flatten())):
+            (batch,) = piece.combine_chunks().to_batches()
+            listed = batch.column("users")
+            place = pc.index_in(batch.column("history"), histories)
+            assert not place.null_count  # every history of a part was asked for
+            users = listed.flatten()
+            own = answered.take(place)
+            if stop and own.column("upper").null_count:
+                wrong = pc.index(pc.is_null(own.column("upper")), True).as_py()
+                said = f"user {domains.shown(listed[wrong].as_py()[0])}: {own.column('reason')[wrong].as_py()}"
+                raise InvalidInputError(said, "df")
+            counts = np.diff(listed.offsets.to_numpy())
+            which = pa.array(np.repeat(place.to_numpy(), counts))
+            columns = [answered.column(name).combine_chunks().take(which) for name in ("steps", *ENDS, "reason")]
+            yield pa.RecordBatch.from_arrays(
+                [users if kind is None else users.cast(kind), *columns], names=[user, *names]
+            )
+
+    return finished
+
+
+def _firsts(said: pa.ChunkedArray) -> pa.Array:
+    """Where each distinct value stands first."""
+    indices = said.combine_chunks().dictionary_encode().indices.to_numpy()
+    return pa.array(np.unique(indices, return_index=True)[1])
+
+
+__all__ = ["ADDRESSED", "answering", "finishing", "grouping"]

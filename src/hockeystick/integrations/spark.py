@@ -1,13 +1,15 @@
 """Spark: epsilon of every row of a DataFrame, and of every user of one whose rows say who took part in what.
 
 The work of Spark is to bring rows together; an epsilon is what one process would say, to the last bit. Workers need
-hockeystick, pandas and pyarrow. Nothing is computed before an action asks for the result.
+hockeystick, pandas and pyarrow. Nothing is computed before an action asks for the result, but where files of answers
+are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self
 
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.rows import ENDS, Errors, Row, checked_cut, checked_errors, new_columns, sources_of
@@ -18,16 +20,18 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 try:
-    import pyspark  # noqa: F401  # itself first, so that it is what is named where it is missing
+    from pyspark import TaskContext  # itself first, so that it is what is named where it is missing
     from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
     from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql.pandas.types import from_arrow_type
 
+    from hockeystick.integrations import files
     from hockeystick.integrations.blocks import SCHEMA, blocks
-    from hockeystick.integrations.partitions import answering, grouping  # which needs pyarrow
+    from hockeystick.integrations.partitions import ADDRESSED, answering, finishing, grouping  # which needs pyarrow
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
-__all__ = ["epsilon", "users"]
+__all__ = ["epsilon", "users", "users_of_files"]
 
 TASKS = 64
 """Tasks among which distinct histories are shared, a few for each core of some machines. A task costs some hundredths
@@ -115,8 +119,7 @@ def users(
     """The epsilon of each user of a DataFrame whose rows say who took part in what.
 
     What :func:`hockeystick.integrations.users.users` says of a frame, with the same numbers to the last bit: Spark
-    brings the rows of a user together and adds them up, each distinct history is asked once, and the answers are joined
-    to the users.
+    brings the rows of a user together, where they are added up, and each distinct history is asked once.
 
     Args:
         df: a DataFrame of Spark.
@@ -133,47 +136,145 @@ def users(
         InvalidInputError: an argument outside its domain, no such column, or one of another type. When the job runs: a
             row without a user, whatever ``errors`` says, and a wrong row where that stops all.
     """
-    checked_errors(errors)
-    tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
-    adjacency = Adjacency.parse(adjacency)
-    answers([], delta, adjacency, gap)  # what is wrong with the question is said before the job runs
-    whose, names = _user(df, user), new_columns(user, prefix)
+    question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
+    whose = _user(df, user)
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     numbers = {key: _number(df, source, key) for key, source in sources.items()}
     rows = df.select(whose, F.hash(whose).alias("hash"), *numbers.values(), *_times(df, when, until))
-    parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    packed = rows.mapInArrow(blocks(parts), SCHEMA)
-    lines = packed.repartition("part").mapInArrow(
-        grouping(errors == "stop"),
-        T.StructType(
-            [
-                T.StructField("history", T.BinaryType(), nullable=False),
-                T.StructField("users", T.ArrayType(df.schema[user].dataType, containsNull=False), nullable=False),
-            ]
-        ),
+    answered = _answered(rows.mapInArrow(blocks(_parts(df.sparkSession)), SCHEMA), question)
+    return answered.mapInArrow(
+        finishing(user, question.names, None, question.stop), _fields(user, df.schema[user].dataType, question.names)
     )
-    # one exchange more, of which both sides of the join read, so that the rows are grouped once: what is below it has
-    # to be the same on both, and Spark would put a filter under a column that may be null, or under an explode
-    lines = lines.repartition("history", F.col("users")[0])
+
+
+def users_of_files(
+    session: Any,
+    paths: str | Iterable[str],
+    delta: float,
+    *,
+    to: str | None = None,
+    user: str = "user",
+    noise_multiplier: str | float = "noise_multiplier",
+    sample_rate: str | float = "sample_rate",
+    steps: str | float = "steps",
+    when: str | None = None,
+    until: Any = None,
+    adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE,
+    gap: float | None = None,
+    prefix: str = "epsilon",
+    errors: Errors = "stop",
+    tasks: int = TASKS,
+) -> Any:
+    """The epsilon of each user of Parquet files whose rows say who took part in what.
+
+    What :func:`users` says of a DataFrame of these files, with the same numbers to the last bit, in less time:
+    workers read the files themselves, and Java sees no row. They have to be where all workers can read them.
+
+    Args:
+        session: of Spark.
+        paths: a path or URI that pyarrow opens, or several: files, or folders, of which all files are meant whose names
+            end in ``.parquet`` and do not begin with ``_`` or ``.``.
+        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors, tasks: as for
+            :func:`users`.
+        to: path or URI of a folder that is not there yet, local or of HDFS, where workers write a Parquet file for each
+            part of the users. It is there with all answers, or, where anything fails, not at all.
+
+    Returns:
+        Without ``to`` a DataFrame as :func:`users` has it; nothing is read but the ends of the files before an action
+        asks for it. With ``to`` the paths of the files that were written.
+
+    Raises:
+        InvalidInputError: an argument outside its domain, no such file or column, one of another type, or a file that
+            changes meanwhile. When the job runs, what :func:`users` raises.
+    """
+    question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
+    checked_cut(when, until)
+    sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
+    numbers = {key: source if isinstance(source, str) else _constant(source, key) for key, source in sources.items()}
+    columns = files.Columns(user, numbers, when, until)
+    shares, kind = files.groups(paths, columns)
+    read, packed = files.reading(shares, columns), blocks(_parts(session))
+    rows = session.range(0, len(shares), 1, len(shares)).mapInArrow(lambda numbers: packed(read(numbers)), SCHEMA)
+    answered = _answered(rows, question)
+    if to is None:
+        own = files.of_spark(kind)
+        fields = _fields(user, from_arrow_type(own, prefer_timestamp_ntz=True), question.names)
+        return answered.mapInArrow(finishing(user, question.names, own, question.stop), fields)
+    finished = finishing(user, question.names, None, question.stop)
+    folder = files.Folder(str(to))
+    try:
+        write = folder.writing(lambda: TaskContext.get().partitionId())
+        done = answered.mapInArrow(lambda batches: write(finished(batches)), "name string, users long").collect()
+        return folder.finish({row.name for row in done}, files.columns_of(user, kind, question.names))
+    except BaseException:
+        folder.discard()
+        raise
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What is asked of all users, checked before a job runs."""
+
+    delta: float
+    adjacency: Adjacency | str
+    gap: float | None
+    stop: bool
+    names: list[str]
+    tasks: int
+
+    @classmethod
+    def checked(
+        cls,
+        delta: float,
+        adjacency: Adjacency | str,
+        gap: float | None,
+        errors: Errors,
+        names: list[str],
+        tasks: int,
+    ) -> Self:
+        """What is asked.
+
+        Raises:
+            InvalidInputError: an argument outside its domain.
+        """
+        checked_errors(errors)
+        tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
+        adjacency = Adjacency.parse(adjacency)
+        answers([], delta, adjacency, gap)
+        return cls(delta, adjacency, gap, errors == "stop", names, tasks)
+
+
+def _answered(rows: Any, question: _Question) -> Any:
+    """The lines and answers of all parts, in addressed blocks, those of a part in one task.
+
+    Args:
+        rows: blocks of rows.
+        question: what is asked.
+    """
+    grouped = rows.repartition("part").mapInArrow(grouping(question.stop, question.tasks), ADDRESSED)
+    answer = answering(question.delta, question.adjacency, question.gap)
+    return grouped.repartition(question.tasks, "part").mapInArrow(answer, ADDRESSED).repartition("home")
+
+
+def _parts(session: Any) -> int:
+    """Among how many tasks the users are shared."""
+    return int(session.conf.get("spark.sql.shuffle.partitions"))
+
+
+def _fields(user: str, kind: Any, names: list[str]) -> Any:
+    """The columns of the answers."""
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
-    answered = (
-        lines.select("history")
-        .distinct()
-        .repartition(tasks)
-        .mapInArrow(
-            answering(delta, adjacency, gap, names),
-            T.StructType(
-                [T.StructField("history", T.BinaryType(), nullable=False)]
-                + [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
-            ),
-        )
-    )
-    found = lines.join(answered, "history").select(F.explode_outer("users").alias(user), *map(_named, names))
-    if errors == "stop":  # a wrong row has stopped the grouping; what is left is a history that has no answer
-        said = F.concat(F.lit("InvalidInputError: user "), _named(user).cast("string"), F.lit(": "), _named(names[-1]))
-        stopped = F.raise_error(said).cast("boolean")
-        found = found.where(F.when(_named(names[3]).isNull(), stopped).otherwise(F.lit(True)))
-    return found
+    own = [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    return T.StructType([T.StructField(user, kind, nullable=False), *own])
+
+
+def _constant(source: float, key: str) -> float:
+    """One number for all rows.
+
+    Raises:
+        InvalidInputError: it is outside its domain.
+    """
+    return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
 
 
 def _named(name: str) -> Any:
@@ -205,8 +306,7 @@ def _number(df: Any, source: str | float, key: str) -> Any:
         InvalidInputError: no such column, one of another type, or a number outside its domain.
     """
     if not isinstance(source, str):
-        value = DOMAINS[key].check(source, f"{key}, a number and no name of a column,")
-        return F.lit(float(value)).alias(key)
+        return F.lit(_constant(source, key)).alias(key)
     _checked_column(df, source, key)
     kind = df.schema[source].dataType
     if not isinstance(kind, T.NumericType):

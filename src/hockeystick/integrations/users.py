@@ -29,7 +29,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
-__all__ = ["users"]
+__all__ = ["dated", "users"]
 
 Column = str | float
 """Where the numbers of the rows come from: the name of a column, or one number for all rows."""
@@ -157,7 +157,7 @@ def _take(
         np.broadcast_to(column, rows) if isinstance(column, float) else cols.as_doubles(column)
         for column in raw.values()
     ]
-    counted, undated = (None, None) if when is None else _dated(piece, when, until)
+    counted, undated = (None, None) if when is None else dated(piece, when, until)
 
     def said(row: int) -> str:
         values = [column if isinstance(column, float) else _value(column, row) for column in raw.values()]
@@ -189,8 +189,8 @@ def _value(column: Any, row: int) -> Any:
     return found.item() if isinstance(found, np.generic) else found
 
 
-def _dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which rows are not later than the cut or have no time at all, and the latter: they are wrong.
+def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Which rows of a frame are not later than the cut or have no time at all, and the latter: they are wrong.
 
     Raises:
         InvalidInputError: times that cannot be compared with the cut.

@@ -57,7 +57,7 @@ def test_rows_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch, name: str,
     all_rows = table(KEYS[name], [7, -1, 7, 4, 7], steps=np.array([5.0, 2.0**31, 7.0, 1e15, 0.0]))
     found = through(all_rows, 3, chunk)
     hashes = all_rows.column("hash").to_numpy() % 3
-    labels = blocks._labels(3)
+    labels = blocks.labels_of(3)
     for part in set(hashes.tolist()):
         own = all_rows.drop_columns("hash").filter(pa.array(hashes == part)).combine_chunks()
         assert found.pop(int(labels[part])).combine_chunks().equals(own)
@@ -96,12 +96,12 @@ def test_blocks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where all users are in one part; a row that is longer alone has a block of its own."""
     monkeypatch.setattr(blocks, "MOST_BYTES", 4096)
     draw = np.random.default_rng(4)
-    all_rows = table(pa.array(np.arange(5000)), [0] * 5000, noise_multiplier=draw.uniform(1, 2, 5000))
+    all_rows = table(pa.array(np.arange(10_000)), [0] * 10_000, noise_multiplier=draw.uniform(1, 2, 10_000))
     (batch,) = blocks.blocks(16)(all_rows.to_batches())
     lengths = [len(rows_of_block.as_buffer()) for rows_of_block in batch.column("rows")]
     assert len(lengths) > 20
     assert max(lengths) <= 4096 + 1024  # what Arrow says of the columns is beside them
-    assert set(batch.column("part").to_pylist()) == {int(blocks._labels(16)[0])}
+    assert set(batch.column("part").to_pylist()) == {int(blocks.labels_of(16)[0])}
     names = pa.array(["y" * 10_000] * 3)
     (batch,) = blocks.blocks(1)(table(names, [0] * 3).to_batches())
     assert len(batch) == 3
@@ -118,7 +118,7 @@ def test_parts_go_to_tasks_of_their_own(session: Any) -> None:
     df = session.createDataFrame([(int(number),) for number in numbers], "number int")
     assert blocks.murmur(numbers).tolist() == [row[0] for row in df.select(F.hash("number")).collect()]
     for parts in (1, 2, 5, 200):
-        assert (blocks.murmur(blocks._labels(parts)) % parts).tolist() == list(range(parts))
+        assert (blocks.murmur(blocks.labels_of(parts)) % parts).tolist() == list(range(parts))
 
 
 @pytest.mark.parametrize("parts", [1, 7])

@@ -113,9 +113,13 @@ def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> No
     rows_of_all = pa.table({"hash": np.zeros(len(listed), dtype=np.int32), **table})
     batches = blocks.blocks(1)(rows_of_all.to_batches(max_chunksize=7))
     found: dict[int, bytes] = {}
-    for batch in partitions.grouping(stop=True)(batches):
-        assert len(batch) <= 5
-        for history, users_of in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+    asked: list[bytes] = []
+    for rows_of_block in blocks.rows_of(partitions.grouping(stop=True, tasks=3)(batches)):
+        if rows_of_block.schema.names == ["history"]:
+            asked += rows_of_block.column(0).to_pylist()
+            continue
+        assert len(rows_of_block) <= 5
+        for history, users_of in zip(*(column.to_pylist() for column in rows_of_block.columns), strict=True):
             assert 1 <= len(users_of) <= 2
             assert not found.keys() & set(users_of)
             found |= dict.fromkeys(users_of, history)
@@ -126,6 +130,7 @@ def test_parts_of_any_length_say_the_same(monkeypatch: pytest.MonkeyPatch) -> No
         user: partitions.KNOWN + packed(grouped.histories[place])
         for user, place in zip(grouped.users.tolist(), grouped.history.tolist(), strict=True)
     }
+    assert sorted(asked) == sorted(set(found.values()))
 
 
 def test_histories_have_the_bytes_that_one_has() -> None:
@@ -216,8 +221,9 @@ def test_what_is_wrong_is_said_before_the_job(session: Any, arguments: dict[str,
         spark.epsilon(session.createDataFrame(WRONG, SCHEMA), colour=3)
 
 
-def test_the_example_prints_what_the_page_shows(session: Any) -> None:
-    script = ROOT / "examples" / "integrations" / "users_spark.py"
+@pytest.mark.parametrize("name", ["users_spark", "users_spark_files"])
+def test_the_examples_print_what_the_page_shows(session: Any, name: str) -> None:
+    script = ROOT / "examples" / "integrations" / f"{name}.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     page = (ROOT / "docs" / "users.md").read_text(encoding="utf-8")
     assert f"```text\n{done.stdout}```" in page
