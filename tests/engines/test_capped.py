@@ -19,7 +19,7 @@ from hockeystick.engines.contour.capped import CappedEngine, RareEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.capped import capped
-from hockeystick.pairs.sampled import capped_envelope
+from hockeystick.pairs.sampled import capped_envelope, capped_law
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
 from hockeystick.pairs.sampled.capped_law import CappedLaw, capped_at
 from hockeystick.pairs.sampled.capped_line import CappedLine
@@ -171,6 +171,14 @@ def test_the_bound_off_the_real_line() -> None:
 
             true = mp.log(mp.quad(size, mp.linspace(-9, 4, 14)))
             assert true <= bound <= true + 1.1
+
+
+def test_the_bound_off_the_real_line_on_wide_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the law leans on its end: each factor is taken at the end of a panel at which it is larger."""
+    true = mp.log(moment(CAPPED, 400).real)
+    for width in (0.05, 0.2, 0.5):
+        monkeypatch.setattr(capped_law, "WIDTH", width)
+        assert true <= CAPPED.log_size(400.0, 0.0, np.array([0.0]))[0]
 
 
 # How far it falls -----------------------------------------------------------------------------------------------------
