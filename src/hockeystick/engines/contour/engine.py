@@ -79,13 +79,17 @@ class ContourEngine:
         composition: pairs and counts; mass at infinite loss is the caller's.
         bundling: whether many different sampled Gaussian rounds are taken as one factor (``contour/bundle.py``).
         longest: most points of the contour behind :meth:`log_delta`.
+        patient: whether a line of more than :data:`SHORT` points is laid where a short one will not do; if not,
+            questions raise ``UnfairLineError`` there, and answer as ever elsewhere.
 
     Raises:
         NotApplicableError: a pair without a characteristic function, or none that falls off.
     """
 
-    def __init__(self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS) -> None:
-        self._longest = longest
+    def __init__(
+        self, composition: Composition, bundling: bool = True, longest: int = MAX_POINTS, patient: bool = True
+    ) -> None:
+        self._longest, self._patient = longest, patient
         self.composition = self._steering = composition
         self._bundled = bundled(composition) if bundling else None
         if self._bundled is None:
@@ -138,6 +142,7 @@ class ContourEngine:
     def _at(self, epsilon: float, gap: float) -> tuple[Interval, Terms]:
         guide, tilt, depth = Guide.reaching(self._steering, epsilon)
         aim = aim_at(guide, tilt, None, epsilon)
+        fair = math.inf if self._patient else SHORT
 
         def seeing() -> Aim:
             floor = min(depth, -50.0)
@@ -147,10 +152,10 @@ class ContourEngine:
 
         def laid(aim: Aim, tolerance: float) -> tuple[Aim, Path]:
             try:
-                return aim, Path(self._transforms, aim, tolerance, self._longest)
+                return aim, Path(self._transforms, aim, tolerance, self._longest, fair)
             except BlindError:
                 deeper = seeing()
-                return deeper, Path(self._transforms, deeper, tolerance, self._longest)
+                return deeper, Path(self._transforms, deeper, tolerance, self._longest, fair)
 
         sharpness, best, terms, reason = 0.2, None, None, TOO_WIDE
         for _ in range(ATTEMPTS):
@@ -215,7 +220,7 @@ class ContourEngine:
         """The engine without a bundle; ``None`` where it is this one, or its kinds are too many."""
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
-        return ContourEngine(self.composition, bundling=False, longest=self._longest)
+        return ContourEngine(self.composition, bundling=False, longest=self._longest, patient=self._patient)
 
     def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:
@@ -320,10 +325,10 @@ class ContourEngine:
 
     def _first(self, target: float, gap: float) -> FirstPath:
         if self._bundled is not None:
-            return first_path_of(self._steering, self._transforms, target, gap)
+            return first_path_of(self._steering, self._transforms, target, gap, self._patient)
         digits = max(math.ceil(math.log2(-target)), DIGITS) if target < -1 else DIGITS
         rounds = tuple((pair, _rough(count, digits)) for pair, count in self.composition.rounds)
-        return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap)
+        return (_kept_first_path if len(rounds) <= KEPT_KINDS else _first_path)(rounds, target, gap, self._patient)
 
 
 class FirstPath(NamedTuple):
@@ -335,22 +340,22 @@ class FirstPath(NamedTuple):
     coarse: bool
 
 
-def _first_path(rounds: Rounds, target: float, gap: float) -> FirstPath:
+def _first_path(rounds: Rounds, target: float, gap: float, patient: bool) -> FirstPath:
     """The first path for rounds as often as their counts rounded down to a few digits."""
-    return first_path_of(Composition(rounds), transforms_of(rounds), target, gap)
+    return first_path_of(Composition(rounds), transforms_of(rounds), target, gap, patient)
 
 
 def first_path_of(
-    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float
+    composition: Composition, transforms: list[tuple[Transform, int]], target: float, gap: float, patient: bool = True
 ) -> FirstPath:
-    """The first path for transforms, which a composition steers."""
+    """The first path for transforms, which a composition steers; a long one only where the caller is patient."""
     guide = Guide(composition, target - 50.0)
     tilt = _placed_at(target)(guide)
     aim = Aim(guide, tilt, None, guide.guess(target, tilt), target)
     try:
-        return _first_path_at(aim, transforms, gap)
+        return _first_path_at(aim, transforms, gap, patient)
     except BlindError:
-        return _first_path_at(aim_of(composition, transforms, target), transforms, gap)
+        return _first_path_at(aim_of(composition, transforms, target), transforms, gap, patient)
 
 
 _kept_first_path = remembered(KEPT_PATHS)(_first_path)
@@ -358,13 +363,15 @@ _kept_first_path = remembered(KEPT_PATHS)(_first_path)
 difference to the answer."""
 
 
-def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float) -> FirstPath:
+def _first_path_at(aim: Aim, transforms: list[tuple[Transform, int]], gap: float, patient: bool) -> FirstPath:
     tolerance = tolerance_of(SHARPNESS * gap, aim.epsilon, aim.saddle)
     try:
         return FirstPath(Path(transforms, aim, tolerance, SHORT), aim.saddle, aim.epsilon, False)
     except BlindError:
         raise
-    except NotApplicableError:
+    except NotApplicableError as error:
+        if not patient:
+            raise UnfairLineError from error
         return FirstPath(Path(transforms, aim, max(tolerance, 1e-2)), aim.saddle, aim.epsilon, True)
 
 

@@ -1,0 +1,126 @@
+"""The contour of sampled Gaussian rounds without outcomes far out that are next to never seen, a record being removed.
+
+With D' and the mass l of what is left out as in ``pairs/capped.py``, ``D' <= D <= D' + l``: the lower end of D' is one
+of D, the upper end is raised by l, and an epsilon with ``D' <= delta - l`` has ``D <= delta``.
+
+Few rounds at a small rate have a core whose transform falls off far up the line, and one jump in many thousand rounds
+that takes over the law at any tilt that suits the core. Without the jumps that are next to never seen losses are
+bounded by a few thousandths, for all that counts: tilts of ten thousand are to be had, at which a period is as short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from hockeystick.engines.contour.engine import DEFAULT_GAP, TOO_WIDE, ContourEngine
+from hockeystick.engines.contour.path import UnfairLineError
+from hockeystick.engines.guide import Guide
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs import Composition
+from hockeystick.pairs.capped import capped
+from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.interval import Interval
+
+LOOKS = 4  # at how deep delta is, each without more of what is far out
+SHARE = 0.01  # of the asked width of log delta, that what is left out may have
+BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
+NOTHING = "losses that are seen are not small"  # why there is no such contour
+
+
+class CappedEngine:
+    """Certified epsilon and log delta of one direction: the contour engine without outcomes that are never seen.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self._composition = composition
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of ``log E (1 - e^(eps - L))_+`` at an epsilon below the supremum, of width at most about gap.
+
+        Raises:
+            NotApplicableError: there is no such contour.
+        """
+        gap = gap or DEFAULT_GAP
+        spare = math.log(SHARE) + math.log(gap) - BELOW
+        rounds, log_lost, before = self._composition, -math.inf, math.inf
+        for _ in range(LOOKS):
+            depth = Guide.reaching(rounds, epsilon)[2]
+            if not depth < before - BELOW:
+                break
+            rounds, log_lost = self._capped(depth + spare)
+            before = depth
+        found = ContourEngine(rounds, bundling=False).log_delta(epsilon, gap)
+        upper = float(np.logaddexp(found.upper, log_lost))
+        upper = min(upper + 4 * UNIT_ROUNDOFF * (1 + abs(upper)), 0.0)
+        return replace(found, upper=upper, limited=None if upper - found.lower <= gap else found.limited or TOO_WIDE)
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
+
+        Raises:
+            NotApplicableError: there is no such contour.
+        """
+        gap = gap or DEFAULT_GAP
+        low, high = log_delta
+        rounds, log_lost = self._capped(low + math.log(SHARE) + math.log(gap))
+        low += math.log1p(-math.exp(log_lost - low))
+        low -= 8 * UNIT_ROUNDOFF * (1 + abs(low))
+        return ContourEngine(rounds, bundling=False).epsilon((low, high), gap)
+
+    def _capped(self, log_lost: float) -> tuple[Composition, float]:
+        """The rounds that are left, and a bound on the log of the mass that they are short of.
+
+        Raises:
+            NotApplicableError: there are none.
+        """
+        found = capped(self._composition, log_lost)
+        if found is None:
+            raise NotApplicableError(NOTHING)
+        return found
+
+
+class RareEngine:
+    """The contour engine for rounds that are rarely sampled: without outcomes far out where its line would be long.
+
+    Args:
+        composition: pairs and counts; mass at infinite loss is the caller's.
+    """
+
+    def __init__(self, composition: Composition) -> None:
+        self._composition = composition
+
+    def log_delta(self, epsilon: float, gap: float | None) -> Interval:
+        """Interval of log delta by the first of three engines that reaches the gap, or what the last two allow."""
+        return self._first(lambda engine: engine.log_delta(epsilon, gap))
+
+    def epsilon(self, log_delta: tuple[float, float], gap: float | None) -> Interval:
+        """Interval of epsilon by the first of three engines that reaches the gap, or what the last two allow."""
+        return self._first(lambda engine: engine.epsilon(log_delta, gap))
+
+    def _first(self, ask: Callable[[ContourEngine | CappedEngine], Interval]) -> Interval:
+        quick: Interval | None = None
+        with suppress(NotApplicableError, UnfairLineError):
+            quick = ask(ContourEngine(self._composition, patient=False))
+            if quick.limited is None:
+                return quick
+        found: Interval | None = None
+        with suppress(NotApplicableError):
+            found = ask(CappedEngine(self._composition))
+            if found.limited is None:
+                return found
+        if quick is None:
+            try:
+                quick = ask(ContourEngine(self._composition))
+            except NotApplicableError:
+                if found is None:
+                    raise
+                return found
+        return quick if found is None or quick.limited is None else found.intersected(quick)

@@ -1,0 +1,98 @@
+"""A pair of sampled Gaussian noise without the outcomes far out that are next to never seen, a record being removed.
+
+As of the atoms of ``shortened.py``: with D(eps) of all outcomes and D'(eps) of those that every round keeps,
+
+    D'(eps) <= D(eps) <= D'(eps) + sum of the masses left out under P, over all rounds .
+
+Here an outcome is kept with a probability (``sampled/capped_law.py``), which is part of what is seen: one that is not
+kept adds between 0 and its mass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.pairs.base import NO_ATOMS, Atoms, DominatingPair
+from hockeystick.pairs.composition import Composition
+from hockeystick.pairs.sampled.capped_law import capped_at
+from hockeystick.pairs.sampled.capped_transform import CappedTransform
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw, Nodes, log_density
+
+Array = npt.NDArray[np.float64]
+
+SLACK = 1e-9  # of a bound on K
+LARGEST_LOSS = 0.1  # about, of one that is kept: beyond, the law itself has as high a tilt
+ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
+DENSITY, PAST = 0.02, 8.0  # distance of what stands in for outcomes, of 1 / mu and 1; how far past c, of 1 / kappa
+
+
+@dataclass(frozen=True, slots=True)
+class CappedPair(DominatingPair):
+    """The part of a pair whose outcomes are kept; it has less than all mass.
+
+    Attributes:
+        capped: the law of its losses.
+    """
+
+    capped: CappedTransform
+
+    @property
+    def atoms(self) -> Atoms:
+        """None: all outcomes have densities."""
+        return NO_ATOMS
+
+    @property
+    def smooth(self) -> None:
+        """None is given: what is asked of it here is its transform alone."""
+
+    @property
+    def transform(self) -> CappedTransform:
+        """The characteristic function of the losses that are kept."""
+        return self.capped
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """From ``log(1 - q)``, without an end above: outcomes far out are kept with hardly any probability."""
+        return math.log1p(-self.capped.law.rate), math.inf
+
+    def log_moment(self, t: float) -> float:
+        """The bound of the transform."""
+        return self.capped.upper(t, SLACK)
+
+    def standing_in(self, log_floor: float) -> tuple[Array, Array]:
+        """Outcomes next to each other."""
+        capped = self.capped
+        low, high = -math.sqrt(-2 * min(log_floor, -50.0)), capped.centre + PAST / capped.steepness
+        number = math.ceil((high - low) * max(1.0, capped.law.mu) / DENSITY)
+        x = np.linspace(low, high, number + 1)
+        u = Nodes(capped.law, x, 0.0).u
+        return u, log_density(x) + u - np.exp(capped.log_fading(x)) + math.log(x[1] - x[0])
+
+
+def capped(composition: Composition, log_lost: float) -> tuple[Composition, float] | None:
+    """Rounds without outcomes far out, and a bound on the log of the mass they are short of.
+
+    Args:
+        composition: the rounds.
+        log_lost: log of the mass that may be left out of all of them together.
+
+    Returns:
+        ``None`` where some round is no sampled Gaussian noise with a record removed, or where losses that are kept are
+        not small: it is their size that limits the tilt.
+    """
+    rounds: list[tuple[DominatingPair, int]] = []
+    total = -math.inf
+    for pair, count in composition.rounds:
+        law = pair.transform
+        if not (isinstance(law, MixtureLaw) and law.kind is Kind.REMOVE):
+            return None
+        short = capped_at(MixtureLaw(law.mu, law.rate, law.kind), log_lost - math.log(composition.count))
+        if short is None or not short.largest_loss <= LARGEST_LOSS:
+            return None
+        rounds.append((CappedPair(CappedTransform(short.law, short.centre, short.steepness)), count))
+        total = float(np.logaddexp(total, math.log(count) + short.log_lost)) + ROUNDINGS
+    return Composition(rounds), total

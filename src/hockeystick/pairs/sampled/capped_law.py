@@ -1,0 +1,214 @@
+"""Poisson-sampled Gaussian noise without outcomes far out, a record being removed: the law, and what it is short of.
+
+Of a round whose loss is ``u = log g``, ``g(x) = 1 - q + q e^(mu x - mu^2/2)``, under P of density ``phi g``, an outcome
+x is kept with probability
+
+    b(x) = exp(-e^(kappa (x - c))) ,      1 - b(x) <= min(1, e^(kappa (x - c))) ,
+
+which falls faster than any power ``g^t`` rises, so that ``m_b(z) = int phi g^(1+z) b`` is known at every tilt. It is
+the transform of a positive measure, a part of the law.
+
+**What is left out** of P is ``int phi g (1 - b)``. As ``phi g = (1 - q) phi(x) + q phi(x - mu)`` and, by Mills' ratio,
+with ``d > 0`` the distance of c from the middle of either normal law and ``kappa > d``,
+
+    int_(x > d) phi <= phi(d) / d ,      int_(x < d) phi e^(kappa (x - d)) = e^(kappa^2/2 - kappa d) Phi(d - kappa)
+    <= phi(d) / (kappa - d) ,
+
+it is at most ``(1 - q) T(c) + q T(c - mu)``, ``T(d) = phi(d) (1/d + 1/(kappa - d))``.
+
+**Off the real line.** With ``0 <= a``, ``kappa a <= pi/3``, ``mu a <= pi/2`` and o the odds ``q e^l / (1 - q)``, l
+being ``mu x - mu^2/2``,
+
+    |b(x + ia)| = exp(-e^(kappa (x - c)) cos(kappa a)),    |g(x + ia)| <= g(x),
+    arg g(x + ia) = arctan(o sin(mu a) / (1 + o cos(mu a))) =: alpha(x), which is positive and rises with x and with a.
+
+**Beyond an outcome h > 0.** ``w = log(1 + q e^l) >= u``, and w and alpha grow at most e^(mu d)-fold over a distance d,
+since both are concave in ``e^l`` and 0 where that is. As ``kappa >= mu``, ``G = e^(kappa (h - c)) cos(kappa a) - (1 +
+t) w(h) - s alpha(h) >= 0`` makes ``|b g^(1+z)| <= e^(-G)`` at all ``x + ia`` with ``x >= h``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from hockeystick.numerics.normal import HALF_LOG_TWO_PI
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.numerics.work import spend
+from hockeystick.pairs.sampled.gaussian_jumps import on_lattice
+from hockeystick.pairs.sampled.gaussian_law import MixtureLaw, Nodes, log_density, log_tail
+
+Array = npt.NDArray[np.float64]
+
+STEEPEST_TURN = math.pi / 3  # of kappa a, so that its cosine is at least 1/2
+FARTHEST, FIRST = 60.0, 1.5  # outcomes between which c is looked for: the nearest one beyond mu
+LEAST_STEEPNESS, STEEPNESS, OF_SHIFT = 20.0, 2.0, 4.0  # of kappa; of c; of mu
+HALVINGS = 60  # of a bracket of c
+LARGEST = 700.0  # exponent that a double can hold
+BOUNDED = 60.0  # units of work of a bound, for each height and panel
+WIDTH = 0.02  # of panels on which bounds are taken, of 1 / mu and of 1
+SPARE = 1e-9  # relative: pays for the roundings of the remainders themselves
+
+
+@dataclass(frozen=True, slots=True)
+class CappedLaw:
+    """One Poisson-sampled round of Gaussian noise, a record being removed, without outcomes far above ``centre``.
+
+    Attributes:
+        law: the round with all its outcomes.
+        centre: c, a multiple of the lattice of ``gaussian_jumps.py``.
+        steepness: kappa, at least mu, and above c.
+    """
+
+    law: MixtureLaw
+    centre: float
+    steepness: float
+
+    @property
+    def log_lost(self) -> float:
+        """An upper bound on the log of the mass under P that is left out."""
+        q, mu = self.law.rate, self.law.mu
+        near = math.log1p(-q) + _log_around(self.centre, self.steepness)
+        far = math.log(q) + _log_around(self.centre - mu, self.steepness)
+        return float(np.logaddexp(near, far)) + SPARE
+
+    @property
+    def largest_loss(self) -> float:
+        """The loss at c, about the largest one that is kept."""
+        towards = self.law.mu * (self.centre - 0.5 * self.law.mu)
+        return math.log1p(self.law.rate * math.expm1(min(towards, LARGEST)))
+
+    def log_fading(self, x: Array) -> Array:
+        """``kappa (x - c)``, the logarithm of minus log b."""
+        return self.steepness * (x - self.centre)
+
+    def turn(self, towards: Array, a: Array | float) -> Array:
+        """alpha at ``mu x - mu^2/2`` and height a."""
+        law = self.law
+        odds = np.exp(np.minimum(towards + (math.log(law.rate) - math.log1p(-law.rate)), LARGEST))
+        out: Array = np.arctan2(odds * np.sin(law.mu * a), 1 + odds * np.cos(law.mu * a))
+        return out
+
+    def log_above(self, h: float, t: float, s: float, a: float) -> float:
+        """Bound on ``log |b g^(1+z)|`` at ``x + ia`` for all ``x >= h > 0``, at heights up to s; ``inf`` for none."""
+        law, fading = self.law, self.steepness * (h - self.centre)
+        if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
+            return math.inf
+        towards = law.mu * (h - 0.5 * law.mu)
+        rise = math.log1p(law.rate * math.exp(min(towards, LARGEST)))
+        growth = (1 + t) * rise + s * float(self.turn(np.array([towards]), a)[0])
+        left = growth * (1 + SPARE) - math.exp(fading) * math.cos(self.steepness * a) * (1 - SPARE)
+        return left if left <= 0 else math.inf
+
+    def range_for(self, t: float, s: float, a: float, depth: float) -> tuple[float, float]:
+        """Ends beyond which the integrands are about ``e^-depth`` or less, on the lattice."""
+        far = math.sqrt(2 * (depth + math.log(4 + t)))
+        high, law = max(self.centre, far, law_far(self.law, depth, t)), self.law
+        for _ in range(8):
+            towards = np.array([law.mu * (high - 0.5 * law.mu)])
+            rise = float(np.logaddexp(0.0, math.log(law.rate) + towards)[0])
+            grown = (1 + t) * rise + s * float(self.turn(towards, a)[0]) + depth
+            high = max(high, self.centre + math.log(2 * grown) / self.steepness)
+        return on_lattice(-far), on_lattice(high) + 1.0 / 64
+
+    def panels(self, low: float, high: float) -> Array:
+        """Edges of narrow panels, 0 being one of them where it lies between."""
+        width = WIDTH / max(1.0, self.law.mu)
+        ends = [low, 0.0, high] if low < 0 < high else [low, high]
+        parts = [
+            np.linspace(first, last, max(math.ceil((last - first) / width), 1) + 1)[1:]
+            for first, last in itertools.pairwise(ends)
+        ]
+        return np.concatenate([[low], *parts])
+
+    def log_size(self, t: float, s: float, a: Array) -> Array:
+        """Log of bounds on ``int |b phi g^(1+z)|`` along ``Im x = +-a`` for each a and all heights up to s.
+
+        On panels phi, g and alpha are taken at their larger ends, and b at its lower one.
+        """
+        low, high = self.range_for(t, s, float(a.max()), 40.0)
+        x = self.panels(low, high)
+        spend(BOUNDED * len(x) * len(a))
+        nodes = Nodes(self.law, x, t)
+        a = a[:, None]
+        angle = self.turn(nodes.towards, a)
+        fading = np.exp(np.minimum(self.log_fading(x), LARGEST)) * np.cos(self.steepness * a)
+        logs = _log_most_mass(x) + nodes.exponent[1:] + s * angle[:, 1:] - fading[:, :-1]
+        below = log_tail(low) + max(float(nodes.exponent[0]), 0.0) + s * angle[:, :1]
+        above = [[self.log_above(high, t, s, float(one))] for one in a[:, 0]]
+        logs = np.concatenate([below, logs, np.array(above) + log_tail(-high)], axis=1)
+        tops = logs.max(axis=1)
+        with np.errstate(invalid="ignore"):
+            out = tops + np.log(np.exp(logs - tops[:, None]).sum(axis=1))
+        out = np.where(np.isnan(out), np.inf, out)
+        return out + (0.5 * np.square(a[:, 0]) + SPARE * (1 + np.abs(out)))
+
+
+def law_far(law: MixtureLaw, depth: float, t: float) -> float:
+    """An outcome beyond which the first-order terms of ``m - 1`` are about ``e^-depth`` or less."""
+    return law.mu + math.sqrt(2 * max(depth + math.log(4 + t) + math.log(law.rate), 1.0))
+
+
+def _log_around(distance: float, steepness: float) -> float:
+    """log T of the module docstring; ``inf`` where it does not hold."""
+    if not 0 < distance < steepness:
+        return math.inf
+    return -0.5 * distance**2 - HALF_LOG_TWO_PI + math.log(1 / distance + 1 / (steepness - distance))
+
+
+def _log_most_mass(x: Array) -> Array:
+    """Bounds on the log of the mass of phi on panels, of which 0 is an edge: its larger end counts."""
+    nearest = np.where(x[:-1] >= 0, x[:-1], x[1:])
+    out: Array = log_density(nearest) + np.log(np.diff(x))
+    return out
+
+
+def capped_at(law: MixtureLaw, log_mass: float) -> CappedLaw | None:
+    """The law with the least c, about, at which no more than ``e^log_mass`` is left out; None where there is none."""
+
+    def tried(centre: float) -> CappedLaw:
+        steepness = max(LEAST_STEEPNESS, STEEPNESS * centre, OF_SHIFT * law.mu)
+        return CappedLaw(law, centre, steepness)
+
+    low, high = law.mu + FIRST, FARTHEST
+    if not low < high or tried(high).log_lost > log_mass:
+        return None
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if tried(middle).log_lost <= log_mass else (middle, high)
+        if high - low < 1e-6:
+            break
+    found = tried(on_lattice(high) + 2.0**-20)
+    return found if found.log_lost <= log_mass else None
+
+
+class CappedNodes:
+    """Values of a round at nodes on the lattice, and bounds on what rounding does to them.
+
+    Args:
+        capped: the round.
+        x: shape (n,), multiples of the lattice.
+        t: tilt.
+
+    Attributes:
+        nodes: those of the round with all its outcomes.
+        log_kept: shape (n,), log b.
+        lost: shape (n,), ``1 - b``.
+        doubt: shape (n,), bound on the relative rounding error of b.
+        lost_doubt: shape (n,), the same of ``1 - b``.
+    """
+
+    def __init__(self, capped: CappedLaw, x: Array, t: float) -> None:
+        self.nodes = Nodes(capped.law, x, t)
+        log_fading = capped.log_fading(x)
+        fading = np.exp(np.minimum(log_fading, LARGEST))
+        # kappa (x - c) has a rounding of its own size, the exponential four units and one for the cut
+        slip = UNIT_ROUNDOFF * (16 + 4 * np.abs(log_fading))
+        self.log_kept: Array = -fading
+        self.lost: Array = -np.expm1(-fading)
+        self.doubt: Array = np.minimum(fading * slip, 1.0) + 16 * UNIT_ROUNDOFF
+        self.lost_doubt: Array = slip + 16 * UNIT_ROUNDOFF

@@ -1,0 +1,43 @@
+"""The characteristic function of a sampled Gaussian round without outcomes far out, a record being removed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from hockeystick.numerics.work import remembered
+from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
+from hockeystick.pairs.sampled.capped_law import CappedLaw
+from hockeystick.pairs.sampled.capped_line import CappedLine
+from hockeystick.pairs.transform import line_upper
+
+KEPT_BOUNDS = 64  # on K at a tilt
+
+
+@dataclass(frozen=True, slots=True)
+class CappedTransform(CappedLaw):
+    """The law with its line and its envelope."""
+
+    @property
+    def highest_tilt(self) -> float:
+        """Lines are had at every tilt."""
+        return math.inf
+
+    def line(self, t: float, reach: float, tolerance: float) -> CappedLine:
+        """The line through t, by the trapezoid rule."""
+        return CappedLine(self, t, reach, tolerance)
+
+    def envelope(self, t: float, count: int) -> CappedEnvelope:
+        """The envelope at t, by moving x into the complex plane; it is as exact for any count."""
+        return CappedEnvelope(self, t)
+
+    def upper(self, t: float, slack: float) -> float:
+        """An upper bound on K(t) by the trapezoid rule; ``inf`` where there are too many nodes."""
+        return log_moment_upper(self, t, slack)
+
+
+@remembered(KEPT_BOUNDS)
+def log_moment_upper(capped: CappedLaw, t: float, slack: float) -> float:
+    """An upper bound on ``K(t)``, about slack above it: all remainders and roundings are added."""
+    bound = line_upper(CappedLine(capped, t, 0.0, slack))
+    return bound if not math.isnan(bound) else math.inf

@@ -1,0 +1,301 @@
+"""Rounds without outcomes far out that are next to never seen: what they are short of, every charge, and the truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import hockeystick as hs
+from capped_truths import Sharp
+from hockeystick.engines import auto
+from hockeystick.engines.contour import capped as engine
+from hockeystick.engines.contour.capped import CappedEngine, RareEngine
+from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.pairs import Composition, GaussianPair
+from hockeystick.pairs.capped import capped
+from hockeystick.pairs.sampled import capped_envelope, capped_law
+from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
+from hockeystick.pairs.sampled.capped_law import CappedLaw, capped_at
+from hockeystick.pairs.sampled.capped_line import CappedLine
+from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
+from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+
+Number = Any
+
+# of rounds and deltas; the line of each is long enough, and its period too, to be exact to a few parts in a billion
+NEVER_TWICE = Sharp("3", "1e-6", 1000, 9.8, 3e5, "0.0003", 40), 1e-8
+MANY = Sharp("1", "1e-8", 10**9, 12.5, 14000.0, "0.006", 20), 1e-12
+FEW = Sharp("2", "1e-5", 100, 9.5, 3e4, "0.003", 60), 1e-8
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Iterator[None]:
+    with mpmath.workdps(30):
+        yield
+
+
+def composition(truth: Sharp) -> Composition:
+    return Composition([(PoissonRemovePair(GaussianPair(1 / float(truth.noise)), float(truth.rate)), truth.rounds)])
+
+
+@pytest.mark.parametrize(("truth", "delta"), [NEVER_TWICE, MANY, pytest.param(*FEW, marks=pytest.mark.slow)])
+def test_epsilon_lies_within(truth: Sharp, delta: float) -> None:
+    """Against a sum in mpmath of the law below a sharp end; and what the engine says of delta at both ends."""
+    plan = hs.dp_sgd(float(truth.noise), sample_rate=float(truth.rate), steps=truth.rounds, adjacency="remove")
+    found = plan.epsilon(delta=delta)
+    assert found.upper - found.lower <= 1e-7 * found.upper
+    (least, _), (_, most) = truth.ends([found.lower, found.upper])
+    assert least >= mpf(repr(delta)) >= most
+    middle = CappedEngine(composition(truth)).log_delta(found.estimate, None)
+    assert middle.upper - middle.lower <= 1e-6
+    assert middle.lower - 1e-6 <= math.log(delta) <= middle.upper + 1e-6
+
+
+# The law --------------------------------------------------------------------------------------------------------------
+
+LAW = MixtureLaw(1.0, 0.01, Kind.REMOVE)
+CAPPED = CappedLaw(LAW, 3.0, 20.0)
+
+
+def moment(law: CappedLaw, z: Number) -> Number:
+    """``m_b(z)`` by a trapezoid rule so fine that its error is below 1e-15."""
+    mu, q, z = mpf(law.law.mu), mpf(repr(law.law.rate)), mp.mpc(z)
+    dx = mpf(1) / 160
+
+    def value(x: Number) -> Number:
+        kept = mp.exp(-mp.exp(law.steepness * (x - law.centre)))
+        return mp.npdf(x) * kept * mp.exp((1 + z) * mp.log1p(q * mp.expm1(mu * x - mu * mu / 2)))
+
+    return dx * mp.fsum(value(j * dx) for j in range(-10 * 160, int((law.centre + 0.5) * 160)))
+
+
+@pytest.mark.parametrize(("rate", "centre"), [(0.01, 3.0), (0.9, 3.0), (1e-6, 9.0)])
+def test_what_is_left_out(rate: float, centre: float) -> None:
+    """The bound is above the mass that is missing, and by no more than a third."""
+    law = CappedLaw(MixtureLaw(1.0, rate, Kind.REMOVE), centre, 20.0)
+    q = mpf(repr(rate))
+
+    def left_out(x: Number) -> Number:
+        mixed = (1 - q) * mp.npdf(x) + q * mp.npdf(x - 1)
+        return mixed * -mp.expm1(-mp.exp(20 * (x - centre)))
+
+    missing = mp.quad(left_out, mp.linspace(centre - 5, centre + 5, 61))
+    assert missing <= math.exp(law.log_lost) <= 1.35 * missing
+
+
+def test_the_least_end_that_leaves_out_little_enough() -> None:
+    found = capped_at(LAW, -40.0)
+    assert found is not None
+    assert -40.01 < found.log_lost <= -40.0
+    assert capped_at(LAW, -1e5) is None
+    rounds = Composition(
+        [(PoissonRemovePair(GaussianPair(1.0), 1e-6), 1000), (PoissonRemovePair(GaussianPair(0.5), 1e-6), 10)]
+    )
+    short = capped(rounds, -40.0)
+    assert short is not None
+    masses = [math.log(count) + pair.capped.log_lost for pair, count in short[0].rounds]  # type: ignore[attr-defined]
+    assert np.logaddexp(*masses) <= short[1] <= -39.9
+    assert capped(Composition([(PoissonAddPair(GaussianPair(1.0), 1e-6), 10)]), -40.0) is None
+    assert capped(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-3), 10)]), -40.0) is None
+
+
+# The line -------------------------------------------------------------------------------------------------------------
+
+
+def off(law: CappedLaw, line: CappedLine, step: float, count: int) -> list[float]:
+    """The errors of ``m_b`` at the points, in units of what the bounds on those of K allow."""
+    values, errors = line.cumulants(step, count)
+    out = []
+    for j, (value, error) in enumerate(zip(values.tolist(), errors.tolist(), strict=True)):
+        true = moment(law, mp.mpc(line.t, j * step))
+        out.append(float(abs(true / mp.exp(mp.mpc(value)) - 1) / mp.expm1(mpf(error))))
+    return out
+
+
+@pytest.mark.parametrize("t", [0.5, 20.0, 400.0])
+def test_values_are_as_near_as_they_say(t: float) -> None:
+    """Next to 1, and where the law leans so far that it is at its end; to a few digits less than all."""
+    line = CappedLine(CAPPED, t, 40.0, 1e-15)
+    assert max(off(CAPPED, line, 20.0, 3)) <= 1
+    assert line.cumulants(20.0, 3)[1].max() < 1e-11
+    assert line.large is (t > 100)
+
+
+@pytest.mark.parametrize("t", [0.5, 400.0])
+@pytest.mark.parametrize("dx", [0.0625, 0.125, 0.25])
+def test_a_coarse_step_is_charged(t: float, dx: float) -> None:
+    """Nodes so far apart that the end of the law lies between them: the step is nearly all that it is off by."""
+    line = CappedLine(CAPPED, t, 40.0, 1e-13)
+    line.dx, line.low, line.nodes = dx, -9.0, math.ceil(14.0 / dx)
+    assert max(off(CAPPED, line, 20.0, 3)) <= 1
+
+
+@pytest.mark.parametrize("low", [-2.0, -3.0])
+def test_nodes_that_begin_within_the_law_are_charged(low: float) -> None:
+    line = CappedLine(CAPPED, 20.0, 40.0, 1e-13)
+    line.low, line.nodes = low, math.ceil((4.0 - low) / line.dx)
+    ratios = off(CAPPED, line, 20.0, 3)
+    assert 1e-3 < max(ratios) <= 1
+
+
+def test_nodes_that_end_within_the_law_are_charged() -> None:
+    """Where the law has hardly any weight left, that is; else nothing is known."""
+    law = CappedLaw(LAW, 1.5, 20.0)
+    line = CappedLine(law, 2.0, 40.0, 1e-13)
+    line.nodes = math.ceil((1.9 - line.low) / line.dx)
+    ratios = off(law, line, 20.0, 3)
+    assert 1e-2 < max(ratios) <= 1
+    short = CappedLine(law, 400.0, 40.0, 1e-13)
+    short.nodes = math.ceil((1.55 - short.low) / short.dx)
+    assert np.isinf(short.cumulants(20.0, 3)[1]).all()
+
+
+def test_the_bound_off_the_real_line() -> None:
+    """Above the integral of the modulus, for every height, by less than a factor of three."""
+    mu, q = mpf(1), mpf("0.01")
+    for t, s in ((0.5, 40.0), (30.0, 200.0)):
+        heights = np.array([0.004, 0.04])
+        for a, bound in zip(heights.tolist(), CAPPED.log_size(t, s, heights).tolist(), strict=True):
+
+            def size(x: Number, a: float = a, t: float = t, s: float = s) -> Number:
+                z = mp.mpc(x, -a)
+                g = 1 + q * mp.expm1(mu * z - mu * mu / 2)
+                kept = mp.exp(-mp.exp(20 * (z - 3)))
+                return abs(mp.npdf(z) * kept * mp.exp((1 + mp.mpc(t, s)) * mp.log(g)))
+
+            true = mp.log(mp.quad(size, mp.linspace(-9, 4, 14)))
+            assert true <= bound <= true + 1.1
+
+
+def test_the_bound_off_the_real_line_on_wide_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the law leans on its end: each factor is taken at the end of a panel at which it is larger."""
+    true = mp.log(moment(CAPPED, 400).real)
+    for width in (0.05, 0.2, 0.5):
+        monkeypatch.setattr(capped_law, "WIDTH", width)
+        assert true <= CAPPED.log_size(400.0, 0.0, np.array([0.0]))[0]
+
+
+# How far it falls -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("t", [2.0, 60.0, 150.0])
+def test_values_fall_as_far_as_is_said(t: float) -> None:
+    edges = np.array([3.0, 10.0, 30.0, 100.0, 300.0, 1000.0])
+    bounds = CappedEnvelope(CAPPED, t).log_bound(edges)
+    still = moment(CAPPED, t).real
+    assert (np.diff(bounds) <= 0).all()
+    falls = [float(mp.log(abs(moment(CAPPED, mp.mpc(t, s))) / still)) for s in edges.tolist()]
+    assert all(fall <= bound for fall, bound in zip(falls, bounds.tolist(), strict=True))
+
+
+def test_the_bound_on_how_far_values_fall_is_near() -> None:
+    """Of a rare round, at a tilt that the law itself does not have."""
+    law, t = CappedLaw(MixtureLaw(1.0, 1e-6, Kind.REMOVE), 9.0, 20.0), 2000.0
+    edges = np.array([2e4, 1e5, 4e5])
+    bounds = CappedEnvelope(law, t).log_bound(edges)
+    still = moment(law, t).real
+    for s, bound in zip(edges.tolist(), bounds.tolist(), strict=True):
+        fall = float(mp.log(abs(moment(law, mp.mpc(t, s))) / still))
+        assert fall <= bound <= 0.7 * fall < 0
+
+
+def test_the_way_back_to_the_real_line_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where x is moved up to the middle of the law and no farther, what is beyond and the way down are most of it."""
+    edges = np.array([30.0, 300.0, 1000.0])
+    for near in (40.0, 57.0):
+        monkeypatch.setattr(capped_envelope, "NEAR", near)
+        bounds = CappedEnvelope(CAPPED, 2.0).log_bound(edges)
+        still = moment(CAPPED, 2.0).real
+        for s, bound in zip(edges.tolist(), bounds.tolist(), strict=True):
+            assert mp.log(abs(moment(CAPPED, mp.mpc(2, s))) / still) <= bound
+
+
+# What is left out, of the answer --------------------------------------------------------------------------------------
+
+LOG = math.log(NEVER_TWICE[1])
+LARGE = Composition([(PoissonRemovePair(GaussianPair(2.0), 0.05), 200)])  # whose losses that are left out are large
+
+
+@pytest.fixture
+def much_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of delta, of rounds that no one would ask for."""
+    monkeypatch.setattr("hockeystick.pairs.capped.LARGEST_LOSS", math.inf)
+    monkeypatch.setattr(engine, "SHARE", 1e5)
+    monkeypatch.setattr(engine, "BELOW", 0.0)
+
+
+@pytest.mark.usefixtures("much_left_out")
+@pytest.mark.parametrize("delta", [1e-2, 1e-4])
+def test_delta_lies_within_where_much_is_left_out(delta: float) -> None:
+    """The upper end has all of what is left out, and the lower one nothing."""
+    log = math.log(delta)
+    epsilon = ContourEngine(LARGE).epsilon((log, log), None).estimate
+    sharp, found = ContourEngine(LARGE).log_delta(epsilon, None), CappedEngine(LARGE).log_delta(epsilon, 1e-6)
+    assert found.lower < sharp.lower
+    assert sharp.upper < found.upper < sharp.upper + 0.7
+    assert found.upper - found.lower > 0.01
+    assert found.limited
+
+
+@pytest.mark.usefixtures("much_left_out")
+@pytest.mark.parametrize("delta", [1e-2, 1e-4])
+def test_epsilon_lies_within_where_much_is_left_out(delta: float) -> None:
+    log = math.log(delta)
+    sharp, found = ContourEngine(LARGE).epsilon((log, log), None), CappedEngine(LARGE).epsilon((log, log), 1e-6)
+    assert found.lower < sharp.lower
+    assert sharp.upper < found.upper
+    without = capped(LARGE, log + math.log(0.1))
+    assert without is not None
+    alone = ContourEngine(without[0], bundling=False).epsilon((log, log), None)
+    assert alone.upper < sharp.lower  # the mass left out decides
+
+
+# Which engine answers -------------------------------------------------------------------------------------------------
+
+
+def refusing(*_: object) -> Any:
+    raise AssertionError("not to be asked")
+
+
+def test_a_short_line_of_all_outcomes_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its answer, bit for bit, where it reaches the gap; and plans of losses that are not small are never looked at."""
+    rounds = Composition([(PoissonRemovePair(GaussianPair(0.125), 1e-4), 10**6)])
+    assert auto.rarely_sampled(rounds)
+    log = math.log(1e-6)
+    plain = ContourEngine(rounds).epsilon((log, log), None)
+    monkeypatch.setattr(engine, "CappedEngine", refusing)
+    assert RareEngine(rounds).epsilon((log, log), None) == plain
+    assert RareEngine(rounds).log_delta(plain.estimate, None) == ContourEngine(rounds).log_delta(plain.estimate, None)
+    for pair in (
+        PoissonRemovePair(GaussianPair(1.0), 1e-2),
+        PoissonRemovePair(GaussianPair(30.0), 1e-8),
+        PoissonAddPair(GaussianPair(1.0), 1e-8),
+        GaussianPair(1.0),
+    ):
+        assert not auto.rarely_sampled(Composition([(pair, 100)]))
+
+
+def test_the_contour_of_all_outcomes_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is none without outcomes far out, the long line is laid as it ever was."""
+    rounds = composition(FEW[0])
+    log = math.log(FEW[1])
+    plain = ContourEngine(rounds).epsilon((log, log), None)
+    monkeypatch.setattr("hockeystick.pairs.capped.LARGEST_LOSS", 0.0)
+    assert RareEngine(rounds).epsilon((log, log), None) == plain
+
+
+def test_several_kinds() -> None:
+    """Half of the rounds by a noise next to the other one: between the answers to either."""
+    kinds = [PoissonRemovePair(GaussianPair(1 / noise), 1e-6) for noise in (3.0, 3.001)]
+    mixed = RareEngine(Composition([(pair, 500) for pair in kinds])).epsilon((LOG, LOG), None)
+    first, second = (RareEngine(Composition([(pair, 1000)])).epsilon((LOG, LOG), None) for pair in kinds)
+    assert mixed.limited is None
+    assert second.lower <= mixed.upper
+    assert mixed.lower <= first.upper
+    assert mixed.upper - mixed.lower <= 1e-6 * mixed.upper
