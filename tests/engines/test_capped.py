@@ -25,6 +25,7 @@ from hockeystick.pairs.sampled.capped_law import CappedLaw, capped_at
 from hockeystick.pairs.sampled.capped_line import CappedLine
 from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
+from hockeystick.values.errors import NotApplicableError
 
 Number = Any
 
@@ -87,6 +88,13 @@ def test_what_is_left_out(rate: float, centre: float) -> None:
 
     missing = mp.quad(left_out, mp.linspace(centre - 5, centre + 5, 61))
     assert missing <= math.exp(law.log_lost) <= 1.35 * missing
+
+
+def test_an_epsilon_that_no_seen_loss_reaches_is_left_to_others() -> None:
+    """However deep its tail is looked at, none is found: the guide would go on for ever."""
+    rare = Composition([(PoissonRemovePair(GaussianPair(1 / 0.373), 1.66e-95), 11)])
+    with pytest.raises(NotApplicableError, match="do not add up to epsilon"):
+        CappedEngine(rare).log_delta(1e-16, None)
 
 
 def test_the_least_end_that_leaves_out_little_enough() -> None:

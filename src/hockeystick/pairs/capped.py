@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -73,8 +74,22 @@ class CappedPair(DominatingPair):
         return u, log_density(x) + u - np.exp(capped.log_fading(x)) + math.log(x[1] - x[0])
 
 
-def capped(composition: Composition, log_lost: float) -> tuple[Composition, float] | None:
-    """Rounds without outcomes far out, and a bound on the log of the mass they are short of.
+class Kept(NamedTuple):
+    """What is left of rounds.
+
+    Attributes:
+        rounds: those without outcomes far out.
+        log_lost: an upper bound on the log of the mass that all of them together are short of.
+        reach: about the largest sum of losses that are kept.
+    """
+
+    rounds: Composition
+    log_lost: float
+    reach: float
+
+
+def capped(composition: Composition, log_lost: float) -> Kept | None:
+    """Rounds without outcomes far out.
 
     Args:
         composition: the rounds.
@@ -85,7 +100,7 @@ def capped(composition: Composition, log_lost: float) -> tuple[Composition, floa
         not small: it is their size that limits the tilt.
     """
     rounds: list[tuple[DominatingPair, int]] = []
-    total = -math.inf
+    total, reach = -math.inf, 0.0
     for pair, count in composition.rounds:
         law = pair.transform
         if not (isinstance(law, MixtureLaw) and law.kind is Kind.REMOVE):
@@ -95,4 +110,5 @@ def capped(composition: Composition, log_lost: float) -> tuple[Composition, floa
             return None
         rounds.append((CappedPair(CappedTransform(short.law, short.centre, short.steepness)), count))
         total = float(np.logaddexp(total, math.log(count) + short.log_lost)) + ROUNDINGS
-    return Composition(rounds), total
+        reach += count * short.largest_loss
+    return Kept(Composition(rounds), total, reach)

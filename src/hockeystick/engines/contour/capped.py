@@ -22,7 +22,7 @@ from hockeystick.engines.contour.path import UnfairLineError
 from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import Composition
-from hockeystick.pairs.capped import capped
+from hockeystick.pairs.capped import Kept, capped
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
 
@@ -30,6 +30,7 @@ LOOKS = 4  # at how deep delta is, each without more of what is far out
 SHARE = 0.01  # of the asked width of log delta, that what is left out may have
 BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
 NOTHING = "losses that are seen are not small"  # why there is no such contour
+BEYOND = "losses that are seen do not add up to epsilon"  # why there is none at an epsilon
 
 
 class CappedEngine:
@@ -55,7 +56,9 @@ class CappedEngine:
             depth = Guide.reaching(rounds, epsilon)[2]
             if not depth < before - BELOW:
                 break
-            rounds, log_lost = self._capped(depth + spare)
+            rounds, log_lost, reach = self._capped(depth + spare)
+            if not epsilon < reach:
+                raise NotApplicableError(BEYOND)
             before = depth
         found = ContourEngine(rounds, bundling=False).log_delta(epsilon, gap)
         upper = float(np.logaddexp(found.upper, log_lost))
@@ -70,13 +73,13 @@ class CappedEngine:
         """
         gap = gap or DEFAULT_GAP
         low, high = log_delta
-        rounds, log_lost = self._capped(low + math.log(SHARE) + math.log(gap))
+        rounds, log_lost, _ = self._capped(low + math.log(SHARE) + math.log(gap))
         low += math.log1p(-math.exp(log_lost - low))
         low -= 8 * UNIT_ROUNDOFF * (1 + abs(low))
         return ContourEngine(rounds, bundling=False).epsilon((low, high), gap)
 
-    def _capped(self, log_lost: float) -> tuple[Composition, float]:
-        """The rounds that are left, and a bound on the log of the mass that they are short of.
+    def _capped(self, log_lost: float) -> Kept:
+        """What is left of the rounds.
 
         Raises:
             NotApplicableError: there are none.

@@ -52,7 +52,7 @@ from math import ceil
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.numerics.rounding import TINY
+from hockeystick.numerics.rounding import TINY, next_down
 from hockeystick.pairs import DominatingPair, GaussianPair, PoissonAddPair, PoissonRemovePair, WithoutReplacementPair
 from hockeystick.pairs.mixture import MixturePair
 from hockeystick.pairs.sampled.drawn import RevealedPair
@@ -250,15 +250,19 @@ def _next_to_always(shifts: tuple[float, ...], law: Draws, mirrored: bool) -> Be
     """The pairs of a larger and of a smaller number of successes, by the usual order of random numbers.
 
     None becomes one success above; below, as few successes as it takes become none, for that to be no less than
-    :data:`NEVER`. Nothing of such a law is cut: of at most 20 successes expected there are hardly more draws.
+    :data:`NEVER`: each number of them whole, but for the last one, of which a part stays. Nothing of such a law is cut:
+    of at most 20 successes expected there are hardly more draws.
     """
     assert not law.cut
     once, *more = law.weights
     above = MixturePair(shifts, (once + law.none, *more), 0.0, mirrored)
     none, first = law.none, 0
-    while none < NEVER:
+    while none < NEVER and first < len(shifts) - 1:
         none, first = none + law.weights[first], first + 1
-    below = _mixture(shifts[first:], Draws(law.weights[first:], none, 0.0), 0.0, mirrored)
+    weights = law.weights[first:]
+    if none < NEVER:
+        weights = (next_down(weights[0] - (NEVER - none)),)  # the rest is none, as of a sampled round
+    below = _mixture(shifts[first:], Draws(weights, none, 0.0), 0.0, mirrored)
     return Between(above, (below,), _NEVER)
 
 
