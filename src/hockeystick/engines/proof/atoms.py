@@ -22,11 +22,13 @@ from flint import arb
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, precision
+from hockeystick.numerics.work import check_left, spend
 from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000  # of a composed law
 FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
 MAX_SUMS = 60_000  # over the number of one loss, in a composed law of rounds of many: a millisecond for thirty of them
+TERM = 8000.0  # units of work of a term: a few operations on balls
 MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
@@ -56,6 +58,7 @@ class AtomSum:
     def __init__(self, rounds: ExactRounds, log_floor: float) -> None:
         if log_floor < DEEPEST:
             raise NotApplicableError("delta is too small for a proof")
+        check_left()
         atomic = rounds.atomic
         most = max(count for _, count in atomic)
         self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * most.bit_length()
@@ -71,8 +74,11 @@ class AtomSum:
                 one = atoms
                 if count > 1:
                     one = list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most_terms + 1))
+                spend(TERM * len(one))
                 if len(terms) * len(one) > most_terms:
                     raise NotApplicableError("the losses have too many distinct sums for a proof")
+                if len(terms) > 1:
+                    spend(TERM * len(terms) * len(one))
                 terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
             terms.sort(key=lambda term: -float(term.loss.mid()))
             left_out = rounds.finite_mass() - sum((term.p for term in terms), arb(0))

@@ -36,7 +36,9 @@ from typing import NamedTuple, Protocol, TypeVar
 from flint import arb, fmpz_poly
 
 from hockeystick.numerics.balls import Ball, precision
+from hockeystick.numerics.work import check_left, spend
 
+CELL = 200.0  # units of work of a cell in a product
 MORE_BITS = 32  # of a share by which a mass is split, beyond those of the mass
 
 
@@ -278,6 +280,8 @@ def together(one: LawT, other: LawT, most: int, parts: int) -> LawT:
         one = one.coarser()
     while other.fine > one.fine:
         other = other.coarser()
+    check_left()
+    spend(CELL * (one.length + other.length))
     return fitting((one.times(one) if same else one.times(other)).cut(parts), most)
 
 
