@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -19,9 +20,9 @@ from hockeystick.engines.contour.capped import CappedEngine, RareEngine
 from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.pairs import Composition, GaussianPair
 from hockeystick.pairs.capped import capped
-from hockeystick.pairs.sampled import capped_envelope, capped_law
+from hockeystick.pairs.sampled import capped_envelope, capped_law, capped_line
 from hockeystick.pairs.sampled.capped_envelope import CappedEnvelope
-from hockeystick.pairs.sampled.capped_law import CappedLaw, capped_at
+from hockeystick.pairs.sampled.capped_law import CappedLaw, CappedNodes, capped_at
 from hockeystick.pairs.sampled.capped_line import CappedLine
 from hockeystick.pairs.sampled.gaussian_law import Kind, MixtureLaw
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
@@ -64,6 +65,7 @@ LAW = MixtureLaw(1.0, 0.01, Kind.REMOVE)
 CAPPED = CappedLaw(LAW, 3.0, 20.0)
 
 
+@cache
 def moment(law: CappedLaw, z: Number) -> Number:
     """``m_b(z)`` by a trapezoid rule so fine that its error is below 1e-15."""
     mu, q, z = mpf(law.law.mu), mpf(repr(law.law.rate)), mp.mpc(z)
@@ -113,6 +115,17 @@ def test_the_least_end_that_leaves_out_little_enough() -> None:
     assert capped(Composition([(PoissonRemovePair(GaussianPair(1.0), 1e-3), 10)]), -40.0) is None
 
 
+def test_losses_whose_odds_are_beyond_a_double() -> None:
+    """At a rate of 1e-306 a loss of 400 has a likelihood ratio that no double holds: it is no small one."""
+    law = CappedLaw(MixtureLaw(40.0, 1e-306, Kind.REMOVE), 48.0, 160.0)
+    log_odds = math.log(1e-306) + 40 * (48 - 20)
+    assert law.largest_loss == pytest.approx(log_odds, rel=1e-12)
+    assert law.log_above(48.01, 10.0, 0.0, 0.0) == math.inf  # e^(160 * 0.01) is far below 11 losses
+    at = law.log_above(48.2, 10.0, 0.0, 0.0)
+    assert at >= 11 * (log_odds + 40 * 0.2) - math.exp(160 * 0.2)
+    assert math.isfinite(at)
+
+
 # The line -------------------------------------------------------------------------------------------------------------
 
 
@@ -133,6 +146,52 @@ def test_values_are_as_near_as_they_say(t: float) -> None:
     assert max(off(CAPPED, line, 20.0, 3)) <= 1
     assert line.cumulants(20.0, 3)[1].max() < 1e-11
     assert line.large is (t > 100)
+
+
+SLIP = 1e-6  # far above all roundings
+
+
+def kept_more_often(at: CappedNodes) -> None:
+    at.log_kept = at.log_kept + math.log1p(SLIP)
+    at.doubt = at.doubt + SLIP
+
+
+def lost_more_often(at: CappedNodes) -> None:
+    at.lost = at.lost * (1 + SLIP)
+    at.lost_doubt = at.lost_doubt + SLIP
+
+
+def moved_losses(at: CappedNodes, by: Any) -> None:
+    nodes, power = at.nodes, at.nodes.exponent[-1] / at.nodes.u[-1]
+    care, slip = nodes.care() + power * SLIP, nodes.slip() + SLIP
+    nodes.u = nodes.u + by
+    nodes.exponent = nodes.exponent + power * by
+    nodes.care, nodes.slip = lambda: care, lambda: slip  # type: ignore[method-assign]
+
+
+def larger_losses(at: CappedNodes) -> None:
+    moved_losses(at, SLIP)
+
+
+def losses_of_larger_size(at: CappedNodes) -> None:
+    moved_losses(at, SLIP * np.sign(at.nodes.u))
+
+
+@pytest.mark.parametrize("t", [0.5, 400.0])
+@pytest.mark.parametrize("wrong", [kept_more_often, lost_more_often, larger_losses, losses_of_larger_size])
+def test_errors_of_nodes_are_charged(wrong: Any, t: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that are off by what they say: values are off by no more than the line says, at its foot and farther up."""
+
+    class Wrong(CappedNodes):
+        def __init__(self, law: CappedLaw, x: Any, tilt: float) -> None:
+            super().__init__(law, x, tilt)
+            wrong(self)
+
+    monkeypatch.setattr(capped_line, "CappedNodes", Wrong)
+    ratios = off(CAPPED, CappedLine(CAPPED, t, 40.0, 1e-15), 20.0, 3)
+    assert max(ratios) <= 1
+    if wrong is not lost_more_often or t < 1:  # what is lost does not enter where the law leans on its end
+        assert max(ratios) > 1e-2
 
 
 @pytest.mark.parametrize("t", [0.5, 400.0])
@@ -179,6 +238,53 @@ def test_the_bound_off_the_real_line() -> None:
 
             true = mp.log(mp.quad(size, mp.linspace(-9, 4, 14)))
             assert true <= bound <= true + 1.1
+
+
+def off_the_line(law: CappedLaw, x: Number, t: float, s: float) -> Number:
+    """``log |b g^(1+z)|`` at an outcome, which may be complex, for heights of the worse sign."""
+    g = 1 + mpf(repr(law.law.rate)) * mp.expm1(law.law.mu * x - mpf(law.law.mu) ** 2 / 2)
+    fading = mp.exp(law.steepness * (x - law.centre))
+    return -fading.real + (1 + t) * mp.log(abs(g)) + s * abs(mp.arg(g))
+
+
+def size_off_the_line(law: CappedLaw, a: float, t: float, s: float) -> Number:
+    """``int |b phi g^(1+z)|`` along Im x = a, by a trapezoid rule."""
+    dx = mpf(1) / 64
+    nodes = (mp.mpc(j * dx, a) for j in range(-9 * 64, int((law.centre + 0.5) * 64)))
+    return dx * mp.fsum(abs(mp.npdf(x)) * mp.exp(off_the_line(law, x, t, s)) for x in nodes)
+
+
+@pytest.mark.parametrize(("t", "s", "a"), [(10.0, 0.0, 0.0), (10.0, 300.0, 0.05), (0.0, 300.0, 0.05)])
+def test_the_bound_beyond_an_outcome(t: float, s: float, a: float) -> None:
+    """From the nearest outcome on at which there is a bound: above the truth, and near it there."""
+    outcomes = [3 + j / 256 for j in range(256)]
+    first = next(h for h in outcomes if CAPPED.log_above(h, t, s, a) <= 0)
+    bound = CAPPED.log_above(first, t, s, a)
+    assert bound <= off_the_line(CAPPED, mp.mpc(first, a), t, s) + 0.15
+    assert all(off_the_line(CAPPED, mp.mpc(first + d, a), t, s) <= bound for d in (0.0, 0.001, 0.01, 0.1, 1.0))
+    assert CAPPED.log_above(first, t, s, 0.06) == math.inf  # kappa a is above pi / 3
+
+
+def test_the_size_off_the_real_line_on_fine_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So near the truth that what phi grows by off the real line is seen."""
+    monkeypatch.setattr(capped_law, "WIDTH", 2e-4)
+    true = mp.log(size_off_the_line(CAPPED, 0.05, 0.5, 0.0))
+    assert true <= CAPPED.log_size(0.5, 0.0, np.array([0.05]))[0] <= true + 1e-3
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.5, 3.5), (-9.0, 1.75)])
+def test_what_is_beyond_the_panels_is_charged(low: float, high: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    law = CappedLaw(LAW, 1.5, 20.0)
+    true = mp.log(size_off_the_line(law, 0.0, 2.0, 0.0))
+    monkeypatch.setattr(CappedLaw, "range_for", lambda *_: (low, high))
+    assert true <= law.log_size(2.0, 0.0, np.array([0.0]))[0] <= true + 1.0
+
+
+def test_the_turn_is_the_larger_one_of_a_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = mp.log(size_off_the_line(CAPPED, 0.04, 0.5, 2e4))
+    for width in (0.1, 0.3):
+        monkeypatch.setattr(capped_law, "WIDTH", width)
+        assert true <= CAPPED.log_size(0.5, 2e4, np.array([0.04]))[0]
 
 
 def test_the_bound_off_the_real_line_on_wide_panels(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +368,18 @@ def test_epsilon_lies_within_where_much_is_left_out(delta: float) -> None:
     assert without is not None
     alone = ContourEngine(without[0], bundling=False).epsilon((log, log), None)
     assert alone.upper < sharp.lower  # the mass left out decides
+
+
+def test_more_than_half_of_delta_is_never_left_out() -> None:
+    """A gap may be so wide that what it leaves out would be all of delta: that is refused."""
+    rounds = composition(NEVER_TWICE[0])
+    for gap in (60.0, 100.0, 1e4):
+        with pytest.raises(NotApplicableError):
+            CappedEngine(rounds).epsilon((LOG, LOG), gap)
+    found = CappedEngine(rounds).epsilon((LOG, LOG), 40.0)
+    sharp = CappedEngine(rounds).epsilon((LOG, LOG), None)
+    assert found.lower <= sharp.upper
+    assert sharp.lower <= found.upper
 
 
 # Which engine answers -------------------------------------------------------------------------------------------------

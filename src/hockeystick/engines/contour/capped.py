@@ -29,6 +29,8 @@ from hockeystick.values.interval import Interval
 LOOKS = 4  # at how deep delta is, each without more of what is far out
 SHARE = 0.01  # of the asked width of log delta, that what is left out may have
 BELOW = 10.0  # log of how far delta may be below a Chernoff bound, about
+MOST = 0.5  # of delta, that what is left out may have where an epsilon is sought
+TOO_MUCH = "what is left out may be most of delta"  # where a gap far above 1 is asked
 NOTHING = "losses that are seen are not small"  # why there is no such contour
 BEYOND = "losses that are seen do not add up to epsilon"  # why there is none at an epsilon
 
@@ -69,11 +71,13 @@ class CappedEngine:
         """Interval of ``inf {eps >= 0: log E (1 - e^(eps - L))_+ <= log_delta}``, relative width about gap.
 
         Raises:
-            NotApplicableError: there is no such contour.
+            NotApplicableError: there is no such contour, or too little of delta would be left of it.
         """
         gap = gap or DEFAULT_GAP
         low, high = log_delta
         rounds, log_lost, _ = self._capped(low + math.log(SHARE) + math.log(gap))
+        if not log_lost - low <= math.log(MOST):
+            raise NotApplicableError(TOO_MUCH)
         low += math.log1p(-math.exp(log_lost - low))
         low -= 8 * UNIT_ROUNDOFF * (1 + abs(low))
         return ContourEngine(rounds, bundling=False).epsilon((low, high), gap)

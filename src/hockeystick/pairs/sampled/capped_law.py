@@ -79,8 +79,12 @@ class CappedLaw:
     @property
     def largest_loss(self) -> float:
         """The loss at c, about the largest one that is kept."""
-        towards = self.law.mu * (self.centre - 0.5 * self.law.mu)
-        return math.log1p(self.law.rate * math.expm1(min(towards, LARGEST)))
+        return self._log_sum(math.log1p(-self.law.rate), self.centre)
+
+    def _log_sum(self, log_first: float, x: float) -> float:
+        """The logarithm of a number and ``q e^l`` at an outcome, also where e^l is beyond the range of a double."""
+        law = self.law
+        return float(np.logaddexp(log_first, math.log(law.rate) + law.mu * (x - 0.5 * law.mu)))
 
     def log_fading(self, x: Array) -> Array:
         """``kappa (x - c)``, the logarithm of minus log b."""
@@ -99,8 +103,7 @@ class CappedLaw:
         if not (h > 0 and self.steepness * a <= STEEPEST_TURN and fading < LARGEST):
             return math.inf
         towards = law.mu * (h - 0.5 * law.mu)
-        rise = math.log1p(law.rate * math.exp(min(towards, LARGEST)))
-        growth = (1 + t) * rise + s * float(self.turn(np.array([towards]), a)[0])
+        growth = (1 + t) * self._log_sum(0.0, h) + s * float(self.turn(np.array([towards]), a)[0])
         left = growth * (1 + SPARE) - math.exp(fading) * math.cos(self.steepness * a) * (1 - SPARE)
         return left if left <= 0 else math.inf
 
@@ -110,8 +113,7 @@ class CappedLaw:
         high, law = max(self.centre, far, law_far(self.law, depth, t)), self.law
         for _ in range(8):
             towards = np.array([law.mu * (high - 0.5 * law.mu)])
-            rise = float(np.logaddexp(0.0, math.log(law.rate) + towards)[0])
-            grown = (1 + t) * rise + s * float(self.turn(towards, a)[0]) + depth
+            grown = (1 + t) * self._log_sum(0.0, high) + s * float(self.turn(towards, a)[0]) + depth
             high = max(high, self.centre + math.log(2 * grown) / self.steepness)
         return on_lattice(-far), on_lattice(high) + 1.0 / 64
 
