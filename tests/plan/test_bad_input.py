@@ -621,6 +621,11 @@ def test_an_argument_that_dp_sgd_does_not_have(given: dict[str, Any], message: s
     assert caught.value.field == list(given)[-1]
 
 
+def test_an_argument_that_a_step_does_not_have() -> None:
+    with pytest.raises(hs.InvalidInputError, match="^step has no argument 'sigma'; did you mean 'noise_multiplier'.$"):
+        hs.Accountant().step(sigma=1.0, sample_rate=0.1)  # type: ignore[call-arg]
+
+
 def test_an_argument_that_is_missing_is_said_by_python() -> None:
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'noise_multiplier'"):
         hs.dp_sgd()  # type: ignore[call-arg]
