@@ -174,7 +174,19 @@ def test_the_flag_delta_beats_the_file(pure: Path) -> None:
             "Invalid value for '--epsilon': 'x' is not a number, such as 0.01, 1e-5, 1/60000 or 1%.",
         ),
         (["epsilon", *FLAGS, "--delt", "1"], "No such option"),
-        (["delta", "a", "b", "--epsilon", "1"], "Got unexpected extra argument"),
+        (
+            ["delta", "a", "b", "--epsilon", "1"],
+            "Got unexpected extra argument (b); `hockeystick delta` takes one PLAN; ",
+        ),
+        (
+            ["compare", "a", "b"],
+            "Got unexpected extra argument (b); `hockeystick compare` takes one PLAN; several plans go to `hockeystick",
+        ),
+        (
+            ["calibrate", "noise", "a", "b"],
+            "Got unexpected extra argument (b); `hockeystick calibrate` takes one PARAMETER and one PLAN",
+        ),
+        (["doctor", "a"], "Got unexpected extra argument (a); `hockeystick doctor` takes none"),
         (
             ["epsilom"],
             "command must be one of 'accountants', 'audit', 'budget', 'calibrate', 'compare', 'delta', 'doctor', ",

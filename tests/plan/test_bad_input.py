@@ -599,3 +599,49 @@ def test_a_size_of_batches_that_a_scheme_says_otherwise_is_told_how(
     with pytest.raises(hs.InvalidInputError, match="does not go with sampling") as caught:
         hs.dp_sgd(1.1, steps=1000, sampling=scheme, **keys)
     assert str(caught.value).endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sigma": 1.0}, "dp_sgd has no argument 'sigma'; did you mean 'noise_multiplier'?"),
+        ({"noise": 1.0}, "dp_sgd has no argument 'noise'; did you mean 'noise_multiplier'?"),
+        ({"noise_multiplier": 1.0, "q": 0.1}, "dp_sgd has no argument 'q'; did you mean 'sample_rate'?"),
+        ({"noise_multiplier": 1.0, "num_steps": 3}, "dp_sgd has no argument 'num_steps'; did you mean 'steps'?"),
+        (
+            {"noise_multiplier": 1.0, "colour": 3},
+            "dp_sgd has no argument 'colour'; it has noise_multiplier, ",
+        ),
+    ],
+)
+def test_an_argument_that_dp_sgd_does_not_have(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(hs.InvalidInputError) as caught:
+        hs.dp_sgd(**given)
+    assert str(caught.value).startswith(message)
+    assert caught.value.field == list(given)[-1]
+
+
+def test_an_argument_that_a_step_does_not_have() -> None:
+    with pytest.raises(hs.InvalidInputError, match="^step has no argument 'sigma'; did you mean 'noise_multiplier'.$"):
+        hs.Accountant().step(sigma=1.0, sample_rate=0.1)  # type: ignore[call-arg]
+
+
+def test_an_argument_that_is_missing_is_said_by_python() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'noise_multiplier'"):
+        hs.dp_sgd()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("dataset-size", "received 'dataset-size', which is that of the data, and no choice"),
+        ("dataset_size", "received 'dataset_size', which is that of the data, and no choice"),
+        ("delta", "received 'delta', which belongs to the target"),
+        ("batchsize", "received 'batchsize'; did you mean 'batch-size'?"),
+    ],
+)
+def test_what_is_given_is_no_slip_of_what_is_calibrated(name: str, said: str) -> None:
+    plan = hs.dp_sgd(1.0, batch_size=10, dataset_size=1000, epochs=1)
+    with pytest.raises(hs.InvalidInputError, match="parameter must be one of") as caught:
+        hs.calibrate(plan, name, hs.targets.Epsilon(1.0, 1e-5))
+    assert said in str(caught.value)

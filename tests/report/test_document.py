@@ -8,6 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -254,6 +255,35 @@ def test_a_chart_shows_the_numbers_where_they_belong() -> None:
     for (x, y), (across, down) in zip(points, line, strict=True):
         assert 4 * (across - x0) / (x4 - x0) == pytest.approx(x, abs=1e-3)
         assert -6 + 4 * (down - y0) / (y6 - y0) == pytest.approx(math.log10(y), abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["thin", "wide", "corner"])
+def test_words_of_a_mark_are_struck_by_no_line(name: str) -> None:
+    """Beside a thin curve, left of a wide band, and where the curve ends in the corner at its mark."""
+    epsilons = [at / 20 for at in range(41)]
+    upper = [(at, 10.0 ** -(1 + 2 * at * at)) for at in epsilons]
+    lower = [(at, 10.0 ** -(1 + 4 * at * at)) for at in epsilons] if name == "wide" else []
+    at = upper[-1 if name == "corner" else 28]
+    words = "\u03b5 \u2264 1.81 at \u03b4 = 1e-6"
+    shown = Chart("t", "t", "d", Axis("x", 0, 2), Axis("y", 1e-9, 0.1, True), upper, lower, mark=(at, words)).svg()
+    (text,) = (each for each in ET.fromstring(shown).iter("{http://www.w3.org/2000/svg}text") if each.text == words)
+    assert text.attrib["text-anchor"] == "end"
+    end, base = float(text.attrib["x"]), float(text.attrib["y"])
+    start, top = end - chart.LETTER_WIDTH * chart.LETTER * len(words), base - 0.8 * chart.LETTER
+    assert start >= chart.LEFT
+    for line in drawn(shown):
+        for (x0, y0), (x1, y1) in pairwise(line):
+            for share in (number / 16 for number in range(17)):
+                x, y = x0 + share * (x1 - x0), y0 + share * (y1 - y0)
+                assert not (start <= x <= end and top <= y <= base), (x, y)
+
+
+def test_a_table_of_words_says_its_heads_in_every_cell(gaussian: dict[str, Any]) -> None:
+    """As a phone shows its rows as cards, without the line of heads."""
+    text = report_text(gaussian, HTML)
+    heads = re.findall(r'<th scope="col">(.*?)</th>', text.partition("<thead>")[2].partition("</thead>")[0])
+    first = text.partition("<tbody>")[2].partition("</tr>")[0]
+    assert re.findall(r'<td data-head="(.*?)">', first) == heads[1:] == ["sampling", "parameters", "how often"]
 
 
 def test_marks_of_axes_lie_on_them() -> None:

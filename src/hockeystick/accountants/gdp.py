@@ -40,6 +40,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Answer, DeltaAnswer, DeltaEstimate, Estimate
 from hockeystick.values.errors import NotApplicableError
+from hockeystick.values.outward import six_digits
 
 BEYOND = (
     "the chi-squared divergence of a sampled round is beyond the range of a double, and the central limit says nothing "
@@ -159,7 +160,7 @@ def _doubt(composition: Composition, delta: float) -> str | None:
     error = math.exp(min(log_error, 0.0))  # two distribution functions are never further apart than 1
     return (
         f"the limit of many rounds: at this number of rounds its tails are known to {error:.1g} only (Berry-Esseen), "
-        f"and delta is {delta:.1g}"
+        f"and delta is {six_digits(delta)}"
     )
 
 

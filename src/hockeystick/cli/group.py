@@ -99,6 +99,8 @@ class OneLineGroup(click.Group):
             return _say(_no_such_option(error), BAD_INPUT)
         except click.MissingParameter as error:
             return _say(error.format_message() + _example(error.ctx), BAD_INPUT)
+        except click.UsageError as error:
+            return _say(error.format_message() + _taken(error), BAD_INPUT)
         except click.ClickException as error:
             return _say(error.format_message(), BAD_INPUT)
         except HockeystickError as error:
@@ -165,6 +167,17 @@ def _example(context: click.Context | None) -> str:
     """The example in the help of a command, where it has one, in words that follow what is missing."""
     text = "" if context is None else one_line(context.command.help or "")
     return f" Such as: {text.partition('Example: ')[2]}" if "Example: " in text else ""
+
+
+def _taken(error: click.UsageError) -> str:
+    """What a command takes, in words that follow an argument too many; nothing where another thing is wrong."""
+    context = error.ctx
+    if context is None or not error.message.startswith("Got unexpected extra argument"):
+        return ""
+    names = [item.human_readable_name for item in context.command.params if isinstance(item, click.Argument)]
+    path = context.command_path.partition(" ")[2]
+    line = f"; `{PROGRAM} {path}` takes {' and '.join(f'one {name}' for name in names) or 'none'}"
+    return line + ("; several plans go to `hockeystick epsilon`" if names == ["PLAN"] else "")
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:

@@ -30,6 +30,7 @@ from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import ONLY_CURVE, Bound, DeltaBound
 from hockeystick.values.errors import NotApplicableError
 from hockeystick.values.interval import Interval
+from hockeystick.values.outward import six_digits
 from hockeystick.values.side import Side
 
 if TYPE_CHECKING:
@@ -350,12 +351,14 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
     infinite = composition.infinite_mass
     least, most = composition.infinite_mass_ends
     if delta < least or (delta == 0 and infinite > 0):
-        return Interval(math.inf, math.inf, math.inf, f"the black boxes fail with probability {infinite:.6g} > delta")
+        return Interval(
+            math.inf, math.inf, math.inf, f"the black boxes fail with probability {six_digits(infinite)} > delta"
+        )
     supremum = composition.largest_loss
     if delta <= most:
         if supremum is None:
             reason = (
-                f"delta equals the black boxes' failure probability {infinite:.6g}"
+                f"delta equals the black boxes' failure probability {six_digits(infinite)}"
                 if infinite
                 else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
             )
@@ -364,7 +367,7 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
         low, high = supremum
         if exact:
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
-        reason = f"delta is within rounding of the black boxes' failure probability {infinite:.6g}"
+        reason = f"delta is within rounding of the black boxes' failure probability {six_digits(infinite)}"
         return Interval(0.0, math.inf, math.inf, reason)
     targets = (log_left(delta, most, next_down), log_left(delta, least - composition.standing_mass, next_up))
     interval = engine(composition).epsilon(targets, gap)

@@ -36,7 +36,7 @@ from hockeystick.numerics.work import USED_UP, short, spent
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends
-from hockeystick.values.outward import html_table
+from hockeystick.values.outward import html_table, shortest
 
 Array = npt.NDArray[np.float64]
 
@@ -80,7 +80,7 @@ class GaussianFit:
         rows = [
             ("mu", str(self.mu)),
             ("regret", str(self.regret)),
-            ("where both error rates are at least", repr(self.least_rate)),
+            ("where both error rates are at least", shortest(self.least_rate)),
         ]
         return html_table(f"Gaussian differential privacy with mu at most {self.mu:.3g}", rows)
 

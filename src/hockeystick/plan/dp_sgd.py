@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms.gaussian import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
@@ -19,6 +20,7 @@ MISPLACED = "does not go with sampling"
 """What is said of a key of another sampling scheme; in a table it may be a column that means something else."""
 
 
+@named_arguments
 def dp_sgd(
     noise_multiplier: float,
     sample_rate: float | None = None,

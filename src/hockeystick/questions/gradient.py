@@ -28,6 +28,7 @@ from hockeystick.values import domains
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Estimate
 from hockeystick.values.errors import InvalidInputError, NotApplicableError, UnsupportedError
+from hockeystick.values.outward import six_digits
 
 DELTA = "delta"
 """What epsilon is differentiated by where it is no parameter of the rounds, but the delta at which epsilon is asked."""
@@ -157,7 +158,9 @@ def _in_direction(asked: _Asked, direction: Direction, composition: Composition)
         at = asked.epsilon
     else:
         if not asked.delta > infinite:
-            raise NotApplicableError(f"no epsilon has that delta: black boxes fail with probability {infinite:.6g}")
+            raise NotApplicableError(
+                f"no epsilon has that delta: black boxes fail with probability {six_digits(infinite)}"
+            )
         log = math.log(asked.delta - infinite)
         at = ContourEngine(composition, bundling=False).epsilon((log, log), LOCATED).estimate
         if at == 0.0:

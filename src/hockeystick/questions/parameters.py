@@ -11,7 +11,7 @@ from typing import Any
 from hockeystick.plan.mechanisms import Status
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round, steps_of_epoch
-from hockeystick.values.domains import MAX_COUNT, choice
+from hockeystick.values.domains import MAX_COUNT, choice, listed
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 Build = Callable[[float], Plan]
@@ -148,6 +148,21 @@ def batch_of(plan: Plan) -> float | None:
         return None
 
 
+GIVEN: Mapping[str, str] = {
+    "dataset-size": "which is that of the data, and no choice: batch-size and sample-rate are found beside it",
+    "delta": "which belongs to the target",
+}
+"""What people ask to be found that is given, with what is said of it."""
+
+
+def _no_parameter(name: object) -> str:
+    """The line that refuses a parameter; what is given is not taken for a slip of another name."""
+    said = GIVEN.get(name.replace("_", "-")) if isinstance(name, str) else None
+    if said is None:
+        return choice("parameter", name, list(PARAMETERS))
+    return f"parameter must be one of {listed(PARAMETERS)}; received {name!r}, {said}"
+
+
 def named(name: str) -> Parameter:
     """The parameter of that name; ``_`` counts as ``-``.
 
@@ -156,7 +171,7 @@ def named(name: str) -> Parameter:
     """
     known = str(name).replace("_", "-")
     if known not in PARAMETERS:
-        raise InvalidInputError(choice("parameter", name, list(PARAMETERS)), "parameter")
+        raise InvalidInputError(_no_parameter(name), "parameter")
     return PARAMETERS[known]
 
 

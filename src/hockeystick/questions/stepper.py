@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Never, Self, TypeVar
 
 from hockeystick.numerics.work import counted
+from hockeystick.plan.keywords import named_arguments
 from hockeystick.plan.mechanisms import Gaussian
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import Round
@@ -88,6 +89,7 @@ class Accountant:
         """What is pickled: not what is kept between questions, which a history brings back by itself."""
         return {**self.__dict__, "_summed": None}
 
+    @named_arguments
     def step(
         self,
         item: Round | None = None,

@@ -63,7 +63,8 @@ class Table:
         caption: what it shows.
         heads: of the columns.
         rows: the cells.
-        words: how many columns hold words, from the left; the others hold numbers.
+        words: how many columns hold words, from the left; the others hold numbers. Where all do, rows are cards on a
+            phone.
     """
 
     caption: str

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
+from itertools import pairwise
 
 WIDTH, HEIGHT = 480.0, 320.0  # of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 14.0, 52.0  # margins around the axes, in the same units
@@ -143,13 +144,39 @@ class Chart:
         if self.mark is not None:
             (across, down), text = self._place(self.mark[0]), self.mark[1]
             out.append(f'<circle cx="{_at(across)}" cy="{_at(down)}" r="4.5" fill="{MARK}"/>')
-            left = across > 0.45 * WIDTH  # there is room to the left, under a falling curve and above a rising one
-            under = left and self.upper[-1][1] <= self.upper[0][1]
-            beside, anchor = (-10, "end") if left else (10, "start")
-            below = 1.5 * LETTER if under else -0.5 * LETTER
-            above_axis = HEIGHT - BOTTOM - 0.5 * LETTER  # below it are the numbers of the axis
-            out.append(_text(across + beside, min(down + below, above_axis), text, anchor, f'fill="{MARK}" '))
+            out.append(_text(*self._free(across, down, text), f'fill="{MARK}" '))
         return out
+
+    def _free(self, across: float, down: float, text: str) -> tuple[float, float, str, str]:
+        """Where the words of the mark stand: beside it, or past the lines that would strike them.
+
+        Returns:
+            The place of their end that is nearer to the mark, the words, and which end that is.
+        """
+        left = across > 0.45 * WIDTH  # there is room to the left, under a falling curve and above a rising one
+        under = left and self.upper[-1][1] <= self.upper[0][1]
+        beside, anchor = (-10, "end") if left else (10, "start")
+        below = 1.5 * LETTER if under else -0.5 * LETTER
+        floor = HEIGHT - BOTTOM - 0.5 * LETTER  # below it are the numbers of the axis
+        at, line = across + beside, min(down + below, floor)
+        if left:
+            least = min((span[0] for span in self._spans(line - LETTER, line + 0.3 * LETTER)), default=WIDTH)
+            clear = min(at, least - 0.5 * LETTER)
+            if clear - LETTER_WIDTH * LETTER * len(text) >= LEFT:
+                at = clear
+        return at, line, text, anchor
+
+    def _spans(self, top: float, bottom: float) -> list[tuple[float, float]]:
+        """From where to where the lines of both ends lie between two heights of the drawing, a piece each."""
+        found = []
+        for points in (self.upper, self.lower):
+            for (x0, y0), (x1, y1) in pairwise(map(self._place, points)):
+                if max(y0, y1) < top or min(y0, y1) > bottom:
+                    continue
+                shares = [min(max((edge - y0) / (y1 - y0), 0.0), 1.0) for edge in (top, bottom)] if y0 != y1 else [0, 1]
+                places = [x0 + share * (x1 - x0) for share in shares]
+                found.append((min(places), max(places)))
+        return found
 
 
 def _at(value: float) -> str:

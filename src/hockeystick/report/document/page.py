@@ -51,9 +51,9 @@ thead th { border-bottom: 2px solid var(--soft); vertical-align: bottom; }
 tbody th { font-weight: 600; }
 td.number, th.number { font-variant-numeric: tabular-nums; }
 td, th { overflow-wrap: break-word; }
-td.number { white-space: nowrap; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .3rem 1.2rem; margin: 1rem 0; }
-dt { color: var(--soft); }
+td.number, tbody th.number { white-space: nowrap; }
+dl { display: grid; grid-template-columns: fit-content(40%) minmax(0, 1fr); gap: .3rem 1.2rem; margin: 1rem 0; }
+dt { color: var(--soft); overflow-wrap: anywhere; }
 dd { margin: 0; overflow-wrap: anywhere; }
 li { margin: .35rem 0; }
 figure { margin: 1.6rem 0; max-width: 36rem; break-inside: avoid; }
@@ -69,8 +69,14 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
 @media (max-width: 34rem) {
   body { padding: 1.2rem 1rem 3rem; }
   .lead strong { font-size: 1.45rem; }
-  dl { grid-template-columns: 1fr; gap: 0; }
+  dl { grid-template-columns: minmax(0, 1fr); gap: 0; }
   dd { margin-bottom: .6rem; }
+  .cards thead { display: none; }
+  .cards table, .cards caption, .cards tbody, .cards tr, .cards th, .cards td { display: block; }
+  .cards tr { margin-bottom: .75rem; padding: .25rem 0; border: 1px solid var(--rule); }
+  .cards tbody th, .cards td { padding: .15rem .6rem; border: 0; font-size: .9rem; overflow-wrap: anywhere; }
+  .cards td { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: .5rem; }
+  .cards td::before { content: attr(data-head); color: var(--soft); }
   table { font-size: .8rem; }
   th, td { padding-right: .4rem; }
   th:last-child, td:last-child { padding-right: 0; }
@@ -177,9 +183,12 @@ def _table(block: Table) -> list[str]:
         return "" if column < block.words else ' class="number"'
 
     heads = "".join(f'<th scope="col"{kind(at)}>{escape(text)}</th>' for at, text in enumerate(block.heads))
-    lines = [f'<div class="wide" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]
+    cards = block.words == len(block.heads)  # words are too many for the columns of a phone
+    said = [f' data-head="{escape(text)}"' if cards else "" for text in block.heads]
+    around = "wide cards" if cards else "wide"
+    lines = [f'<div class="{around}" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]
     lines += [f"<caption>{escape(block.caption)}</caption>", f"<thead><tr>{heads}</tr></thead>", "<tbody>"]
     for first, *others in block.rows:
-        cells = "".join(f"<td{kind(at)}>{escape(text)}</td>" for at, text in enumerate(others, start=1))
-        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+        cells = "".join(f"<td{kind(at)}{said[at]}>{escape(text)}</td>" for at, text in enumerate(others, start=1))
+        lines.append(f'<tr><th scope="row"{kind(0)}>{escape(first)}</th>{cells}</tr>')
     return [*lines, "</tbody>", "</table>", "</div>"]

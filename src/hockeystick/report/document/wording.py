@@ -329,7 +329,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
     yield Heading("The guarantee")
     rows = [(exact(row["delta"]), quoted(row), ends(row), _method(row)) for row in record["epsilon"]]
     heads = ("delta", "epsilon at most", "interval", "method")
-    yield Table("Epsilon at several deltas; all lines hold at once", heads, rows)
+    yield Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
     attack = record["attack"]
     if "mu" in attack and attack["mu"]["upper"] is not None:
         text = (
@@ -376,7 +376,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
         (percent_given(row["fpr"]), percent_up(row["upper"]), crowd_given(row["fpr"]), of_crowd(row["upper"]))
         for row in attack["tpr"]
     ]
-    yield Table("Success of the best attack, on average over its targets", words.heads, rows)
+    yield Table("Success of the best attack, on average over its targets", words.heads, rows, words=0)
     middle = attack["tpr"][1]
     chance, most = crowd_given(middle["fpr"]), of_crowd(middle["upper"])
     yield Paragraph(

@@ -1,0 +1,55 @@
+"""Names of arguments that a function does not have: refused in one line, with the one that was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from hockeystick.values.errors import InvalidInputError
+
+P = ParamSpec("P")  # the parameters of the function
+T = TypeVar("T")  # what it returns
+
+
+def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """A function that refuses the name of an argument that it does not have as a plan file refuses a key.
+
+    The name that is meant is the one here of what other tools call so, or else the one of which it is a slip. Nothing
+    is looked at where a call is right.
+
+    >>> @named_arguments
+    ... def noisy(noise_multiplier: float) -> float:
+    ...     return noise_multiplier
+    >>> noisy(sigma=1.0)
+    Traceback (most recent call last):
+    hockeystick.values.errors.InvalidInputError: noisy has no argument 'sigma'; did you mean 'noise_multiplier'?
+    """
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            line = _unknown(function, list(kwargs))
+            if line is None:
+                raise
+            raise InvalidInputError(*line) from None
+
+    return called
+
+
+def _unknown(function: Callable[..., object], given: list[str]) -> tuple[str, str] | None:
+    """The line that refuses the first name that is none of the function's, and that name; ``None`` where all are."""
+    from inspect import signature  # late: most calls are right
+
+    from hockeystick.plan.other_names import key_meant
+    from hockeystick.values.words import nearest, shown
+
+    known = [name for name in signature(function).parameters if name not in ("self", "others")]
+    for name in given:
+        if name not in known:
+            close = key_meant(name, known) or nearest(name, known)
+            hint = f"it has {', '.join(known)}" if close is None else f"did you mean {close!r}?"
+            return f"{function.__name__} has no argument {shown(name)}; {hint}", name
+    return None
