@@ -123,7 +123,7 @@ def test_figures_have_a_column_s_width_and_every_label() -> None:
 def test_the_legend_has_a_dot_for_the_bracket_where_its_line_has_one() -> None:
     for upper, mark in (([1, 2, 3], "None"), ([1, math.inf, 3], "o")):
         figure = drawn([Panel("x", "y", [], Bracket([1, 2, 3], [0, 1, 2], upper))])
-        (handle,) = figure.legends[0].legend_handles
+        (handle,) = figure.legends[0].get_lines()
         assert handle.get_marker() == mark
 
 
