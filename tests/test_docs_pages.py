@@ -63,10 +63,17 @@ def test_formulas_have_limits_below_and_room_after_names() -> None:
         "<msup><mi>K</mi><mi>\u2032</mi></msup><mo>(</mo><mo>\u2212</mo><mo>\u221e</mo></mrow></math>",
         display=True,
     )
-    assert "<munder><mo>sup</mo><mi>E</mi></munder>" in made
+    assert '<munder><mo lspace="0" rspace="0.17em">sup</mo><mi>E</mi></munder>' in made
     assert '<mi>log</mi><mspace width="0.17em" /><mi>x</mi>' in made
     assert "<mrow><mi>K</mi><mo>\u2032</mo></mrow>" in made
     assert '<mo form="prefix">\u2212</mo><mi>\u221e</mi>' in made
+
+
+def test_a_root_has_room_below_its_bar() -> None:
+    """Without it Chromium hangs the sign from the top of the letter, and strikes that with the bar."""
+    room = f'<mspace width="0" height="{mathml.ABOVE}em" depth="{mathml.BELOW}em" />'
+    (inner,) = re.findall("<msqrt>(.*)</msqrt>", mathml.mathml(r"h \sqrt{n} \sigma", display=False))
+    assert re.fullmatch(f"(<mrow>)?<mi>n</mi>{re.escape(room)}(</mrow>)?", inner)
 
 
 def test_wide_tables_say_their_heads_in_every_cell() -> None:
@@ -109,6 +116,32 @@ def test_paths_and_numbers_in_plain_words_are_marked_and_nothing_else_is() -> No
     ):
         assert breakable.breakable(same) == same
     assert ".bd-article span.whole:not(.pre)" in STYLE
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["5.8 ms", "0.1 %", "120 \u00b5s", "8 GiB", "\u2264 1e12", "&lt; 1", "\u2265 -1.5", "-4 s", f"arXiv {2106}.08567"],
+)
+def test_numbers_stay_beside_their_units_and_limits(said: str) -> None:
+    whole = f'<span class="whole">{said}</span>'
+    assert breakable.breakable(f"<td>takes {said}, or 2 rounds.</td>") == f"<td>takes {whole}, or 2 rounds.</td>"
+
+
+def test_other_words_after_a_number_may_go_on_below() -> None:
+    for same in ("60 seconds", "v1.5 s", "3 sampled", "the 2 mse", "x \u2264 y", "10 %-points"):
+        assert breakable.breakable(same) == same
+
+
+def test_a_long_line_of_code_goes_on_with_an_indent_and_is_copied_as_it_is() -> None:
+    shown = '<div class="highlight"><pre><span></span>{}</pre>'.format
+    name = '<span class="n">{}</span>'.format
+    long = '<span class="gp">... </span>    ' + name(30 * "a") + '<span class="p">(</span>' + name(30 * "b") + "\n"
+    made = breakable.breakable(shown(f"short\n{long}\n"))
+    assert '<span class="long" style="--lead: 12ch">' in made
+    assert '<span class="p">(</span><wbr>' in made
+    assert re.sub("<[^>]*>", "", made) == re.sub("<[^>]*>", "", shown(f"short\n{long}\n"))
+    assert breakable.breakable(shown("short\n")) == shown("short\n")
+    assert "div.highlight pre .long" in STYLE
 
 
 @pytest.mark.parametrize("name", PICTURES)

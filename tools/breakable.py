@@ -3,13 +3,16 @@
 A Sphinx extension. Code within sentences and tables is set with such places marked (``<wbr>``, which is not copied), so
 that a column is as narrow as its longest name between them, and a name is not cut after an arbitrary letter. On a
 phone the long name of a class goes on before a capital (the style sheet says where). A flag keeps its dashes, here and
-in the commands that are shown: browsers would end a line between them and its name. So does a number such as 1e-5.
-Paths and dotted names within plain words are marked like code, and so is a signature after its opening bracket.
+in the commands that are shown: browsers would end a line between them and its name. So does a number such as 1e-5, and
+one stays beside its unit, or beside the sign that says it is a limit. Paths and dotted names within plain words are
+marked like code, and so is a signature after its opening bracket. A line of shown code that is too long for the column
+goes on below with an indent, so that what is typed is not taken for what is printed.
 """
 
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import Any
 
 SHORT = 16
@@ -22,10 +25,25 @@ COMMAND = re.compile(r'<div class="highlight-console[^"]*">.*?</pre>', re.DOTALL
 FLAG = re.compile(r"(?<![\w-])(--[a-z][a-z-]*)")
 NAME = re.compile(r"(?<![\w./-])[A-Za-z]\w*(?:[/.-]\w+)*")
 NUMBER = re.compile(r"(?<![\w.-])[-+]?\d[\d.]*e-\d+(?![\w-])")
+UNITS = "%|×|ns|µs|ms|s|kB|MB|GB|KiB|MiB|GiB"
+QUANTITY = re.compile(
+    rf"(?<![\w.-])(?:(?:≤|≥|&lt;|&gt;)\s(?P<limit>-?)|[-+]?)\d+(?:[.,]\d+)*(?:e[-+]?\d+)?(?(limit)|\s(?:{UNITS}))(?![\w-])"
+    r"|(?<!\w)arXiv\s\d{4}\.\d{4,5}(?!\w)"
+)
 OPENED = re.compile(r'<span class="sig-paren">\(</span>(?!<span class="sig-paren">)')
 APART = "pre|code|script|style|svg|math"
 PIECE = re.compile(rf"(<({APART})\b.*?</\2>|<[^>]*>)", re.DOTALL)
 """What is not plain words: a tag; and code, a drawing or a formula as a whole."""
+
+SHOWN = re.compile(r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+LEAD = re.compile(r"(?:>>> |\.\.\. |\$ )?\s*")
+COLUMN = 60
+"""Letters of a line of code that fit wherever such a line may stand."""
+LONG_WORD = re.compile(r"\S{49,}")
+PUNCTUATION = re.compile(r'<span class="[op]">[^<]*[(.,=]</span>')
+INDENT = 4
+"""Letters by which a line that goes on stands farther in."""
 
 
 def breakable(body: str) -> str:
@@ -42,7 +60,28 @@ def breakable(body: str) -> str:
     """
     body = OPENED.sub(r"\g<0><wbr>", WORD.sub(_word, body))
     body = _plain(body)
-    return COMMAND.sub(lambda shown: FLAG.sub(r'<span class="whole">\1</span>', shown[0]), body)
+    body = COMMAND.sub(lambda shown: FLAG.sub(r'<span class="whole">\1</span>', shown[0]), body)
+    return SHOWN.sub(
+        lambda shown: f"{shown[1]}{''.join(map(_line, shown[2].splitlines(keepends=True)))}{shown[3]}", body
+    )
+
+
+def _line(line: str) -> str:
+    """A line of shown code, with what the style sheet needs to know if it goes on.
+
+    >>> _line("short")
+    'short'
+    >>> _line("    " + 20 * "long ")[:60]
+    '<span class="long" style="--lead: 8ch">    long long long lo'
+    """
+    text = unescape(TAG.sub("", line))
+    if len(text.rstrip()) <= COLUMN or line.count("<span") != line.count("</span>"):
+        return line
+    if LONG_WORD.search(text):
+        line = PUNCTUATION.sub(r"\g<0><wbr>", line)
+    lead = LEAD.match(text)
+    within = len(lead[0]) if lead else 0
+    return f'<span class="long" style="--lead: {min(within, COLUMN // 2) + INDENT}ch">{line}</span>'
 
 
 def _word(found: re.Match[str]) -> str:
@@ -50,7 +89,7 @@ def _word(found: re.Match[str]) -> str:
     if len(word) <= SHORT or FLAG.fullmatch(word):
         return f'<span class="pre whole">{word}</span>'
     marked = CAPITAL.sub('<wbr class="capital">', PLACE.sub("<wbr>", word))
-    return f'<span class="pre">{marked}</span>'
+    return f'<span class="pre">{NUMBER.sub(_whole, marked)}</span>'
 
 
 def _plain(body: str) -> str:
@@ -64,7 +103,15 @@ def _plain(body: str) -> str:
 
 def _words(text: str) -> str:
     text = NAME.sub(lambda found: PLACE.sub("<wbr>", found[0]) if len(found[0]) > SHORT else found[0], text)
-    return NUMBER.sub(r'<span class="whole">\g<0></span>', text)
+    made, at = [], 0
+    for found in QUANTITY.finditer(text):
+        made += [NUMBER.sub(_whole, text[at : found.start()]), _whole(found)]
+        at = found.end()
+    return "".join([*made, NUMBER.sub(_whole, text[at:])])
+
+
+def _whole(found: re.Match[str]) -> str:
+    return f'<span class="whole">{found[0]}</span>'
 
 
 def _page(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -47,6 +47,9 @@ LIMITS = {"msub": "munder", "msubsup": "munderover"}
 OPERATORS = ("sup", "inf", "max", "min", "lim", "\u220f", "\u2211")
 """The operators that have limits: the last two are the product and the sum."""
 
+ABOVE, BELOW = 0.8, 0.2
+"""What a root holds above and below the line of letters, at least: they fill the smallest sign of the font."""
+
 UNKNOWN = re.compile(r">[^<]*\\[A-Za-z]+[^<]*<")
 """A command that went through to the output as it was written."""
 
@@ -77,10 +80,12 @@ def mathml(formula: str, display: bool) -> str:
 
 
 def spaced(made: str, display: bool) -> str:
-    """The element with limits below their operators where there is room, and room after the names of functions.
+    """The element with limits below their operators where there is room, and room about the names of functions.
 
     >>> spaced("<math><mi>log</mi><mi>x</mi></math>", False)
     '<math><mi>log</mi><mspace width="0.17em" /><mi>x</mi></math>'
+    >>> spaced("<math><mi>k</mi><mi>log</mi><mo>(</mo></math>", False)
+    '<math><mi>k</mi><mspace width="0.17em" /><mi>log</mi><mo>(</mo></math>'
     """
     ElementTree.register_namespace("", NAMESPACE.strip("{}"))
     whole = ElementTree.fromstring(made)  # our own formulas
@@ -91,16 +96,35 @@ def spaced(made: str, display: bool) -> str:
         if name == "msup" and len(element) > 1 and set(element[1].text or " ") <= {STROKE}:
             element.tag, element[1].tag = element.tag.removesuffix(name) + "mrow", element[1].tag[:-2] + "mo"
         _settled(element)
+        if name == "msqrt":
+            _under_the_bar(element)
+        if name in (*LIMITS, *LIMITS.values(), "msup", "mfrac"):
+            continue  # these have a part in each place
         for at in range(len(element) - 1, 0, -1):
-            before, after = element[at - 1], element[at]
-            named = len(before.text or "") > 1 and (before.text or "").isalpha()
-            if named and name not in (*LIMITS, "msup", "mfrac") and not after.tag.endswith("mo"):
+            if _apart(element[at - 1], element[at]):
                 element.insert(at, ElementTree.Element(element.tag.removesuffix(name) + "mspace", width="0.17em"))
     return ElementTree.tostring(whole, encoding="unicode")
 
 
+def _apart(before: ElementTree.Element, after: ElementTree.Element) -> bool:
+    """Whether one of two neighbours is the name of a function, and neither a sign, which has room of its own."""
+    signs = ("mo", "mspace")
+    opening = after[0] if after.tag.endswith("mrow") and len(after) else after
+    if before.tag.endswith(signs) or opening.tag.endswith(signs):
+        return False
+    return _is_name(before) or _is_name(after)
+
+
+def _is_name(element: ElementTree.Element) -> bool:
+    """Whether it is the name of a function, perhaps with an exponent or an index."""
+    while element.tag.endswith(("msup", "msub", "msubsup")) and len(element):
+        element = element[0]
+    text = element.text or ""
+    return element.tag.endswith("mi") and len(text) > 1 and text.isascii() and text.isalpha()
+
+
 def _settled(element: ElementTree.Element) -> None:
-    """Signs that stand before a term are prefixes, bars of a norm are as high as letters, and infinity is a letter."""
+    """Signs before a term are prefixes, bars of a norm as high as letters; infinity is a letter, sup stands close."""
     before = "("
     for part in element:
         text = part.text or ""
@@ -108,9 +132,23 @@ def _settled(element: ElementTree.Element) -> None:
             part.set("stretchy", "false")
         if text in ("-", "\u2212", "+", "\u00b1") and before[-1:] in ("(", "[", ",", "="):
             part.set("form", "prefix")
+        if part.tag.endswith("mo") and len(text) > 1 and text.isascii() and text.isalpha():  # sup, max: as TeX has it
+            part.set("lspace", "0" if before[-1:] in ("(", "[", ",", "=", "+") else "0.17em")
+            part.set("rspace", "0.17em")
         if text == "\u221e":
             part.tag = part.tag[:-2] + "mi"
         before = text if part.tag.endswith("mo") else "x"
+
+
+def _under_the_bar(root: ElementTree.Element) -> None:
+    """Below the bar of a root there is room for a tall letter and one that descends, whatever stands there.
+
+    Browsers hang the smallest sign from a bar that lies on the letters: that of a single n would stand too low, and
+    strike its top. As TeX has it, what the sign is taller than the letter is shared between both sides.
+    """
+    space = root.tag.removesuffix("msqrt") + "mspace"
+    inner = root[0] if len(root) == 1 and root[0].tag.endswith("mrow") else root
+    inner.append(ElementTree.Element(space, width="0", height=f"{ABOVE}em", depth=f"{BELOW}em"))
 
 
 def _inline(translator: Any, node: Any) -> None:

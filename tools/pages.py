@@ -187,7 +187,8 @@ def anchor(key: str) -> str:
 def _entry(source: Source) -> str:
     title = source.title.replace("*", "\\*")
     where = source.where.replace("*", "\\*")
-    told = f"{', '.join(source.authors)}. *{title}*. {where}."
+    ended = "" if title.endswith("?") else "."
+    told = f"{', '.join(source.authors)}. *{title}*{ended} {where}."
     if source.address is not None:
         return f"{told} [{source.identifier}]({source.address})"
     return told if source.identifier == source.where else f"{told} {source.identifier}"

@@ -120,6 +120,13 @@ def test_figures_have_a_column_s_width_and_every_label() -> None:
     assert min(float(text.get_fontsize()) for text in figure.legends[0].get_texts()) >= 7
 
 
+def test_the_legend_has_a_dot_for_the_bracket_where_its_line_has_one() -> None:
+    for upper, mark in (([1, 2, 3], "None"), ([1, math.inf, 3], "o")):
+        figure = drawn([Panel("x", "y", [], Bracket([1, 2, 3], [0, 1, 2], upper))])
+        (handle,) = figure.legends[0].get_lines()
+        assert handle.get_marker() == mark
+
+
 def test_no_global_state() -> None:
     import matplotlib as mpl
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bench.table import relative, table, times
+from bench.table import relative, signed, table, times
 
 PEER = "dp-accounting PLD"
 OURS = "hockeystick"
@@ -89,9 +89,9 @@ def _sweep(found: Mapping[str, Any]) -> list[str]:
         table(head, sizes),
         table(("asked", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both answer {len(theirs)} of {asked}. {PEER}, less the certified upper end, relatively: "
-        f"{statistics.median(above):+.1e} in the median, {min(above):+.1e} to {max(above):+.1e}; {below} of its values "
-        f"lie below the certified lower end. All {many} one after the other would take it {hours:,.1f} hours; the call "
-        f"takes {duration(largest['asking'] * largest['plans'])}.",
+        f"{signed(statistics.median(above))} in the median, {signed(min(above))} to {signed(max(above))}; {below} of "
+        f"its values {'lies' if below == 1 else 'lie'} below the certified lower end. All {many} one after the other "
+        f"would take it {hours:,.1f} hours; the call takes {duration(largest['asking'] * largest['plans'])}.",
     ]
 
 
@@ -139,7 +139,7 @@ def _calibrations(cells: Cells) -> list[str]:
     return [
         table(("calibration", "mean", "median", "ratio by the mean", "ratio by the median"), rows),
         f"Both answer {len(theirs)} of {len(cells)}; the noise of {PEER} less ours, relatively: "
-        f"{min(differences):+.1e} to {max(differences):+.1e}.{said}",
+        f"{signed(min(differences))} to {signed(max(differences))}.{said}",
     ]
 
 

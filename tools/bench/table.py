@@ -151,6 +151,16 @@ def relative(x: float) -> str:
     return "0" if x == 0 else short(float(round_up(x, 1)))
 
 
+def signed(x: float) -> str:
+    """A relative difference to two digits, with its sign.
+
+    >>> signed(5.62e-5), signed(-0.004), signed(1.3), signed(0.0)
+    ('+5.6e-5', '-4e-3', '+1.3', '0')
+    """
+    said = short(float(f"{x:.1e}"))
+    return f"+{said}" if x > 0 else said
+
+
 def table(head: Sequence[str], body: Iterable[Sequence[str]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *body]
@@ -226,9 +236,13 @@ def _twins(results: Results) -> str:
             for ours, theirs in both
             if ours["estimate"] is not None and theirs["estimate"] is not None
         ]
-        line += [_spread([abs(value) for value in values]), f"{min(values):+.1e} to {max(values):+.1e}" if both else ""]
+        line += [_spread([abs(value) for value in values]), _range(values) if both else ""]
         body.append([*line, _spread(guesses)])
     return table(head, body)
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{signed(min(values))} to {signed(max(values))}"
 
 
 def _spread(differences: Sequence[float]) -> str:

@@ -190,7 +190,8 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
     axes.plot(x, lower, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6)
-    alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": _alone(upper)}
+    single = _alone(upper)
+    alone: dict[str, Any] = {"marker": "o", "markersize": 2.4, "markevery": single} if len(single) else {}
     (handle,) = axes.plot(x, upper, color=BLACK, linewidth=BRACKET_WIDTH, zorder=3.6, label=bracket.label, **alone)
     return handle
 

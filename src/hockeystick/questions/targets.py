@@ -72,7 +72,7 @@ class Target(ABC):
 
     @property
     def searched(self) -> Target:
-        """The target by which a value is searched: this one, or an equivalent one that tells more on the way."""
+        """The target by which a value is searched, this one or an equivalent one that tells more on the way."""
         return self
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
@@ -115,7 +115,7 @@ class Epsilon(Target):
 
     @property
     def searched(self) -> Target:
-        """The target by which a value is searched: delta at epsilon where the target is next to 0.
+        """The target by which a value is searched, which is delta at epsilon where the target is next to 0.
 
         ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there. Epsilon
         itself is 0 or far above such a target at all values, and says nothing of how far the root is.

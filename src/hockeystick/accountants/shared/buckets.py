@@ -56,6 +56,7 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 UNDERFLOW = 1e-300  # mass of one round, and of a sum over buckets, that may be lost below the range of a double
+LEAST = 1e-280  # mass under Q of a bucket, from which on it has all its digits
 SUMMED = 1e-13  # relative rounding of sums of positive terms
 RELATIVE = 1e-12  # of what is computed to a few roundings of itself
 COARSE = 2.0  # of r h, from which on nothing is corrected
@@ -119,7 +120,7 @@ class Buckets:
             return cls(width, mass, infinite, UNDERFLOW, slip, side, 1.0, found)
         mass[1:] = np.maximum(p - p_error, 0.0)
         if corrected and width < COARSE:
-            far = edges[1:] > LARGEST
+            far = (edges[1:] > LARGEST) | (q + q_error < LEAST)  # the product of both has lost its digits
             most = (p + p_error) * math.exp(width)  # the loss is at least that of the bucket below
             own = np.where(far, most, (q + q_error) * np.exp(np.where(far, 0.0, edges[1:])))
             lifted = np.append(0.0, np.minimum(own, most))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -225,7 +226,7 @@ def _headline(record: Mapping[str, Any]) -> Iterator[Block]:
     )
     cautions = list(record["warnings"])
     if first["reason"]:
-        cautions.append(first["reason"])
+        cautions.append(_reason(first))
     if str(record["made"].get("doctor", "")).startswith(NOT_WITHIN):
         cautions.append(f"the elementary functions of the machine are {one_line(str(record['made']['doctor']))}")
     if cautions:
@@ -330,6 +331,12 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
     rows = [(exact(row["delta"]), quoted(row), ends(row), _method(row)) for row in record["epsilon"]]
     heads = ("delta", "epsilon at most", "interval", "method")
     yield Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
+    endless: dict[str, list[str]] = {}
+    for row in record["epsilon"][1:]:  # what is to be minded with the first is said beside the headline
+        if row["upper"] is None and row["reason"]:
+            endless.setdefault(_reason(row), []).append(exact(row["delta"]))
+    for reason, deltas in endless.items():
+        yield Paragraph(f"No finite epsilon is proven at delta = {' and '.join(deltas)}: {reason}.")
     attack = record["attack"]
     if "mu" in attack and attack["mu"]["upper"] is not None:
         text = (
@@ -342,6 +349,15 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
                 "plan more private than mu says."
             )
         yield Paragraph(text)
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    """Why an end is infinite or an interval wide, with exponents as people write them.
+
+    >>> _reason({"reason": "the black boxes fail with probability 1e-08 > delta"})
+    'the black boxes fail with probability 1e-8 > delta'
+    """
+    return re.sub(r"(?<=\de)([-+])0(?=\d)", lambda found: found[1].strip("+"), one_line(row["reason"]))
 
 
 def _method(row: Mapping[str, Any]) -> str:
