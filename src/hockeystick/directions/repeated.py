@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 from hockeystick.directions.certified import FIRST, checked_gap, log_left, stays_below
 from hockeystick.directions.two_sided import delta_of
-from hockeystick.engines.auto import HALF
+from hockeystick.engines.auto import HALF, rarely_sampled
 from hockeystick.engines.contour.engine import ContourEngine
+from hockeystick.engines.contour.path import UnfairLineError
 from hockeystick.numerics.rounding import next_down, next_up
 from hockeystick.numerics.work import one_call, part
 from hockeystick.pairs import Composition, GaussianPair
@@ -79,10 +80,11 @@ class Repeated:
         with one_call():
             try:
                 with part(FIRST if self._both else 1.0), part(HALF):
-                    found = ask(ContourEngine(Composition([(self._removed, count)])), gap)
+                    rounds = Composition([(self._removed, count)])
+                    found = ask(ContourEngine(rounds, patient=not rarely_sampled(rounds)), gap)
                 shown = found.limited is None
                 shown = shown and (not self._both or milder(Composition([(self._added, count)]), found))
-            except NotApplicableError:
+            except (NotApplicableError, UnfairLineError):
                 shown = False
         if not shown:
             self._least = math.ceil(MORE * count)  # until then the plan alone is asked, which would say the same
