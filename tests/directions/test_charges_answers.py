@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ import hockeystick as hs
 from hockeystick.directions import certified, finite_losses
 from hockeystick.directions.curve import DirectionCurve
 from hockeystick.directions.two_sided import delta_of
+from hockeystick.engines.contour.engine import ContourEngine
 from hockeystick.engines.grid import engine as grid
 from hockeystick.engines.grid.query import EpsilonQuery, lower_end, upper_end
 from hockeystick.numerics import rounding
@@ -265,6 +266,36 @@ def test_a_direction_is_left_out_only_if_it_cannot_be_the_worse_one() -> None:
     assert not certified.stays_below(composition, best, top * (1 - 5e-13), -1000.0)
     assert not certified.stays_below(composition, best, top * (1 + 5e-13), -1000.0)
     assert not certified.stays_below(boxes((0.1, 0.3, 1)), best, 5.0, -1000.0)
+
+
+ALIKE = [(2.0, 0.05, 2000), (1.1, 0.004, 14000), (7.0, 0.0003, 13000)]
+"""Noise, sample rate and rounds of which one direction is hardly worse than the other: no Renyi bound tells it."""
+
+
+@pytest.mark.parametrize(("noise", "rate", "rounds"), ALIKE)
+def test_a_rough_contour_tells_directions_apart_that_are_nearly_alike(noise: float, rate: float, rounds: int) -> None:
+    """Delta of adding a record, at the epsilon of removing it, is below the target by a few hundredths of its log."""
+    add = Composition([(PoissonAddPair(GaussianPair(1 / noise), rate), rounds)])
+    remove = Composition([(PoissonRemovePair(GaussianPair(1 / noise), rate), rounds)])
+    target = math.log(1e-6)
+    best = ContourEngine(remove).epsilon((target, target), 1e-6)
+    true = ContourEngine(add).log_delta(best.lower, 1e-9)
+    assert true.upper < target
+    assert certified.stays_below(add, best, best.lower, target)
+    assert not certified.stays_below(add, replace(best, tilt=None), best.lower, target)
+    assert not certified.stays_below(add, replace(best, engine="grid"), best.lower, target)  # by Renyi bounds alone
+    assert not certified.stays_below(add, best, best.lower, math.nextafter(true.lower, -math.inf))
+    assert best.tilt is not None
+    bound = ContourEngine(add).bound(best.lower, best.tilt, target)
+    assert true.lower <= bound <= true.upper + 0.05
+
+
+def test_no_contour_is_no_bound() -> None:
+    """Rounds without a characteristic function, or whose line would be long, are not left out by one."""
+    tilted = Interval(1.0, 1.0, 1.0, None, "contour", 5.0)
+    assert not certified.stays_below(Composition([(BlackBoxPair(0.1, 0.0), 30)]), tilted, 1.0, -40.0)
+    rare = Composition([(PoissonAddPair(GaussianPair(1.0), 1e-9), 3)])
+    assert ContourEngine(rare).bound(1e-9, 1e10, -40.0) == math.inf
 
 
 def test_of_several_directions_the_worse_end_counts() -> None:

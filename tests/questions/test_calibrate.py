@@ -256,7 +256,7 @@ def test_remaining_steps_fit_and_one_more_does_not(epsilon: float, before: int, 
 
 def test_a_search_that_is_out_of_work_ends_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every answer is the Renyi bound then, and a thousandth in the noise is next to nothing beside what that costs."""
-    plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000), targets.Epsilon(2.0, delta=1e-6)
+    plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1100), targets.Epsilon(2.0, delta=1e-6)
     whole = hs.calibrate(plan, "noise-multiplier", target)
     monkeypatch.setattr(work, "CALL", 1e6)  # units: one question takes more
     found = hs.calibrate(plan, "noise-multiplier", target)
@@ -273,7 +273,7 @@ def test_a_whole_number_whose_neighbour_may_meet_the_target_says_why(monkeypatch
     """The two are neighbours, and still the answer may not be the most: nothing but the upper end of one is known."""
     plan, target = hs.dp_sgd(1.1, sample_rate=0.01, steps=1000), targets.Epsilon(2.0, delta=1e-6)
     whole = hs.calibrate(plan, "steps", target)
-    monkeypatch.setattr(work, "CALL", 1e6)  # units: one question takes more
+    monkeypatch.setattr(work, "CALL", 5e5)  # units: one question takes more
     found = hs.calibrate(plan, "steps", target)
     assert whole.limited is None
     assert whole.beside is not None

@@ -48,6 +48,7 @@ FROM_ABOVE = 0.6  # of the work of a call, which the upper end may take where th
 LAST_RESORT = 10.0  # seconds that the moments of curves without pairs may take, which have no other answer
 BEFORE_MOMENTS = 0.9  # of what is left, which the pair in place of curves may take: the moments of all come after it
 FIRST = 0.7  # of the work of a call, which the direction that is asked first may take
+BY_CONTOUR = "contour"  # the name of the engine whose answers come with a tilt for a line
 COARSE_GAP = 0.1  # at which a direction is asked first that may not be the worst
 ABOVE_LEAST = 30.0  # log of delta above a mass at infinity of next to nothing, up to which that mass is looked at
 SEEN = -500.0  # log of delta above which an upper end says that what is asked does not see as deep
@@ -154,9 +155,10 @@ def worst_direction(
 
 
 def stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:
-    """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound does.
+    """Whether a direction has at most that log delta: its largest loss shows it, or a Renyi bound, or a rough contour.
 
-    Orders are tried from the other direction's tilt upwards.
+    Orders are tried from the other direction's tilt upwards. Large noise makes the two directions so nearly alike that
+    none of them does; a contour at that tilt then tells them apart where one has answered for the other direction.
     """
     if composition.infinite_mass:
         return False
@@ -174,9 +176,18 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
         if bound <= log_delta:
             return True
         if not bound < before:  # convex in t
-            return False
+            break
         before = bound
-    return False
+    return best.engine == BY_CONTOUR and _below_by_contour(composition, best.tilt, epsilon, log_delta)
+
+
+def _below_by_contour(composition: Composition, tilt: float, epsilon: float, log_delta: float) -> bool:
+    """Whether a contour of few digits shows a direction to have at most that log delta."""
+    try:
+        engine = ContourEngine(composition)
+    except NotApplicableError:  # a round of it has no characteristic function
+        return False
+    return engine.bound(epsilon, tilt, log_delta) <= log_delta
 
 
 def _no_loss_beyond(composition: Composition, epsilon: float) -> bool:

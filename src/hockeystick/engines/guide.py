@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import wraps
+from itertools import pairwise
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ SPARE = 50.0  # log of how far below the floor atoms are kept, where they are ma
 WEIGHT, OF_MANY = 10.0, 40.0  # units of work of an evaluation: of one kind of round, and of many, sorted by kinds
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
+NEARLY_SMOOTH = 0.5  # log of a tilt, likewise of rounds without atoms: no mode takes over in between
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which a root is found
 EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the first look
 RARE = 1.0  # K at a saddle point below which single losses decide
@@ -83,14 +85,15 @@ class Guide:
     def __init__(self, composition: Composition, log_floor: float) -> None:
         panels = FEW_PANELS if len(composition.rounds) > MANY_PAIRS else PANELS
         laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
-        self._loss = np.concatenate([loss for loss, _ in laws])
-        self._log_mass = np.concatenate([log_mass for _, log_mass in laws])
-        self._sizes = np.array([len(loss) for loss, _ in laws])
+        self._loss = np.concatenate([loss for loss, _, _ in laws])
+        self._log_mass = np.concatenate([log_mass for _, log_mass, _ in laws])
+        self._sizes = np.array([len(loss) for loss, _, _ in laws])
         if not self._sizes.all():
             raise NotApplicableError("a round has no finite loss of any mass")
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._of = np.repeat(np.arange(len(laws)), self._sizes)
         self._counts = np.array([float(count) for _, count in composition.rounds])
+        self._smooth = all(smooth for _, _, smooth in laws)
         self._known: dict[float, Cumulants] = {}
         self._saddles: dict[float, float] = {}
 
@@ -170,8 +173,10 @@ class Guide:
 
     @quiet
     def curves(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """K, K', K'' of the composition at many tilts."""
-        return self._curves(tilts)
+        """K, K', K'' of the composition at many tilts, which :meth:`cumulants` then knows."""
+        found = self._curves(tilts)
+        self._known.update(zip(tilts.tolist(), map(Cumulants, *(each.tolist() for each in found)), strict=True))
+        return found
 
     def _curves(self, tilts: Array) -> tuple[Array, Array, Array]:
         k0, k1, k2 = self._moments(tilts)
@@ -194,8 +199,7 @@ class Guide:
     def cumulants(self, t: float) -> Cumulants:
         """Cumulants of the composition at tilt t."""
         if t not in self._known:
-            k0, k1, k2 = self.curves(np.array([t]))
-            self._known[t] = Cumulants(float(k0[0]), float(k1[0]), float(k2[0]))
+            self.curves(np.array([t]))
         return self._known[t]
 
     @quiet
@@ -267,7 +271,8 @@ class Guide:
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
         shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
-        while high - low > FINE and not (high - low <= NEARLY and smooth):
+        nearly = NEARLY_SMOOTH if self._smooth else NEARLY
+        while high - low > FINE and not (high - low <= nearly and smooth):
             grid = low + (high - low) * shares
             log_tilts = [low, *grid.tolist(), high]
             found = [ends[0], *rising(np.exp(grid)).tolist(), ends[1]]
@@ -277,7 +282,11 @@ class Guide:
             jump, beside = ends[1] - ends[0], found[max(first - 2, 0) : first + 2]
             smooth = jump <= SMOOTH or jump <= 2 * min(beside[1] - beside[0], beside[-1] - beside[-2])
         share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
-        return math.exp(low + share * (high - low))
+        place = low + share * (high - low)
+        if smooth and self._smooth:
+            curved = _crossing(log_tilts[max(first - 2, 0) : first + 2], beside)
+            place = curved if low <= curved <= high else place
+        return math.exp(place)
 
     @quiet
     def least_tilt(self, epsilon: float, log_bound: float, tilt: float) -> float:
@@ -311,19 +320,28 @@ class Guide:
         return sign * float(distances[best]), float(thetas[best])
 
 
+def _crossing(places: list[float], values: list[float]) -> float:
+    """Where a rising function is 0, its place a polynomial of the value (Lagrange); NaN where values do not rise."""
+    if not all(one < other for one, other in pairwise(values)):
+        return math.nan
+    weights = (math.prod(other / (other - value) for other in values if other != value) for value in values)
+    return sum(place * weight for place, weight in zip(places, weights, strict=True))
+
+
 def _batches(tilts: Array, nodes: int) -> list[Array]:
     """Tilts, by as many as are taken at once where each is asked about so many nodes."""
     batch = max(1, BLOCK // nodes)
     return [tilts[i : i + batch] for i in range(0, len(tilts), batch)]
 
 
-def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array]:
-    """Losses and log-masses that stand in for the law of the loss."""
+def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, int]) -> tuple[Array, Array, bool]:
+    """Losses and log-masses that stand in for the law of the loss, and whether that is known to have no atoms."""
     stand_in = pair.standing_in(log_floor)
     if stand_in is not None:
-        return stand_in
+        return *stand_in, False
     loss, log_mass = pair.atoms.loss, pair.atoms.log_p
-    if loss.size:
+    smooth = not loss.size
+    if not smooth:
         keep = np.isfinite(loss) & np.isfinite(log_mass)
         if len(loss) > MANY_NODES:
             keep &= log_mass >= log_floor - SPARE
@@ -335,7 +353,7 @@ def _nodes(pair: DominatingPair, log_floor: float, panels_between: tuple[int, in
         at = (edges[:-1, None] + half[:, None] * (1 + x)).ravel()
         loss = np.concatenate([loss, pair.smooth.loss(at)])
         log_mass = np.concatenate([log_mass, pair.smooth.log_p(at) + np.log((half[:, None] * w).ravel())])
-    return loss, log_mass
+    return loss, log_mass, smooth
 
 
 def _edges(low: float, high: float, panels_between: tuple[int, int]) -> Array:

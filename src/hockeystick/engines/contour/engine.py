@@ -54,6 +54,7 @@ TOO_WIDE = "rounding or remainders keep it from the asked gap"
 WIDER = (1e-4, 1e-2)  # gaps that are tried in turn where there is no contour for the one asked, nor another engine
 COARSE = 0.05  # gap from which on any upper bound may be of use
 LONG = 20_000  # points, of which not many sums are tried
+ROUGH = 0.01  # of delta, the remainders of a bound that is to be had quickly
 SHORT = 3000  # points of a sum whose place is only guessed
 GUIDES = 3  # tried in turn, each of which sees deeper
 HOPELESS = 0.3  # relative gap at a second attempt: rounding leaves nothing
@@ -221,6 +222,21 @@ class ContourEngine:
         if self._bundled is None or len(self.composition.rounds) > MOST_ONE_BY_ONE:
             return None
         return ContourEngine(self.composition, bundling=False, longest=self._longest, patient=self._patient)
+
+    def bound(self, epsilon: float, tilt: float, depth: float) -> float:
+        """An upper bound on log delta at an epsilon, by one short contour of few digits; infinite where there is none.
+
+        Args:
+            epsilon: below the supremum.
+            tilt: where the line is laid: about the saddle point of epsilon.
+            depth: log of a delta against which the remainders are small.
+        """
+        aim = Aim(Guide(self._steering, depth - 50.0), tilt, None, epsilon, depth, tilts=TILTS[:1])
+        try:
+            path = Path(self._transforms, aim, ROUGH, SHORT)
+            return Contour(path, self._counts).log_delta(epsilon).upper
+        except NotApplicableError:
+            return math.inf
 
     def _epsilon_or_bound(self, log_delta: tuple[float, float], gap: float) -> Interval:
         try:
