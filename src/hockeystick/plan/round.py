@@ -171,8 +171,8 @@ class Round:
         Raises:
             UnsupportedError: no dominating pair is proven for the combination.
         """
-        claim = self._check(direction)
-        found = self.sampling.known(self.mechanism, asked(self.sampling, direction))
+        claim, sampling = self._check(direction), self.sampling
+        found = sampling.known(self.mechanism, asked(sampling, direction) if direction.zeroes else direction)
         if claim.status is Status.UPPER and isinstance(found, Tight):
             return Above(found.pair)  # this instance claims less than its class
         return found
@@ -232,7 +232,10 @@ class Round:
 
     def _check(self, direction: Direction) -> Claim:
         """The claim of the round in a direction, which is no refusal."""
-        claim = self.claim(direction)
+        mechanism, sampling = self.mechanism, self.sampling
+        claim = mechanism.qualified(
+            claimed_of(sampling, mechanism, direction) if direction.zeroes else sampling.claim_of(mechanism, direction)
+        )
         if claim.status is Status.REFUSED:
             raise UnsupportedError(
                 f"mechanism {self.mechanism.name!r} with sampling {self.sampling.name!r} under {direction.value!r}: "

@@ -33,9 +33,10 @@ def own_known(mechanism: Mechanism, direction: Direction) -> Known:
     Raises:
         UnsupportedError: none is proven, or nothing but a Renyi curve is known.
     """
-    direction = direction.order
+    if direction.zeroes:
+        direction = direction.order
     claim = mechanism.claims[direction]
-    if claim.status in (Status.REFUSED, Status.RENYI):
+    if claim.status is Status.REFUSED or claim.status is Status.RENYI:
         only = (
             '; only its Renyi divergence is bounded: use accountant="rdp" or "auto"'
             if claim.status is Status.RENYI

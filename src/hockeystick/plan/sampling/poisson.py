@@ -136,16 +136,19 @@ class Poisson(Sampling):
 
     def pair(self, mechanism: Mechanism, direction: Direction) -> DominatingPair:
         """The mixture pair; at rate 1 the mechanism's own."""
-        rate = _given(self.sample_rate)
+        rate = self.sample_rate
         if rate == 1:
             return own_pair(mechanism, direction)
+        assert rate is not None  # as follows from the sizes, where these are given
         base = mechanism.with_against_without()
-        if direction is Direction.REPLACE_ONE:  # two contributions in opposite directions
-            from hockeystick.pairs import PoissonSubstitutionPair
+        if direction is Direction.REMOVE:
+            return PoissonRemovePair(base, rate)
+        if direction is not Direction.REPLACE_ONE:
+            return PoissonAddPair(base, rate)
+        from hockeystick.pairs import PoissonSubstitutionPair  # two contributions in opposite directions
 
-            assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
-            return PoissonSubstitutionPair(base.mu, rate)
-        return PoissonRemovePair(base, rate) if direction is Direction.REMOVE else PoissonAddPair(base, rate)
+        assert isinstance(base, GaussianPair)  # what the property says, by which the claim was made
+        return PoissonSubstitutionPair(base.mu, rate)
 
     def known(self, mechanism: Mechanism, direction: Direction) -> Known:
         """As the claim says of the mixture pair; at rate 1 what the mechanism's own is."""
