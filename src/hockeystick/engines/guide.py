@@ -39,12 +39,17 @@ SPARE = 50.0  # log of how far below the floor atoms are kept, where they are ma
 WEIGHT, OF_MANY = 10.0, 40.0  # units of work of an evaluation: of one kind of round, and of many, sorted by kinds
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
-NEARLY_SMOOTH = 0.5  # log of a tilt, likewise of rounds without atoms: no mode takes over in between
+GROWTH = 2.0  # of the rise from one place to the next, up to which nothing takes over in between
+NEARLY_SMOOTH, GROWTH_SMOOTH = (
+    0.5,
+    3.0,
+)  # the same for rounds without atoms: delta falls as t^2, e^(2 x 0.5) times as fast
 FINE = 1e-3  # width of a bracket, in the log of a tilt, at which a root is found
-EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the first look
+COMMON = np.linspace(-20.0, 20.0, 41)  # logs of tilts of the first look, where nearly all plans have theirs
+EVERYWHERE = np.linspace(*LOG_TILT_RANGE, 17)  # logs of tilts of the next look
 RARE = 1.0  # K at a saddle point below which single losses decide
 SIXTEENTHS = np.linspace(0.0, 1.0, 17)  # ends of sixteen parts of a range
-AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best one, as far as the next two of the first look
+AROUND = np.linspace(-10.0, 10.0, 21)  # logs of tilts about the best one, as far as the next two of that look
 FIRST_PANEL = 0.125  # width of the panel at either end of a support; the next are wider by a factor each
 PANEL_GROWTH = 1.2  # factor by which each panel is wider than the last, from the ends on
 
@@ -218,13 +223,16 @@ class Guide:
         Searched near the best Renyi order, ``argmin (K(t) - log delta + t log t - (1+t) log(1+t)) / t``, where no large
         numbers cancel.
         """
-        log_tilts = EVERYWHERE
-        for again in (True, False):
+
+        def best_of(log_tilts: Array) -> int:
             tilts = np.exp(log_tilts)
-            best = int(np.argmin((self._values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
-            centre = float(log_tilts[best])
-            if again:
-                log_tilts = centre + AROUND
+            return int(np.argmin((self._values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
+
+        best = best_of(COMMON)
+        centre = float(COMMON[best])
+        if not 0 < best < len(COMMON) - 1:
+            around = AROUND + float(EVERYWHERE[best_of(EVERYWHERE)])
+            centre = float(around[best_of(around)])
         return self._root(lambda t: log_delta - self._log_deltas(t), centre - 5.5, centre + 1.5)
 
     def renyi_epsilon(self, t: float, log_delta: float) -> float:
@@ -271,7 +279,7 @@ class Guide:
         """
         inner = int(min(max(30_000 // len(self._loss), 1), 16))
         shares, ends, smooth = np.arange(1, inner + 1) / (inner + 1), (math.nan, math.nan), False
-        nearly = NEARLY_SMOOTH if self._smooth else NEARLY
+        nearly, growth = (NEARLY_SMOOTH, GROWTH_SMOOTH) if self._smooth else (NEARLY, GROWTH)
         while high - low > FINE and not (high - low <= nearly and smooth):
             grid = low + (high - low) * shares
             log_tilts = [low, *grid.tolist(), high]
@@ -280,7 +288,7 @@ class Guide:
             low, high = log_tilts[first - 1 : first + 1]
             ends = found[first - 1], found[first]
             jump, beside = ends[1] - ends[0], found[max(first - 2, 0) : first + 2]
-            smooth = jump <= SMOOTH or jump <= 2 * min(beside[1] - beside[0], beside[-1] - beside[-2])
+            smooth = jump <= SMOOTH or jump <= growth * min(beside[1] - beside[0], beside[-1] - beside[-2])
         share = ends[0] / (ends[0] - ends[1]) if ends[0] < 0 < ends[1] else 0.5
         place = low + share * (high - low)
         if smooth and self._smooth:
