@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import subprocess
@@ -645,3 +646,35 @@ def test_what_is_given_is_no_slip_of_what_is_calibrated(name: str, said: str) ->
     with pytest.raises(hs.InvalidInputError, match="parameter must be one of") as caught:
         hs.calibrate(plan, name, hs.targets.Epsilon(1.0, 1e-5))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys", "message"),
+    [
+        (hs.Gaussian, {"sigma": 1.0}, "Gaussian has no argument 'sigma'; did you mean 'noise_multiplier'?"),
+        (hs.Laplace, {"b": 1.0}, "Laplace has no argument 'b'; did you mean 'scale'?"),
+        (hs.Poisson, {"q": 0.1}, "Poisson has no argument 'q'; did you mean 'sample_rate'?"),
+        (hs.Round, {"mechanism": hs.Gaussian(1.0), "counts": 3}, "did you mean 'count'?"),
+        (hs.Plan, {"rounds": [], "deltas": 1e-6}, "did you mean 'delta'?"),
+        (hs.Laplace, {"colour": 1}, "Laplace has no argument 'colour'; it has scale, replace_one_distance"),
+    ],
+)
+def test_what_a_plan_is_made_of_refuses_names_with_the_one_that_was_meant(
+    kind: Any, keys: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(hs.InvalidInputError) as caught:
+        kind(**keys)
+    assert str(caught.value).endswith(message)
+
+
+def test_help_names_the_arguments_of_a_mechanism_and_a_wrong_number_of_them_is_a_type_error() -> None:
+    assert list(inspect.signature(hs.Gaussian).parameters) == ["noise_multiplier", "replace_one_distance"]
+    with pytest.raises(TypeError, match="noise_multiplier"):
+        hs.Gaussian()  # type: ignore[call-arg]  # as people forget it
+    with pytest.raises(hs.InvalidInputError, match="must be a number"):
+        hs.Gaussian("1 apple")  # type: ignore[arg-type]
+
+
+def test_a_mechanism_that_has_another_name_elsewhere_is_named() -> None:
+    with pytest.raises(hs.InvalidInputError, match="did you mean 'laplace-threshold'"):
+        hs.Plan.from_dict({"round": [{"mechanism": "partition-selection"}]})

@@ -1,12 +1,16 @@
-"""Names of arguments that a function does not have: refused in one line, with the one that was meant."""
+"""Names of arguments that a function or a class does not have: refused in one line, with the one that was meant."""
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from hockeystick.values.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 P = ParamSpec("P")  # the parameters of the function
 T = TypeVar("T")  # what it returns
@@ -37,6 +41,32 @@ def named_arguments(function: Callable[P, T]) -> Callable[P, T]:
             raise InvalidInputError(*line) from None
 
     return called
+
+
+class NamedArguments(ABCMeta):
+    """The metaclass of what a plan is made of: a class refuses names as :func:`named_arguments` lets a function do.
+
+    A decorator would not do: the ``__init__`` of a dataclass is made after all that a base class may do to it.
+    """
+
+    if not TYPE_CHECKING:  # a checker knows the arguments by those of ``__init__``
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            """An instance, or the refusal."""
+            try:
+                return super().__call__(*args, **kwargs)
+            except TypeError:
+                line = _unknown(cls, list(kwargs))
+                if line is None:
+                    raise
+                raise InvalidInputError(*line) from None
+
+        @property
+        def __signature__(cls) -> Signature:
+            """The arguments of ``__init__``, which ``help`` would otherwise look for in what calls it."""
+            from inspect import Signature, signature  # late: only help asks for it
+
+            return Signature(list(signature(cls.__init__).parameters.values())[1:])
 
 
 def _unknown(function: Callable[..., object], given: list[str]) -> tuple[str, str] | None:

@@ -22,12 +22,16 @@ MECHANISM_NAMES: Mapping[str, str] = {
     "krr": "randomized-response",
     "noisy-max": "report-noisy-max",
     "normal": "gaussian",
+    "partition-selection": "laplace-threshold",
     "pure-dp": "approximate-dp",
     "rnm": "report-noisy-max",
     "svt": "sparse-vector",
     "two-sided-geometric": "discrete-laplace",
 }
-"""Names of mechanisms: the geometric mechanism has two-sided noise in most libraries, which is discrete Laplace."""
+"""Names of mechanisms: the geometric mechanism has two-sided noise in most libraries, which is discrete Laplace.
+
+Partitions are selected by a noisy count over a threshold, whose noise is Laplace noise where a tool has only one.
+"""
 
 SCHEME_NAMES: Mapping[str, str] = {
     "balls-and-bins": "random-allocation",

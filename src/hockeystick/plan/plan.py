@@ -15,6 +15,7 @@ from hockeystick.accountants import Accountant, accountant_named
 from hockeystick.directions.directions import Directions, Kind
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.plan.caveats import records_of, told
+from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
@@ -44,7 +45,7 @@ Certified = Literal["auto", "contour", "grid"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(metaclass=NamedArguments):
     """Rounds under one neighbouring relation, in canonical order.
 
     Args:

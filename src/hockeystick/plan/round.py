@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sides import Above, Known, Tight
+from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.labels import LABELS, checked_label
 from hockeystick.plan.mechanisms import Claim, Mechanism, Status
 from hockeystick.plan.sampling import NoSampling, Sampling
@@ -24,7 +25,7 @@ NO_SAMPLING = NoSampling()  # of rounds that say nothing of it
 
 
 @dataclass(frozen=True, repr=False)
-class Round:
+class Round(metaclass=NamedArguments):
     """One mechanism, how its records are sampled, and how often it is run.
 
     A round that is given ``epochs`` keeps them: ``count`` follows from them and from the sampling scheme, also where

@@ -8,7 +8,7 @@ supported and the error messages follow from the dataclass. A mechanism says not
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Known, Tight
+from hockeystick.plan.keywords import NamedArguments
 from hockeystick.values.adjacency import Direction
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Property(StrEnum):
     UNBOUNDED = "unbounded"
 
 
-class Mechanism(ABC):
+class Mechanism(metaclass=NamedArguments):
     """A randomised mechanism that answers one round.
 
     Attributes:

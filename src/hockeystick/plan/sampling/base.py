@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from hockeystick.pairs import DominatingPair, RenyiCurve
 from hockeystick.pairs.sides import Above, Known, Tight
+from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms.base import AS_GIVEN, ZERO_UNSAID, Claim, Mechanism, Property, Status
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.errors import UnsupportedError
@@ -111,7 +112,7 @@ GIVEN_SAMPLED = Claim(
 """What holds under zero-out of a mechanism that is known by a guarantee for the plan's own adjacency, if sampled."""
 
 
-class Sampling(ABC):
+class Sampling(metaclass=NamedArguments):
     """How the records of one round are chosen.
 
     A scheme knows by which theorem the pair of a round follows from what a mechanism says of itself unsampled
