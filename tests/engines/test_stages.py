@@ -9,7 +9,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hockeystick import Laplace, Plan, Poisson, RandomizedResponse, Round
@@ -82,6 +82,7 @@ def test_coarser_grids_keep_their_sides(kind: str, t: float, ratio: float) -> No
     st.floats(1e-4, 8.0),
     st.floats(-50.0, 50.0),
 )
+@example([1.0], 2.00001, 0.125, 1.0, 6.0)  # the loss is -3e-5, and an offset of 6 less 3 times 2.00001
 def test_coarsening_holds_for_any_law(mass: list[float], h: float, to: float, t: float, offset: float) -> None:
     """The same for laws with holes, on grids of any gap, the finer one included."""
     law = GridLaw(Mesh(offset, h, t, 0.0), -3, np.array(mass))

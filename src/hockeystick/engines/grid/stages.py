@@ -200,6 +200,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     """The law on one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
+    The offset of either grid may be far larger than the losses, of which it is a part.
 
     Raises:
         NotApplicableError: a mass, or a loss, left the range of a double.
@@ -208,7 +209,8 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     loss, mass = law.losses[held], law.mass[held]
     if not np.isfinite(mass).all():
         raise NotApplicableError("tilted masses leave the range of a double")
-    slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
+    offsets = abs(law.mesh.offset) + abs(mesh.offset)
+    slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + offsets + mesh.h)
     if not (slip < math.inf and mesh.h > 0):
         raise NotApplicableError("losses leave the range of a double")
     place = (loss - mesh.offset) / mesh.h
