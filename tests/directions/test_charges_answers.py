@@ -25,7 +25,16 @@ from hockeystick.engines.grid import engine as grid
 from hockeystick.engines.grid.query import EpsilonQuery, lower_end, upper_end
 from hockeystick.numerics import rounding
 from hockeystick.numerics.rounding import ULPS, next_down, next_up
-from hockeystick.pairs import BlackBoxPair, Composition, GaussianPair, PoissonAddPair, PoissonRemovePair
+from hockeystick.pairs import (
+    BlackBoxPair,
+    Composition,
+    DominatingPair,
+    GaussianPair,
+    PoissonAddPair,
+    PoissonRemovePair,
+    RenyiComposition,
+)
+from hockeystick.pairs.gathered import Gathered
 from hockeystick.values.adjacency import Direction
 from hockeystick.values.bounds import Bound
 from hockeystick.values.interval import Ends, Interval
@@ -296,6 +305,48 @@ def test_no_contour_is_no_bound() -> None:
     assert not certified.stays_below(Composition([(BlackBoxPair(0.1, 0.0), 30)]), tilted, 1.0, -40.0)
     rare = Composition([(PoissonAddPair(GaussianPair(1.0), 1e-9), 3)])
     assert ContourEngine(rare).bound(1e-9, 1e10, -40.0) == math.inf
+
+
+def test_the_total_variation_is_asked_of_one_direction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delta at epsilon 0 is that of both where one is the other with P and Q exchanged; at no other epsilon."""
+    rounds = [
+        hs.Round(hs.Gaussian(1.0), hs.Poisson(1e-8), 10**9),
+        hs.Round(hs.Laplace(9e7)),
+        hs.Round(hs.Gaussian(9e7)),
+    ]
+    ends = [hs.Plan(rounds, adjacency=side).delta(0.0) for side in ("add", "remove")]
+    assert max(end.lower for end in ends) <= min(end.upper for end in ends)
+    asked: list[Any] = []
+    ask = certified._log_delta
+
+    def counted(*given: Any) -> Interval:
+        asked.append(given)
+        return ask(*given)
+
+    monkeypatch.setattr(certified, "_log_delta", counted)
+    found = hs.Plan(rounds).delta(0.0)
+    assert len(asked) == 1
+    assert found.lower <= ends[0].upper
+    assert found.upper >= ends[0].lower
+    assert hs.Plan(rounds).delta(0.003).upper >= hs.Plan(rounds, adjacency="add").delta(0.003).lower
+    assert len(asked) > 3
+
+
+def test_directions_that_are_not_known_to_be_exchanged_are_both_asked() -> None:
+    """Other rates, noise, counts, and more kinds; pairs whose mirror image is not built; what is known beside pairs."""
+
+    def rounds(*kinds: tuple[DominatingPair, int], moments: RenyiComposition | None = None) -> Gathered:
+        return Gathered(Composition(list(kinds)), moments=moments)
+
+    base, box = GaussianPair(1.0), BlackBoxPair(0.1, 0.2)
+    remove, add = PoissonRemovePair(base, 0.1), PoissonAddPair(base, 0.1)
+    assert certified._mirrored(rounds((remove, 3), (base, 1)), rounds((add, 3), (base, 1)))
+    assert certified._mirrored(rounds((add, 3)), rounds((remove, 3)))
+    for other in ((add, 4), (remove, 3), (PoissonAddPair(base, 0.2), 3), (PoissonAddPair(GaussianPair(2.0), 0.1), 3)):
+        assert not certified._mirrored(rounds((remove, 3)), rounds(other))
+    assert not certified._mirrored(rounds((remove, 3)), rounds((add, 3), (box, 1)))
+    assert not certified._mirrored(rounds((box, 1)), rounds((box, 1)))
+    assert not certified._mirrored(rounds((remove, 3)), rounds((add, 3), moments=Composition([(add, 3)])))
 
 
 def test_of_several_directions_the_worse_end_counts() -> None:

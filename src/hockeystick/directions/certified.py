@@ -84,7 +84,8 @@ def certified_delta(directions: Directions, epsilon: float, gap: float | None, e
             lambda rounds: _log_delta(rounds, epsilon, gap, engine),
             lambda rounds, best: (
                 Interval(-math.inf, best.lower, best.lower)
-                if stays_below(rounds.above, best, epsilon, best.lower)
+                if (epsilon == 0 and _mirrored(subjects[0][1], rounds))
+                or stays_below(rounds.above, best, epsilon, best.lower)
                 else _log_delta(rounds, epsilon, COARSE_GAP, engine)
             ),
         ),
@@ -152,6 +153,19 @@ def worst_direction(
             best_direction, best = other, found
         best = replace(best, lower=lower, estimate=min(max(estimate, lower), best.upper))
     return best_direction, best
+
+
+def _mirrored(one: Gathered, other: Gathered) -> bool:
+    """Whether two directions are known to be one with P and Q exchanged: their total variation is the same.
+
+    At epsilon 0 delta is the total variation distance, which does not change when P and Q are exchanged.
+    """
+    if any(each is not None for rounds in (one, other) for each in (rounds.curves, rounds.moments)):
+        return False
+    first, second = one.exact.rounds, other.exact.rounds
+    return len(first) == len(second) and all(
+        count == times and pair.mirror == seen for (pair, count), (seen, times) in zip(first, second, strict=True)
+    )
 
 
 def stays_below(composition: Composition, best: Interval, epsilon: float, log_delta: float) -> bool:

@@ -316,6 +316,11 @@ class DominatingPair(RenyiCurve):
         return min(most, concentrated.mutual(max(most, -low + rounding_of(low))))
 
     @property
+    def mirror(self) -> DominatingPair | None:
+        """The pair with P and Q exchanged; ``None`` where it is not known to be one of these."""
+        return None
+
+    @property
     def mirrored_rho(self) -> float:
         """The rho of the pair with P and Q exchanged; infinite where none is known."""
         return math.inf

@@ -133,8 +133,13 @@ class GaussianPair(DominatingPair):
         return concentrated.gaussian(self.mu)
 
     @property
-    def mirrored_rho(self) -> float:
+    def mirror(self) -> GaussianPair:
         """The pair is its own mirror image."""
+        return self
+
+    @property
+    def mirrored_rho(self) -> float:
+        """That of the pair itself."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

@@ -137,8 +137,13 @@ class LaplacePair(DominatingPair):
         return concentrated.laplace(self.theta)
 
     @property
-    def mirrored_rho(self) -> float:
+    def mirror(self) -> LaplacePair:
         """The pair is its own mirror image."""
+        return self
+
+    @property
+    def mirrored_rho(self) -> float:
+        """That of the pair itself."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

@@ -318,6 +318,11 @@ class PoissonRemovePair(_PoissonPair):
         return rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
+    def mirror(self) -> PoissonAddPair:
+        """The pair of adding a record."""
+        return PoissonAddPair(self.base, self.rate)
+
+    @property
     def rho(self) -> float:
         """The smaller of the base's rho and what the range of a bounded loss gives."""
         return min(self.base.rho, super(PoissonRemovePair, self).rho)
@@ -362,6 +367,11 @@ class PoissonAddPair(_PoissonPair):
         """The error of the supremum of the loss, with the rounding of ``-log(1 - q)``."""
         error = rounding_of(self.loss_range[1], mixed_units(self.rate))
         return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
+
+    @property
+    def mirror(self) -> PoissonRemovePair:
+        """The pair of removing a record."""
+        return PoissonRemovePair(self.base, self.rate)
 
     @property
     def rho(self) -> float:
