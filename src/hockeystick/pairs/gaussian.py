@@ -139,7 +139,7 @@ class GaussianPair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """That of the pair itself."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:

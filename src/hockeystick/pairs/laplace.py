@@ -143,7 +143,7 @@ class LaplacePair(DominatingPair):
 
     @property
     def mirrored_rho(self) -> float:
-        """That of the pair itself."""
+        """The rho of the pair, which is its own mirror image."""
         return self.rho
 
     def log_moment(self, t: float) -> float:
