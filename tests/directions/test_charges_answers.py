@@ -299,6 +299,22 @@ def test_a_rough_contour_tells_directions_apart_that_are_nearly_alike(noise: flo
     assert true.lower <= bound <= true.upper + 0.05
 
 
+@pytest.mark.parametrize("delta", [1e-6, 3e-5, 1e-30, 5e-324])
+def test_a_direction_is_compared_with_a_log_of_delta_that_is_not_above_it(
+    delta: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def recorded(*given: Any) -> bool:
+        asked.append(given[3])
+        return True
+
+    monkeypatch.setattr(certified, "stays_below", recorded)
+    hs.dp_sgd(1.0, sample_rate=0.01, steps=1000).epsilon(delta)
+    assert asked
+    assert all(mpmath.mpf(log) <= mpmath.log(mpmath.mpf(delta)) for log in asked)
+
+
 def test_no_contour_is_no_bound() -> None:
     """Rounds without a characteristic function, or whose line would be long, are not left out by one."""
     tilted = Interval(1.0, 1.0, 1.0, None, "contour", 5.0)

@@ -65,7 +65,7 @@ def certified_epsilon(directions: Directions, delta: float, gap: float | None, e
             lambda rounds: _epsilon(rounds, delta, gap, engine),
             lambda rounds, best: (
                 Interval(0.0, best.lower, best.lower)
-                if best.lower > 0 and stays_below(rounds.above, best, best.lower, _log(delta))
+                if best.lower > 0 and stays_below(rounds.above, best, best.lower, log_left(delta, 0.0, next_down))
                 else _epsilon(rounds, delta, COARSE_GAP, engine)
             ),
         ),

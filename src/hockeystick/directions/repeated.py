@@ -53,7 +53,9 @@ class Repeated:
             count,
             gap,
             lambda engine, gap: engine.epsilon(targets, gap),
-            lambda added, found: found.lower > 0 and stays_below(added, found, found.lower, math.log(delta)),
+            lambda added, found: (
+                found.lower > 0 and stays_below(added, found, found.lower, log_left(delta, 0.0, next_down))
+            ),
         )
 
     def delta(self, count: int, epsilon: float, gap: float | None) -> DeltaBound | None:
