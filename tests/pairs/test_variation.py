@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hockeystick as hs
-from hockeystick.pairs import Composition
+from hockeystick.pairs import BlackBoxPair, Composition
 from hockeystick.pairs.base import DominatingPair
 from hockeystick.pairs.gaussian import GaussianPair
 from hockeystick.pairs.laplace import LaplacePair
@@ -99,3 +99,29 @@ def test_mass_at_infinite_loss_is_part_of_the_distance() -> None:
     assert plan.epsilon(0.9e-9).lower == math.inf
     assert plan.epsilon(1e-8).upper > 0
     assert plan.epsilon(1.001e-3).upper == 0
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        BlackBoxPair(0.3, 0.0),
+        BlackBoxPair(1e-300, 0.0),
+        BlackBoxPair(0.01, 0.2),
+        PoissonRemovePair(BlackBoxPair(0.3, 0.0), 0.2),
+        PoissonAddPair(BlackBoxPair(0.7, 1e-3), 0.2),
+    ],
+    ids=repr,
+)
+def test_the_largest_loss_is_above_the_distance(pair: DominatingPair) -> None:
+    """Of two laws on few outcomes, of which some have infinite loss: the distance is the sum of ``(p - q)_+``."""
+    atoms = pair.atoms
+    distance = float(np.maximum(np.exp(atoms.log_p) - np.exp(atoms.log_q), 0.0).sum())
+    assert distance * (1 - 1e-12) <= pair.variation
+    assert pair.infinite_mass > 0 or pair.variation <= pair.loss_range[1] * (1 + 1e-13)
+
+
+def test_rounds_of_next_to_no_loss_are_answered_at_once() -> None:
+    """A trillion of them move the laws by less than delta, however finely a grid would have to see them."""
+    round_ = hs.Round(hs.RandomizedResponse(1e-300), hs.Poisson(0.015), 10**12)
+    found = hs.Plan([round_], adjacency="add").epsilon(1e-30)
+    assert (found.lower, found.upper, found.reason) == (0.0, 0.0, None)

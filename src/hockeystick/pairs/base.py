@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
-from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF
+from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_up
 from hockeystick.pairs import concentrated
 from hockeystick.pairs.transform import Transform
 
@@ -186,8 +186,14 @@ class RenyiCurve(ABC):
 
     @property
     def variation(self) -> float:
-        """An upper bound on the total variation distance of both laws, the delta of epsilon 0; 1 if none is known."""
-        return 1.0
+        """An upper bound on the total variation distance of both laws, the delta of epsilon 0; 1 if none is known.
+
+        Where no loss is infinite it is ``E_P (1 - e^-L)_+``, at most the largest loss.
+        """
+        high = self.loss_range[1]
+        if not high < 1 or self.infinite_mass:
+            return 1.0
+        return min(next_up(max(high + self.supremum_error, 0.0)), 1.0)
 
     @property
     def stands_in(self) -> bool:
