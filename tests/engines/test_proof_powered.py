@@ -17,10 +17,11 @@ import oracle
 from hockeystick.engines.proof import powered
 from hockeystick.engines.proof.discrete import DiscreteNoise, SampledNoise
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_between
-from hockeystick.engines.proof.lattice_laws import Above, Below, Outcome, Scale, power, products, together
+from hockeystick.engines.proof.lattice_laws import CELL, Above, Below, Outcome, Scale, power, products, together
 from hockeystick.engines.proof.powered import PoweredLaws
 from hockeystick.engines.proof.rounds import ExactRounds, FiniteLaw
 from hockeystick.numerics.balls import ball, precision
+from hockeystick.numerics.work import CALL, USED_UP, WorkLimitError, left, one_call, spend
 from hockeystick.pairs.exact import ExactFinite, constant
 from hockeystick.values.adjacency import Direction
 from oracle.real import to_fraction, to_mpf
@@ -370,3 +371,16 @@ def test_a_single_round_of_very_many_outcomes_is_not_composed() -> None:
     proved, certified = plan.delta(1e-300, proof=True), plan.delta(1e-300)
     assert proved.lower <= certified.upper
     assert certified.lower <= proved.upper
+
+
+def test_products_of_laws_are_paid_for() -> None:
+    """By their cells; where nothing is left none is made."""
+    law = Above(Scale(arb(1), FEW, FEW), 0, 0, [1] * 300, 0)
+    with one_call():
+        together(law, law, 1000, 0)
+        assert CALL - left() == CELL * 600
+        power(law, 5, 1000, lambda size: 0)
+        assert CALL - left() > CELL * (600 + 600 + 1200)
+        spend(CALL)
+        with pytest.raises(WorkLimitError, match=USED_UP):
+            together(law, law, 1000, 0)
