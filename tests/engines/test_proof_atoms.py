@@ -153,3 +153,10 @@ def test_a_law_of_a_single_term_counts_beside_others() -> None:
         truth = (1 - arb(-1).exp()) / 3
         assert found.lower <= truth <= found.upper
         assert found.upper - found.lower < arb("1e-20")
+
+
+def test_masses_of_which_the_bits_show_nothing_are_left_out() -> None:
+    """A staircase of epsilon 1e-300: two of its masses are below the radius of their balls at first."""
+    found = Plan.from_dict({"round": [{"mechanism": "staircase", "count": 5_170_000, "epsilon": 1e-300}]})
+    assert found.epsilon(1e-6, proof=True).upper == 0.0
+    assert found.delta(0.0, proof=True).upper < 5.2e-294

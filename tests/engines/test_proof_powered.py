@@ -384,3 +384,20 @@ def test_products_of_laws_are_paid_for() -> None:
         spend(CALL)
         with pytest.raises(WorkLimitError, match=USED_UP):
             together(law, law, 1000, 0)
+
+
+def test_finer_laws_are_not_begun_where_they_could_not_be_ended() -> None:
+    """What is had of fewer cells is the answer then; it was paid for laws that were given up half made."""
+    law = constant([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])
+    rounds = ExactRounds(boxes={FiniteLaw(ExactFinite(law, law[::-1]), None): 1000})
+    with one_call():
+        spend(CALL - 1e7)
+        PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512)
+        units = 1e7 - left()
+        assert units > 0
+    with one_call():
+        spend(CALL - units)
+        with pytest.raises(WorkLimitError, match="on any grid"):
+            PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512, True)
+        assert left() == units
+        PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512)

@@ -101,9 +101,12 @@ class AtomSum:
 
     def _composed(self, atoms: list[Term], count: int, log_floor: float) -> list[Term]:
         """The terms of the law of so many rounds, which are counted and paid for first."""
-        if count == 1 or len(atoms) < 2:
+        if count == 1:
             self._pay(len(atoms))
-            return atoms if count == 1 else list(power(atoms, count, log_floor, iter(range(MAX_SUMS))))
+            return atoms
+        atoms = [atom for atom in atoms if atom.p > 0]  # a mass of which these bits show nothing is left out
+        if len(atoms) < 2:
+            return list(power(atoms, count, log_floor, iter(range(MAX_SUMS))))
         most = Counted(MAX_SUMS, _most_terms(atoms))
         found = counted([_log(atom.p) for atom in atoms], count, log_floor, most)
         if found.sums > DOUBT * most.sums or found.terms > DOUBT * most.terms:
