@@ -17,10 +17,11 @@ import oracle
 from hockeystick.engines.proof import powered
 from hockeystick.engines.proof.discrete import DiscreteNoise, SampledNoise
 from hockeystick.engines.proof.enclosure import Enclosure, epsilon_between
-from hockeystick.engines.proof.lattice_laws import Above, Below, Outcome, Scale, power, products, together
+from hockeystick.engines.proof.lattice_laws import CELL, Above, Below, Outcome, Scale, power, products, together
 from hockeystick.engines.proof.powered import PoweredLaws
 from hockeystick.engines.proof.rounds import ExactRounds, FiniteLaw
 from hockeystick.numerics.balls import ball, precision
+from hockeystick.numerics.work import CALL, USED_UP, WorkLimitError, left, one_call, spend
 from hockeystick.pairs.exact import ExactFinite, constant
 from hockeystick.values.adjacency import Direction
 from oracle.real import to_fraction, to_mpf
@@ -370,3 +371,33 @@ def test_a_single_round_of_very_many_outcomes_is_not_composed() -> None:
     proved, certified = plan.delta(1e-300, proof=True), plan.delta(1e-300)
     assert proved.lower <= certified.upper
     assert certified.lower <= proved.upper
+
+
+def test_products_of_laws_are_paid_for() -> None:
+    """By their cells; where nothing is left none is made."""
+    law = Above(Scale(arb(1), FEW, FEW), 0, 0, [1] * 300, 0)
+    with one_call():
+        together(law, law, 1000, 0)
+        assert CALL - left() == CELL * 600
+        power(law, 5, 1000, lambda size: 0)
+        assert CALL - left() > CELL * (600 + 600 + 1200)
+        spend(CALL)
+        with pytest.raises(WorkLimitError, match=USED_UP):
+            together(law, law, 1000, 0)
+
+
+def test_finer_laws_are_not_begun_where_they_could_not_be_ended() -> None:
+    """What is had of fewer cells is the answer then; it was paid for laws that were given up half made."""
+    law = constant([Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])
+    rounds = ExactRounds(boxes={FiniteLaw(ExactFinite(law, law[::-1]), None): 1000})
+    with one_call():
+        spend(CALL - 1e7)
+        PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512)
+        units = 1e7 - left()
+        assert units > 0
+    with one_call():
+        spend(CALL - units)
+        with pytest.raises(WorkLimitError, match="on any grid"):
+            PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512, True)
+        assert left() == units
+        PoweredLaws(rounds, 1.0, -5.0, 1e-2, 512)

@@ -98,14 +98,19 @@ class Work:
         """Units that are left; below 0 where a last step took more."""
         return min(self._units, left())
 
-    def charge(self, units: float, step: str) -> None:
+    def charge(self, units: float, step: str, later: float = 0.0) -> None:
         """Pay for a step before it is taken.
+
+        Args:
+            units: that are paid.
+            step: what is refused.
+            later: units that have to be left, too, as the step pays them on its way.
 
         Raises:
             WorkLimitError: too little is left; nothing was paid.
         """
-        if not units <= self.left:
-            if units <= self._units:
+        if not units + later <= self.left:
+            if units + later <= self._units:
                 refuse()
             raise WorkLimitError(f"it would take too long: {step}")
         self.spend(units)
@@ -245,13 +250,15 @@ def spend(units: float) -> None:
         allowance.spend(units)
 
 
-def charge(units: float, step: str) -> None:
+def charge(units: float, step: str, later: float = 0.0) -> None:
     """Pay from the open allowance for a step before it is taken; where none is open, of what one call may take.
+
+    For the arguments see :meth:`Work.charge`.
 
     Raises:
         WorkLimitError: too little is left; nothing was paid.
     """
-    Work(CALL).charge(units, step)
+    Work(CALL).charge(units, step, later)
 
 
 def left() -> float:

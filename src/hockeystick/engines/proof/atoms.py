@@ -14,24 +14,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import accumulate, islice
 from typing import NamedTuple
 
-from flint import arb
+from flint import arb, ctx
 
+from hockeystick.engines.proof.atom_count import DOUBT, Counted, counted
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import Ball, precision
-from hockeystick.numerics.work import check_left, spend
+from hockeystick.numerics.work import charge, check_left
 from hockeystick.values.errors import NotApplicableError
 
 MAX_TERMS = 300_000  # of a composed law
 FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
-MAX_SUMS = 60_000  # over the number of one loss, in a composed law of rounds of many: a millisecond for thirty of them
-TERM = 8000.0  # units of work of a term: a few operations on balls
+MAX_SUMS = 60_000  # over the number of one loss, in a composed law of rounds of many: half a second or more
+TERM, SUM = 2400.0, 10_000.0  # units of work of a term, and of a sum that is begun: operations on balls of few bits
+MODERATE_BITS, MANY_BITS = 1000, 5000  # up to which the cost of a bit is the same, and from which it rises
 MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
+TOO_MANY = "the losses have too many distinct sums for a proof"
+"""Why there is no sum."""
 
 
 class Term(NamedTuple):
@@ -40,6 +45,10 @@ class Term(NamedTuple):
     loss: Ball
     p: Ball
     q: Ball
+
+
+NOTHING = Term(arb(0), arb(1), arb(1))
+"""The only term of the law of no rounds."""
 
 
 class AtomSum:
@@ -60,26 +69,23 @@ class AtomSum:
             raise NotApplicableError("delta is too small for a proof")
         check_left()
         atomic = rounds.atomic
-        most = max(count for _, count in atomic)
-        self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * most.bit_length()
+        largest = max(count for _, count in atomic)
+        self._bits = GUARD_BITS + math.ceil(-log_floor / math.log(2)) + 2 * largest.bit_length()
         with precision(self._bits):
-            terms = [Term(arb(0), arb(1), arb(1))]
-            for law, count in atomic:
+            terms: list[Term] = []
+            for place, (law, count) in enumerate(atomic):
                 if law.terms(log_floor, self._bits) > MAX_TERMS:
                     raise NotApplicableError("a round has too many different losses for a proof")
                 atoms = [Term(*outcome) for outcome in law.outcomes(log_floor)[0]]
                 if len(atoms) > MAX_ATOMS and count > 1:
                     raise NotApplicableError("a round has too many different losses for a proof")
-                most_terms = MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
-                one = atoms
-                if count > 1:
-                    one = list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most_terms + 1))
-                spend(TERM * len(one))
-                if len(terms) * len(one) > most_terms:
-                    raise NotApplicableError("the losses have too many distinct sums for a proof")
-                if len(terms) > 1:
-                    spend(TERM * len(terms) * len(one))
-                terms = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
+                one = self._composed(atoms, count, log_floor)
+                if len(one) * (len(terms) if place else 1) > _most_terms(atoms):
+                    raise NotApplicableError(TOO_MANY)
+                if place:
+                    self._pay(len(terms) * len(one))
+                    one = [Term(a.loss + b.loss, a.p * b.p, a.q * b.q) for a in terms for b in one]
+                terms = one
             terms.sort(key=lambda term: -float(term.loss.mid()))
             left_out = rounds.finite_mass() - sum((term.p for term in terms), arb(0))
             self._left_out = left_out.upper().max(arb(0))
@@ -92,6 +98,25 @@ class AtomSum:
             )
             upper = (term.loss.upper() for term in reversed(terms))
             self._largest: list[Ball] = list(accumulate(upper, lambda x, y: y if y > x else x))[::-1]
+
+    def _composed(self, atoms: list[Term], count: int, log_floor: float) -> list[Term]:
+        """The terms of the law of so many rounds, which are counted and paid for first."""
+        if count == 1:
+            self._pay(len(atoms))
+            return atoms
+        atoms = [atom for atom in atoms if atom.p > 0]  # a mass of which these bits show nothing is left out
+        if len(atoms) < 2:
+            return list(power(atoms, count, log_floor, iter(range(MAX_SUMS))))
+        most = Counted(MAX_SUMS, _most_terms(atoms))
+        found = counted([_log(atom.p) for atom in atoms], count, log_floor, most)
+        if found.sums > DOUBT * most.sums or found.terms > DOUBT * most.terms:
+            raise NotApplicableError(TOO_MANY)
+        self._pay(found.terms, found.sums)
+        return list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most.terms + 1))
+
+    def _pay(self, terms: int, sums: int = 0) -> None:
+        dearer = 1 + self._bits / MODERATE_BITS + (self._bits / MANY_BITS) ** 2
+        charge((TERM * terms + SUM * sums) * dearer, TOO_MANY)
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """The two ends of the module's docstring."""
@@ -106,6 +131,11 @@ class AtomSum:
             return Enclosure(sure.lower().max(arb(0)), (sure + doubt).upper())
 
 
+def _most_terms(atoms: list[Term]) -> int:
+    """Of a law in which rounds with these are."""
+    return MAX_TERMS if len(atoms) <= FEW_ATOMS else MANY_TERMS
+
+
 def _count(falling: list[Ball], holds: Callable[[Ball], bool]) -> int:
     """How many entries at the head of a falling list a property that large numbers have holds for."""
     low, high = 0, len(falling)
@@ -118,41 +148,51 @@ def _count(falling: list[Ball], holds: Callable[[Ball], bool]) -> int:
     return low
 
 
-def power(atoms: list[Term], count: int, log_floor: float, sums: Iterator[int]) -> Iterator[Term]:
+def power(
+    atoms: list[Term], count: int, log_floor: float, sums: Iterator[int], outer: Term = NOTHING
+) -> Iterator[Term]:
     """The terms of the count-fold law that are not light; which are left out is a choice, and any choice is sound.
+
+    Args:
+        atoms: of one round.
+        count: of rounds.
+        log_floor: log of the mass of the lightest terms.
+        sums: one number for each sum that may be begun.
+        outer: of other rounds, whose loss is added to each term's and with whose masses they are multiplied.
 
     Raises:
         NotApplicableError: more sums are begun than there are numbers left in ``sums``.
     """
     if next(sums, None) is None:
-        raise NotApplicableError("the losses have too many distinct sums for a proof")
+        raise NotApplicableError(TOO_MANY)
     if len(atoms) == 1:
         (only,) = atoms
-        yield Term(count * only.loss, only.p**count, only.q**count)
+        yield Term(outer.loss + count * only.loss, outer.p * only.p**count, outer.q * only.q**count)
         return
-    first, second, *others = atoms
-    if not others:
-        yield from _binomial(first, second, count, log_floor)
+    if len(atoms) == 2:
+        first, second = atoms
+        yield from _binomial(first, second, count, log_floor, outer)
         return
     *rest, last = atoms
-    total = sum((atom.p for atom in atoms), arb(0))  # they need not sum to 1
-    share = float((last.p / total).mid())
-    for n in _window(count, share, log_floor - count * float(total.log().mid())):
-        coefficient = _choose(count, n)
-        outer = Term(n * last.loss, coefficient * last.p**n, coefficient * last.q**n)
-        for term in power(rest, count - n, log_floor - float(outer.p.log().mid()), sums):
-            yield Term(outer.loss + term.loss, outer.p * term.p, outer.q * term.q)
+    others_p = sum((atom.p for atom in rest), arb(0))
+    log_total = _log(others_p + last.p)  # they need not sum to 1
+    shares = _log(last.p) - log_total, _log(others_p) - log_total
+    for n in _window(count, *shares, log_floor - count * log_total):
+        p, q = (_choose(count, n) * mass**n for mass in (last.p, last.q))
+        beyond = Term(outer.loss + n * last.loss, outer.p * p, outer.q * q)
+        yield from power(rest, count - n, log_floor - _log(p), sums, beyond)
 
 
-def _binomial(first: Term, second: Term, count: int, log_floor: float) -> Iterator[Term]:
-    """``C(k, n) p_1^n p_2^(k - n)`` for n in a window, each from the one before."""
-    weight = float((first.p + second.p).log().mid()) * count  # the two need not sum to 1
-    window = _window(count, float((first.p / (first.p + second.p)).mid()), log_floor - weight)
-    start = window[0] if len(window) else 0
+def _binomial(first: Term, second: Term, count: int, log_floor: float, outer: Term) -> Iterator[Term]:
+    """``C(k, n) p_1^n p_2^(k - n)`` for n in a window, each from the one before, times those of other rounds."""
+    log_total = _log(first.p + second.p)  # the two need not sum to 1
+    shares = _log(first.p) - log_total, _log(second.p) - log_total
+    window = _window(count, *shares, log_floor - count * log_total)
+    start = window[0]
     coefficient = _choose(count, start)
-    p = coefficient * first.p**start * second.p ** (count - start)
-    q = coefficient * first.q**start * second.q ** (count - start)
-    loss = start * first.loss + (count - start) * second.loss
+    p = outer.p * coefficient * first.p**start * second.p ** (count - start)
+    q = outer.q * coefficient * first.q**start * second.q ** (count - start)
+    loss = outer.loss + start * first.loss + (count - start) * second.loss
     step, p_ratio, q_ratio = first.loss - second.loss, first.p / second.p, first.q / second.q
     for n in window:
         yield Term(loss, p, q)
@@ -160,13 +200,30 @@ def _binomial(first: Term, second: Term, count: int, log_floor: float) -> Iterat
         loss, p, q = loss + step, p * p_ratio * ratio, q * q_ratio * ratio
 
 
+def _log(mass: Ball) -> float:
+    """About the logarithm of a mass, which may be below the least double."""
+    return float(mass.log().mid())
+
+
 def _choose(count: int, n: int) -> Ball:
     """The binomial coefficient ``C(count, n)`` as a ball."""
-    return (arb(count + 1).lgamma() - arb(n + 1).lgamma() - arb(count - n + 1).lgamma()).exp()
+    return _factorial(count, ctx.prec) / (_factorial(n, ctx.prec) * _factorial(count - n, ctx.prec))
 
 
-def _window(count: int, share: float, log_floor: float) -> range:
-    """The n for which ``-k KL(n/k, share)``, about the log of the binomial mass, reaches a floor.
+@lru_cache(maxsize=1 << 12)
+def _factorial(n: int, bits: int) -> Ball:
+    """``n!`` as a ball of so many bits, which are those of the open precision."""
+    return arb(n + 1).lgamma().exp()
+
+
+def _window(count: int, log_share: float, log_rest: float, log_floor: float) -> range:
+    """The n for which ``-k KL(n/k, share)``, about the log of the binomial mass, reaches a floor, or next to the mode.
+
+    Args:
+        count: k.
+        log_share: log of the share.
+        log_rest: log of 1 less the share, of which nothing is left where the share is next to 1.
+        log_floor: the floor.
 
     Raises:
         NotApplicableError: they are too many.
@@ -174,12 +231,10 @@ def _window(count: int, share: float, log_floor: float) -> range:
 
     def log_mass(n: int) -> float:
         a, b = n, count - n
-        total = -(a * math.log(a / count / share) if a else 0.0)
-        return total - (b * math.log(b / count / (1 - share)) if b else 0.0)
+        total = -(a * (math.log(a / count) - log_share) if a else 0.0)
+        return total - (b * (math.log(b / count) - log_rest) if b else 0.0)
 
-    if count == 0 or not 0 < share < 1:
-        return range(count + 1) if count == 0 or share <= 0 else range(count, count + 1)
-    mode = min(max(round(count * share), 0), count)
+    mode = min(max(round(count * math.exp(log_share)), 0), count)
     ends = []
     for far in (0, count):
         near = mode

@@ -178,7 +178,8 @@ class ProofEngine:
         tolerance = max(min(gap * max(guess, LEAST_SCALE) * tilt, 1e-2), LEAST_TOLERANCE)
 
         def asked(cells: int) -> tuple[float, float]:
-            laws = PoweredLaws(self._rounds, guess + SPARE_EPSILON / max(tilt, 1.0), log_target, tolerance, cells)
+            most = guess + SPARE_EPSILON / max(tilt, 1.0)
+            laws = PoweredLaws(self._rounds, most, log_target, tolerance, cells, cells > length)
             return epsilon_between(laws, target)
 
         lower, upper = 0.0, math.inf
@@ -199,7 +200,8 @@ class ProofEngine:
         def asked(cells: int) -> Enclosure:
             nonlocal depth
             for attempt in range(ATTEMPTS):
-                found = PoweredLaws(self._rounds, at, depth, max(gap, LEAST_TOLERANCE), cells).delta(epsilon)
+                laws = PoweredLaws(self._rounds, at, depth, max(gap, LEAST_TOLERANCE), cells, cells > length)
+                found = laws.delta(epsilon)
                 before = depth
                 if found.lower > 0:
                     depth = min(depth, float(found.lower.log().mid()))

@@ -22,6 +22,7 @@ from flint import arb
 
 from hockeystick.engines.proof.enclosure import Enclosure
 from hockeystick.engines.proof.lattice_laws import (
+    CELL,
     Above,
     Below,
     LawT,
@@ -74,6 +75,7 @@ class PoweredLaws:
         depth: about log delta there.
         tolerance: wanted size of roundings relative to delta.
         length: cells of a law.
+        finer: whether laws of fewer cells were had, so that these are not begun unless all of their work is left.
 
     Raises:
         NotApplicableError: they would take too long, or delta is too small.
@@ -81,7 +83,9 @@ class PoweredLaws:
 
     name = "grid of whole numbers"
 
-    def __init__(self, rounds: ExactRounds, epsilon: float, depth: float, tolerance: float, length: int) -> None:
+    def __init__(
+        self, rounds: ExactRounds, epsilon: float, depth: float, tolerance: float, length: int, finer: bool = False
+    ) -> None:
         if not (-depth <= DEEPEST and epsilon <= LARGEST):
             raise NotApplicableError("delta is too small, or epsilon too large, for a proof")
         atomic, number = rounds.atomic, rounds.number
@@ -93,7 +97,8 @@ class PoweredLaws:
         made = len(atomic) - 1 + sum(products(count) for _, count in atomic)
         units = CELL_BIT * length * (2 * bits + q_bits) * (made + 1)
         units += ATOM * sum(one.terms(cut, self._bits) for one, _ in atomic)
-        charge(units, "the losses have too many distinct sums for a proof, on any grid")
+        cells = 4 * CELL * length * made if finer else 0.0  # of two laws, a product of two that are no longer than that
+        charge(units, "the losses have too many distinct sums for a proof, on any grid", cells)
         with precision(self._bits):
             found = [_kind(*one.outcomes(cut), count, cut) for one, count in atomic]
             unit, finest = _grid(found)
