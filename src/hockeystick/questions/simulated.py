@@ -217,7 +217,7 @@ DELTA = domains.Domain("a number between 0 and 1", {"exclusiveMinimum": 0, "excl
 def _checked(given: npt.ArrayLike) -> Array:
     try:
         losses = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # no numbers, no array, or beyond the range of a double
         losses = np.empty((0, 0))
     if losses.ndim != 1 or not len(losses) or np.isnan(losses).any():
         raise InvalidInputError(

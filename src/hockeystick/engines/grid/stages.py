@@ -138,6 +138,8 @@ def compose(laws: Counted, window: Window, side: Side) -> tuple[GridLaw, float]:
     empty = GridLaw(mesh, 0, np.zeros(1))
     if not all(law.mass.any() for law, _ in laws):
         return empty, -math.inf
+    if not math.isfinite(window.high - window.low):
+        raise NotApplicableError("losses leave the range of a double")
     origin = math.fsum(count * law.mesh.offset for law, count in laws)
     first = sum(count * law.first for law, count in laws)
     length = sum(count * (len(law.mass) - 1) for law, count in laws) + 1
