@@ -293,6 +293,7 @@ def test_a_rough_contour_tells_directions_apart_that_are_nearly_alike(noise: flo
     assert certified.stays_below(add, best, best.lower, target)
     assert not certified.stays_below(add, replace(best, tilt=None), best.lower, target)
     assert not certified.stays_below(add, replace(best, engine="grid"), best.lower, target)  # by Renyi bounds alone
+    assert not certified.stays_below(add, best, best.lower, -math.inf)
     assert not certified.stays_below(add, best, best.lower, math.nextafter(true.lower, -math.inf))
     assert best.tilt is not None
     bound = ContourEngine(add).bound(best.lower, best.tilt, target)

@@ -192,7 +192,8 @@ def stays_below(composition: Composition, best: Interval, epsilon: float, log_de
         if not bound < before:  # convex in t
             break
         before = bound
-    return best.engine == BY_CONTOUR and _below_by_contour(composition, best.tilt, epsilon, log_delta)
+    told = best.engine == BY_CONTOUR and log_delta > -math.inf  # of no delta at all a contour knows no depth
+    return told and _below_by_contour(composition, best.tilt, epsilon, log_delta)
 
 
 def _below_by_contour(composition: Composition, tilt: float, epsilon: float, log_delta: float) -> bool:
