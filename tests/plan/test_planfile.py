@@ -17,7 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hockeystick as hs
-from hockeystick.plan.file import json_schema, load_plan, parse_plan, plan_from_dict, plan_to_dict, save_plan
+from hockeystick.plan.file import (
+    json_schema,
+    load_plan,
+    parse_plan,
+    plan_from_dict,
+    plan_text,
+    plan_to_dict,
+    save_plan,
+)
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.mechanisms import MECHANISMS, Mechanism
 from hockeystick.plan.sampling import SAMPLINGS, Sampling
@@ -383,3 +391,10 @@ def test_zero_rounds_cost_nothing() -> None:
     bound = plan_from_dict(one({**GAUSSIAN, "count": 0}, delta=1e-6)).epsilon()
     assert (bound.lower, bound.upper) == (0.0, 0.0)
     assert not math.isnan(bound.estimate)
+
+
+def test_numbers_have_exponents_as_people_write_them_and_are_read_back() -> None:
+    plan = hs.dp_sgd(1.1, sample_rate=3e-7, steps=1000, delta=1e-6)
+    assert "delta = 1e-6" in plan_text(plan)
+    assert "sample_rate = 3e-7" in plan_text(plan)
+    assert parse_plan(plan_text(plan), "plan.toml") == plan

@@ -25,6 +25,7 @@ from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_down, round_up
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.outward import short_exponent
 from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
@@ -127,6 +128,11 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _written(value: str | float) -> str:
+    """A text as it is, a number with all its digits and its exponent as people write it."""
+    return short_exponent(repr(value)) if isinstance(value, float) else str(value)
+
+
 def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     """The plan as a file, as flags and as Python: whoever uses one of them gets the number that the page shows."""
     asked: Any = question["plan"]
@@ -134,8 +140,10 @@ def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
     if keys is None:
         return {"toml": plan_text(plan), "flags": None, "python": f"hs.Plan.from_dict({plan.to_dict()!r}).epsilon()"}
     _, values = plan_of(keys)
-    flags = [part for key, value in values.items() for part in (f"--{key.replace('_', '-')}", str(value))]
-    arguments = ", ".join(f"{key}={value!r}" for key, value in values.items())
+    flags = [part for key, value in values.items() for part in (f"--{key.replace('_', '-')}", _written(value))]
+    arguments = ", ".join(
+        f"{key}={value!r}" if isinstance(value, str) else f"{key}={_written(value)}" for key, value in values.items()
+    )
     return {
         "toml": plan_text(plan),
         "flags": shlex.join(["hockeystick", "epsilon", *flags]),

@@ -25,6 +25,7 @@ from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import written
 from hockeystick.values.files import cause, write_bytes, write_text
+from hockeystick.values.outward import short_exponent
 
 MAX_BYTES = 10_000_000
 """Longest plan that is read, in bytes. Rounds that repeat take one table with a count, so real plans are far below."""
@@ -372,7 +373,8 @@ def _toml_value(value: str | float | list[Any]) -> str:
         return "[\n" + "".join(f"    {line},\n" for line in lines) + "]"
     if isinstance(value, str):
         return '"' + "".join(_toml_character(character) for character in value) + '"'
-    return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)  # not NumPy's, which names the type
+    # not NumPy's, which names the type
+    return int.__repr__(value) if isinstance(value, int) else short_exponent(float.__repr__(value))
 
 
 def _toml_character(character: str) -> str:

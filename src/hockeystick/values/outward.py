@@ -58,7 +58,7 @@ def shortest(value: float) -> str:
     ('3', '1e-5', '1.6666666666666667e-5')
     """
     short = f"{value:g}"
-    return _exponent(short if float(short) == value else repr(float(value)))
+    return short_exponent(short if float(short) == value else repr(float(value)))
 
 
 def six_digits(value: float) -> str:
@@ -67,11 +67,15 @@ def six_digits(value: float) -> str:
     >>> six_digits(1e-6), six_digits(5000.0), six_digits(1.0 / 3.0)
     ('1e-6', '5000', '0.333333')
     """
-    return _exponent(f"{value:g}")
+    return short_exponent(f"{value:g}")
 
 
-def _exponent(written: str) -> str:
-    """A decimal with its exponent as people write it: 1e-5, not 1e-05."""
+def short_exponent(written: str) -> str:
+    """A decimal with its exponent as people write it.
+
+    >>> short_exponent(repr(1e-5)), short_exponent(repr(1e16)), short_exponent("0.5")
+    ('1e-5', '1e16', '0.5')
+    """
     return written.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
 
 
