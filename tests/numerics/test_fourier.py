@@ -237,3 +237,6 @@ def test_a_transform_meets_no_subnormal_number(monkeypatch: pytest.MonkeyPatch) 
         assert (sizes == 0).sum() > 100, "or nothing was put to the test"
         assert found.values.sum() == pytest.approx(1.0, abs=1e-9)
         met.clear()
+    convolution_power([(np.array([1.0, 1e-304]), 4_050_000)], 1024)  # next to a point mass: one part of each is nothing
+    (sizes,) = met
+    assert ((sizes == 0) | (sizes > 1e-290)).all()

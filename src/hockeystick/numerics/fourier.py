@@ -15,7 +15,7 @@ rarely leaves its mode (a small sampling rate on a coarse grid) loses nothing by
 
 A product of powers ``Y = prod X_i^k_i`` has relative error ``expm1(sum k_i |d log X_i|)``, and the inverse transform
 turns a bound on every ``|dY_j|`` into one on every entry: the mean of ``|dY_j|`` over j, plus e times the mean of
-``|Y_j|``. A Y_j next to nothing is taken for 0, which errs by all of it.
+``|Y_j|``. A Y_j next to nothing is taken for 0, which errs by all of it; likewise one of the two parts of any Y_j.
 """
 
 from __future__ import annotations
@@ -110,8 +110,11 @@ def convolution_power(vectors: Sequence[tuple[Array, int]], n: int) -> Convoluti
     kept = log_abs > LEAST_LOG
     size = np.exp(np.where(kept, log_abs, -np.inf))
     most = np.exp(np.clip(log_abs + relative, LEAST_LOG, 700.0))  # of |P|, where it is taken for 0
-    bound = np.where(kept, size * np.expm1(np.minimum(relative, 700.0)), most)
+    least = math.exp(LEAST_LOG)
+    bound = np.where(kept, size * np.expm1(np.minimum(relative, 700.0)), most) + 2 * least
     product = size * np.exp(2j * math.pi * np.remainder(turns, 1.0))
+    for part in (product.real, product.imag):
+        part[np.abs(part) < least] = 0.0
     weights = np.full(bins, 2.0)
     weights[0] = 1.0
     if n % 2 == 0:
