@@ -228,7 +228,7 @@ class Guide:
             tilts = np.exp(log_tilts)
             return int(np.argmin((self._values(tilts) - log_delta + _log_peaks(tilts)) / tilts))
 
-        best = best_of(COMMON)
+        best = best_of(COMMON) if self._smooth else 0
         centre = float(COMMON[best])
         if not 0 < best < len(COMMON) - 1:
             around = AROUND + float(EVERYWHERE[best_of(EVERYWHERE)])

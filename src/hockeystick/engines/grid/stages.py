@@ -202,7 +202,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     """The law on one mesh. Losses are taken as computed; the resulting law is moved by their rounding to the safe side.
 
     A tilted mass read at a loss that is off by ``slip`` stands for a P-mass off by ``e^(t slip)``, which is paid too.
-    The offset of either grid may be far larger than the losses, of which it is a part.
+    The offset of the law may be far larger than its losses, which are as far off as their sum with it is rounded.
 
     Raises:
         NotApplicableError: a mass, or a loss, left the range of a double.
@@ -211,8 +211,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
     loss, mass = law.losses[held], law.mass[held]
     if not np.isfinite(mass).all():
         raise NotApplicableError("tilted masses leave the range of a double")
-    offsets = abs(law.mesh.offset) + abs(mesh.offset)
-    slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + offsets + mesh.h)
+    slip = 16 * UNIT_ROUNDOFF * (float(np.abs(loss).max()) + abs(mesh.offset) + mesh.h)
     if not (slip < math.inf and mesh.h > 0):
         raise NotApplicableError("losses leave the range of a double")
     place = (loss - mesh.offset) / mesh.h
@@ -238,6 +237,7 @@ def _coarsened(law: GridLaw, mesh: Mesh, side: Side) -> GridLaw:
         out = merge(cells, mesh)
         rounded_down: Array = np.bincount(cell, mass, n).astype(np.float64) * (1 - 4 * error)
         out = max(out, GridLaw(mesh, lowest, rounded_down), key=lambda one: one.log_mass)
+    slip += 4 * UNIT_ROUNDOFF * abs(law.mesh.offset)
     moved = replace(out.mesh, offset=out.mesh.offset + side * slip, kappa=out.mesh.kappa + side * mesh.t * slip)
     inflate = 1 + side * (8 * UNIT_ROUNDOFF * (1 + abs(moved.kappa)) + 4 * mesh.t * slip)
     return GridLaw(moved, out.first, out.mass * max(inflate, 0.0))
