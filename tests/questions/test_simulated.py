@@ -124,3 +124,8 @@ def test_what_is_no_sample_is_refused_in_one_line(given: object) -> None:
         hs.SampledLoss(given)  # type: ignore[arg-type]
     with pytest.raises(hs.InvalidInputError, match="an array for each direction; received none"):
         hs.SampledLoss()
+
+
+def test_numbers_beyond_the_range_of_a_double_are_refused() -> None:
+    with pytest.raises(hs.InvalidInputError, match="losses must be an array"):
+        hs.SampledLoss([-(10**580), 1])

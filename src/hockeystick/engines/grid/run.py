@@ -272,6 +272,8 @@ class Run:
         self.work.spend(BLOCK)
         parts = [(law, n) for law, n in zip(laws, recipe, strict=True) if n]
         window = self._block_window(i, level)
+        if not math.isfinite(window.high - window.low):  # nor has a block of it a price
+            raise NotApplicableError("losses leave the range of a double")
         finest = (window.high - window.low) / MAX_POINTS
         if parts[0][0].mesh.h < finest:
             self.limited = MEMORY
