@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import norm
 
 import hockeystick as hs
-from hockeystick.accountants import ACCOUNTANTS, prv
+from hockeystick.accountants import ACCOUNTANTS, evolving, prv
 from hockeystick.accountants.evolving import EvolvingAccountant
 from hockeystick.accountants.shared.dots import knots_of, law_above, law_below
 from hockeystick.accountants.shared.lattice import LatticeLaw, compose, tilt_for_epsilon, window_of
@@ -198,6 +198,16 @@ def test_more_stages_grow_more_slowly() -> None:
     small, large = sizes(256, 40), sizes(65_536, 40)
     assert len(large) == len(small) + 8
     assert max(large) / max(small) < 6  # of the order of the number of stages; 256^(1/2) = 16 for a single lattice
+
+
+def test_groups_of_many_kinds_are_counted_before_the_first_is_composed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred different rounds make some forty groups, each of which would fit by itself."""
+    composed: list[object] = []
+    monkeypatch.setattr(evolving, "compose", lambda *arguments: composed.append(arguments))
+    rounds = [hs.Round(hs.Laplace(12.0 + 3 * i), count=500 * (1 + i % 7)) for i in range(100)]
+    with pytest.raises(hs.NotApplicableError, match=r"groups of rounds would need .* or more; set eps_error to a larg"):
+        hs.Plan(rounds).epsilon(1e-5, accountant="evolving")
+    assert not composed
 
 
 @pytest.mark.parametrize("stages", [1, 2, 3, 40])

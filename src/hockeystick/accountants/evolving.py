@@ -41,9 +41,11 @@ from hockeystick.accountants.shared.lattice import (
     LatticeLaw,
     LatticeSum,
     Laws,
+    Window,
     compose,
     epsilon_above,
     epsilon_below,
+    points_of,
     tilt_for_delta,
     tilt_for_epsilon,
     window_of,
@@ -66,6 +68,9 @@ STAGES = domains.Domain(
 Group = tuple[tuple[int, int], ...]
 """(index of a law, how often it is in the group)."""
 
+MAX_GROUPED_POINTS = 9_000_000
+"""Of the windows of all groups of all stages, times kinds of sums in each: a second and a half or so, for both ends."""
+
 LOST = math.log(16.0)  # log of the share of delta_error over what all domains of a stage may lose
 
 
@@ -83,6 +88,7 @@ class Evolution:
     Attributes:
         laws: (law, count) of the sums so far.
         sizes: points of every lattice used so far.
+        grouped: points of the windows of all groups so far, times kinds of sums in each.
         bias: bound on what imperfect means add to the distance of the sums.
         lost: bound on the probability of all domains that were left.
         error: bound on the mass that Fourier transforms may have misplaced.
@@ -90,6 +96,7 @@ class Evolution:
 
     laws: list[tuple[Both, int]]
     sizes: list[int]
+    grouped: int = 0
     bias: float = 0.0
     lost: float = 0.0
     error: float = 0.0
@@ -190,11 +197,19 @@ class EvolvingAccountant(BracketAccountant):
     def _grouped(
         self, before: Evolution, groups: Sequence[tuple[Group, int]], gap: float, log_lost: float
     ) -> Evolution:
-        after = Evolution([], list(before.sizes), before.bias, before.lost, before.error)
-        for group, times in groups:
+        after = Evolution([], list(before.sizes), before.grouped, before.bias, before.lost, before.error)
+        log_outside = log_lost - math.log(4)
+        windows: list[Window] = []
+        for group, _ in groups:  # all windows are known, and counted, before the first group is composed
+            laws = [(before.laws[i][0].above, count) for i, count in group]
+            windows.append(window_of(laws, 0.0, log_outside))
+            after.grouped += points_of(windows[-1], laws[0][0].gap) * len(laws)
+            if after.grouped > MAX_GROUPED_POINTS:
+                raise NotApplicableError(
+                    f"the groups of rounds would need {after.grouped:.1e} lattice points or more; {self._remedy}"
+                )
+        for (group, times), window in zip(groups, windows, strict=True):
             sides = []
-            log_outside = log_lost - math.log(4)
-            window = window_of([(before.laws[i][0].above, count) for i, count in group], 0.0, log_outside)
             for side in (Side.ABOVE, Side.BELOW):
                 laws = [(before.on(side)[i][0], count) for i, count in group]
                 sides.append(compose(laws, 0.0, window, self._remedy, log_outside))
