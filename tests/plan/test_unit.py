@@ -282,3 +282,14 @@ def test_sampled_partitions_are_refused() -> None:
         by_group.epsilon(1e-6)
     group = Plan([Round(RandomizedResponse(0.1))], unit="user", records_per_unit=2, partitions_per_unit=3)
     assert group.epsilon(1e-9).upper == pytest.approx(0.6, rel=1e-6)
+
+
+def test_users_of_more_records_than_a_mechanism_takes_are_refused_where_they_are_asked_for() -> None:
+    """The plan can be looked at, and no looser route answers in place of a refusal."""
+    plan = Plan([Round(DiscreteGaussian(3.0))], unit="user", records_per_unit=1001)
+    assert not plan.whole
+    assert not plan.by_group
+    with pytest.raises(UnsupportedError, match="up to a distance of 1000 counts between neighbouring datasets; rec"):
+        plan.epsilon(1e-5)
+    with pytest.raises(UnsupportedError, match="up to a distance of 1000 counts between neighbouring datasets; rec"):
+        plan.delta(1.0)

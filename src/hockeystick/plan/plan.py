@@ -221,12 +221,15 @@ class Plan(metaclass=NamedArguments):
 
     @cached_property
     def by_group(self) -> bool:
-        """Whether the plan is about users, and of some round no pair is proven for their records together."""
+        """Whether the plan is about users, and of some round no pair is proven for their records together.
+
+        A round that is refused for so many records does not make it so: whoever asks the plan is told why.
+        """
         if self.records_per_unit == 1:
             return False
         directions = self.adjacency.directions
         return any(
-            item.of_many(direction, self.records_per_unit) is None
+            _without_pair(item, direction, self.records_per_unit)
             for item, count in self.kinds
             if count
             for direction in directions
@@ -597,6 +600,14 @@ def _no_round(item: object) -> str:
     return (
         f"{line}: a round is hs.Round({type(item).__name__}(...)), with a sampling scheme or a count where it has one"
     )
+
+
+def _without_pair(item: Round, direction: Direction, records: int) -> bool:
+    """Whether no pair is proven of a round for so many records, which is not refused for them."""
+    try:
+        return item.of_many(direction, records) is None
+    except UnsupportedError:
+        return False
 
 
 def _frozen(published: object) -> FrozenDict:
