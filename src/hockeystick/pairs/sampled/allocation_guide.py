@@ -62,8 +62,10 @@ def law_of_sum(mu: float, steps: int, log_floor: float) -> tuple[Array, Array]:
 def kept(value: Array, mass: Array, mean: float, variance: float) -> tuple[Array, Array]:
     """A law with the mean that is known, and no more than the variance that is known: some was added on the way."""
     found_mean = float(value @ mass)
-    found = float(np.square(value - found_mean) @ mass)
-    moved = found_mean + (value - found_mean) * math.sqrt(min(variance / found, 1.0)) if found > 0 else value
+    away = value - found_mean
+    unit = max(math.frexp(float(np.abs(away).max()))[1], 0)  # the squares of numbers above 1e154 are no doubles
+    found = float(np.square(np.ldexp(away, -unit)) @ mass)
+    moved = found_mean + away * math.sqrt(min(math.ldexp(variance, -2 * unit) / found, 1.0)) if found > 0 else value
     return np.maximum(moved * (mean / found_mean), 1e-300), mass
 
 
