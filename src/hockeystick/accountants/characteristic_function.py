@@ -11,9 +11,9 @@ has died out. Losses that lie on a lattice (randomised response) have a periodic
 sum over one period, exact but for rounding.
 
 Cost: nodes of the densities times points of the outer integral, whatever the number of rounds. Known failure: two
-distribution functions, each good to about 1e-15 and one of them times e^eps, are subtracted: what remains of a small
-delta is noise, and such deltas are refused. Laws with atoms off a lattice (Laplace noise), and few rounds, have a phi
-that dies out too slowly, or never: refused too.
+distribution functions, each good to about 1e-15 (times the number of rounds, on a lattice) and one of them times e^eps,
+are subtracted: what remains of a small delta is noise, and such deltas are refused. Laws with atoms off a lattice
+(Laplace noise), and few rounds, have a phi that dies out too slowly, or never: refused too.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ NO_LATTICE = (
 )
 """Why rounds of randomised response and black boxes only may be refused."""
 
-NOISE = 64 * UNIT_ROUNDOFF  # of a distribution function
+ROUNDINGS = 64.0  # of a distribution function, where neither powers nor phases make more of them
 TOLERATED = 0.01  # noise as a part of delta
 LARGEST = 700.0  # exponent that a double can hold
 LEAST_REACH = 1e-280  # of the sum: points of the outer integral have to stay within the range of a double
@@ -81,10 +81,26 @@ class CharacteristicFunctionAccountant(Accountant):
 
 
 class Tails(NamedTuple):
-    """``P(L > eps)`` and ``Q(L > eps)`` of the finite losses, and an epsilon beyond which there is nothing to see."""
+    """Both distribution functions of the finite losses.
+
+    Attributes:
+        at: ``P(L > eps)`` and ``Q(L > eps)``.
+        reach: an epsilon beyond which there is nothing to see.
+        noise: what rounding leaves in each of the two, about.
+    """
 
     at: Callable[[float], tuple[float, float]]
     reach: float
+    noise: float
+
+    def noise_of_delta(self, epsilon: float) -> float:
+        """What rounding leaves in their difference, about."""
+        return self.noise * (1 + math.exp(min(epsilon, LARGEST)))
+
+    def horizon(self, delta: float) -> float:
+        """The epsilon up to which a delta stands out from the noise, at most the reach; below 0 where none does."""
+        heard = delta * TOLERATED / self.noise - 1
+        return min(math.log(heard), self.reach) if heard > 0 else -math.inf
 
 
 class Laws(NamedTuple):
@@ -115,11 +131,10 @@ def _epsilon(composition: Composition, delta: float) -> float:
     tails = tails_of(composition)
     if _difference(tails, 0.0) <= delta:
         return 0.0
-    if _difference(tails, tails.reach) > delta:
-        raise NotApplicableError(_noisy(delta, tails.reach))
-    epsilon = root(lambda at: _difference(tails, at) - delta, 0.0, tails.reach, xtol=1e-13, rtol=1e-13)
-    _delta(tails, epsilon)
-    return epsilon
+    high = tails.horizon(delta)
+    if high <= 0 or _difference(tails, high) > delta:
+        raise NotApplicableError(_noisy(tails, delta, max(high, 0.0)))
+    return root(lambda at: _difference(tails, at) - delta, 0.0, high, xtol=1e-13, rtol=1e-13)
 
 
 def _difference(tails: Tails, epsilon: float) -> float:
@@ -130,16 +145,16 @@ def _difference(tails: Tails, epsilon: float) -> float:
 def _delta(tails: Tails, epsilon: float) -> float:
     """delta, if it stands out from the noise of the two distribution functions."""
     delta = _difference(tails, epsilon) if epsilon < tails.reach else 0.0
-    if delta * TOLERATED <= NOISE * (1 + math.exp(min(epsilon, LARGEST))):
-        raise NotApplicableError(_noisy(delta, epsilon))
+    if delta * TOLERATED <= tails.noise_of_delta(epsilon):
+        raise NotApplicableError(_noisy(tails, delta, epsilon))
     return delta
 
 
-def _noisy(delta: float, epsilon: float) -> str:
-    noise = NOISE * (1 + math.exp(min(epsilon, LARGEST)))
+def _noisy(tails: Tails, delta: float, epsilon: float) -> str:
+    noise, asked = tails.noise_of_delta(epsilon), min(max(delta, 0.0), 1.0)
     return (
         f"the difference of two distribution functions leaves about {noise:.0e} of noise at epsilon {epsilon:.3g}, too "
-        f"much for a delta of {max(delta, 0.0):.0e}; raise delta, or use accountant 'contour' or 'grid'"
+        f"much for a delta of {asked:.0e}; raise delta, or use accountant 'contour' or 'grid'"
     )
 
 
@@ -210,7 +225,8 @@ class Inversion:
             above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
             return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
 
-        return Tails(at, self.reach)
+        # the phase of a point is as large as s times the losses, and rounded as such
+        return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, float(s[-1]) * self.reach / math.pi))
 
     @cached_property
     def values(self) -> tuple[Array, Array, ComplexArray, ComplexArray]:
@@ -276,7 +292,8 @@ def _on_lattice(rounds: list[Laws]) -> Tails:
         above = losses > epsilon
         return float(p[above].sum()), float(q[above].sum())
 
-    return Tails(at, float(losses[-1]))
+    # the rounding of a transform counts as often as it is multiplied
+    return Tails(at, float(losses[-1]), UNIT_ROUNDOFF * max(ROUNDINGS, float(sum(law.times for law in rounds))))
 
 
 def _lattice_masses(rounds: list[Laws], places: list[Array], points: int, side: int) -> Array:
