@@ -276,7 +276,7 @@ class AllocationLine:
         size = np.exp(np.maximum(log_size - level, -745.0)) * band.dv
         terms = size * rows.value
         log_care = 12 + 3 * (np.abs(w * v) + np.abs(rows.log_scale) + abs(level))
-        doubt = float(size @ (rows.error + UNIT_ROUNDOFF * log_care * np.abs(rows.value)))
+        doubt = float(size @ (rows.error + UNIT_ROUNDOFF * log_care * (np.abs(rows.value) + rows.error)))
         total = float(np.abs(terms).sum())
         centre = float(v[int(np.argmax(log_size))])
         sums, phase_care = phased_sum(terms, v - centre, band.dv, step, part.start, part.stop)

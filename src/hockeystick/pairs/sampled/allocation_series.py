@@ -26,6 +26,7 @@ ComplexArray = npt.NDArray[np.complex128]
 
 ROUGH = 1.0  # error of the logarithm of a power from which on only its size is used
 KNOWN = 3.0  # error of a logarithm beyond which nothing is known of it
+LARGEST = 700.0  # exponent that a double can hold
 SPARE = 1e-9  # relative: pays for the roundings of bounds
 LOST = 1e-290  # what underflows, with some to spare, relative to a number of ordinary size
 
@@ -83,6 +84,15 @@ def on_rays(law: AllocationLaw, n: int, rays: Sequence[tuple[float, float, Array
     return [Rows(*each, rows.log_shared) for each in zip(values, scales, errors, strict=True)]
 
 
+def widened(units: Array) -> Array:
+    """By what factor a size may be above the computed one, where its logarithm may be off by so many roundings.
+
+    Where that is beyond the range of a double, the logarithm itself is 1e15 times as far below 0, and the size is none.
+    """
+    out: Array = np.exp(np.minimum(UNIT_ROUNDOFF * units, LARGEST))
+    return out
+
+
 def powered(of_step: Coefficients, t: int) -> Rows:
     """The power of the series. The error of its coefficients is multiplied out against what the moduli make.
 
@@ -100,7 +110,7 @@ def powered(of_step: Coefficients, t: int) -> Rows:
     care = np.expm1(np.where(rough, 0.0, t * log_error)) + UNIT_ROUNDOFF * (
         12 + 2 * t * np.abs(log_first) + roundings(n, t)
     )
-    care = np.where(rough, 1.0, care)
+    care = np.where(rough, widened(12 + 4 * t * np.abs(log_size)), care)  # of the size alone
     if n == 0:
         return Rows(turned, log_scale, care, 0.0)
     inverse = np.exp(-log_size - 1j * log_first.imag)

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs.sampled.allocation_columns import Coefficients
 from hockeystick.pairs.sampled.allocation_law import AllocationLaw, power, product, roundings
-from hockeystick.pairs.sampled.allocation_series import KNOWN, LOST, ROUGH, SPARE, RaySeries, Rows
+from hockeystick.pairs.sampled.allocation_series import KNOWN, LOST, ROUGH, SPARE, RaySeries, Rows, widened
 from hockeystick.pairs.sampled.uneven_law import UnevenLaw
 
 Array = npt.NDArray[np.float64]
@@ -86,9 +86,11 @@ class UnevenSeries:
             log_error += count * each.log_error
             care += summed * count * np.abs(each.log_first)
         rough = log_error > ROUGH
-        log_scale = log_total.real + np.where(rough, np.minimum(log_error, KNOWN * law.steps), 0.0)
+        known = np.where(rough, np.minimum(log_error, KNOWN * law.steps), 0.0)
+        log_scale = log_total.real + known
+        of_size = widened(32 + care + summed * known + 4 * np.abs(log_scale))
         care = UNIT_ROUNDOFF * (32 + care)
-        care = np.where(rough, 1.0, np.expm1(np.where(rough, 0.0, log_error)) + care)
+        care = np.where(rough, of_size, np.expm1(np.where(rough, 0.0, log_error)) + care)
         turned = np.where(rough, 0.0, np.exp(1j * log_total.imag))
         if n == 0:
             return Rows(turned, log_scale, care, 0.0)
