@@ -425,3 +425,13 @@ def test_several_kinds() -> None:
     assert second.lower <= mixed.upper
     assert mixed.lower <= first.upper
     assert mixed.upper - mixed.lower <= 1e-6 * mixed.upper
+
+
+def test_outcomes_far_below_are_not_stood_in_for_one_by_one() -> None:
+    """No tilt above 0 lifts them: a floor of 1e-1e15 takes no more of them than one of 1e-350."""
+    found = capped(Composition([(PoissonRemovePair(GaussianPair(1e-12), 0.09), 10**12)]), -20.0)
+    assert found is not None
+    pair = found.rounds.rounds[0][0]
+    sizes = [len(stand_in[0]) for stand_in in (pair.standing_in(floor) for floor in (-800.0, -1e15)) if stand_in]
+    assert sizes == [sizes[0], sizes[0]]
+    assert sizes[0] < 10_000

@@ -137,3 +137,11 @@ def test_with_other_rounds_by_moments_and_by_other_engines() -> None:
 def test_plan_files_and_calibration() -> None:
     made = plan(hs.Laplace(1.5), 10, steps_per_epoch=50)
     assert hs.Plan.from_dict(made.to_dict()) == made
+
+
+def test_an_epoch_of_which_no_finite_loss_is_known_from_below_is_answered() -> None:
+    """Boxes of epsilon 9e-6 in one of half a million steps: from below there is nothing left but their failing."""
+    plan = hs.Plan([hs.Round(hs.ApproximateDP(9e-6, 1e-4), hs.RandomAllocation(steps_per_epoch=537_634))], "remove")
+    found = plan.delta(0.1)
+    assert found.lower == pytest.approx(1e-4, rel=1e-6)
+    assert found.lower <= 1e-4 <= found.upper

@@ -29,6 +29,7 @@ SLACK = 1e-9  # of a bound on K
 LARGEST_LOSS = 0.1  # about, of one that is kept: beyond, the law itself has as high a tilt
 ROUNDINGS = 1e-9  # of the logarithm of a sum of masses
 DENSITY, PAST = 0.02, 8.0  # distance of what stands in for outcomes, of 1 / mu and 1; how far past c, of 1 / kappa
+LOWEST = -800.0  # log of the mass of outcomes so far below that no tilt above 0 lifts them: their loss is the least
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ class CappedPair(DominatingPair):
     def standing_in(self, log_floor: float) -> tuple[Array, Array]:
         """Outcomes next to each other."""
         capped = self.capped
-        low, high = -math.sqrt(-2 * min(log_floor, -50.0)), capped.centre + PAST / capped.steepness
+        low, high = -math.sqrt(-2 * min(max(log_floor, LOWEST), -50.0)), capped.centre + PAST / capped.steepness
         number = math.ceil((high - low) * max(1.0, capped.law.mu) / DENSITY)
         x = np.linspace(low, high, number + 1)
         u = Nodes(capped.law, x, 0.0).u

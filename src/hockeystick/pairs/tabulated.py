@@ -92,8 +92,8 @@ class TabulatedPair(DominatingPair):
 
     @property
     def loss_range(self) -> tuple[float, float]:
-        """The least and the largest of the finite losses."""
-        return self.losses[0], self.losses[-1]
+        """The least and the largest of the finite losses; 0 where there are none, as in some pairs below."""
+        return (self.losses[0], self.losses[-1]) if self.losses else (0.0, 0.0)
 
     def log_moment(self, t: float) -> float:
         """The sum over the losses."""
