@@ -375,8 +375,15 @@ class PoissonAddPair(_PoissonPair):
 
     @property
     def rho(self) -> float:
-        """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives."""
-        return min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
+        """The smaller of the base's rho, exchanged, and what the range of a bounded loss gives.
+
+        By convexity a mixture is no farther from O than W is, where W has all outcomes of O. Where it lacks some, these
+        are of infinite loss in the exchanged base, whose rho leaves them out, and of the loss ``-log(1 - q)`` here.
+        """
+        lacking = np.isneginf(self.base.atoms.loss).any()
+        return (
+            super(PoissonAddPair, self).rho if lacking else min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
+        )
 
     @property
     def sampled_from(self) -> tuple[float, float]:
