@@ -141,3 +141,13 @@ def test_losses_that_are_not_known_to_be_subgaussian_are_refused() -> None:
     unbounded = SimpleNamespace(gdp_mu=None, loss_range=(-0.1, math.inf), infinite_mass=0.0, smooth=None)
     with pytest.raises(hs.NotApplicableError, match="subgaussian"):
         of(cast(Any, unbounded))
+
+
+@pytest.mark.parametrize("name", ["zcdp", "cdp", "tcdp"])
+def test_outcomes_that_the_record_takes_away_count_where_it_is_added(name: str) -> None:
+    """Bounded noise of hardly more than half the distance: nearly every outcome shows that the record is missing."""
+    plan = hs.Plan([hs.Round(hs.TruncatedLaplace(0.4, bound=0.51), hs.Poisson(0.4), 78)], "add")
+    for epsilon in (0.0, 1.0, 10.0):
+        assert plan.delta(epsilon, accountant=name).quoted >= plan.delta(epsilon).lower > 0.99
+    boxes = hs.Plan([hs.Round(hs.ApproximateDP(1e-3, 0.5), hs.Poisson(0.5), 3)], "add")
+    assert boxes.delta(0.1, accountant=name).quoted >= boxes.delta(0.1).lower > 0.1
