@@ -91,7 +91,7 @@ REFUSED_RECORDS = {
     "evolving": (6, "drowns a delta"),
     "privacy-buckets": (10, "drowns a delta"),
     "saddle-point": (5, "term of the expansion"),
-    "characteristic-function": (12, "too much for|never dies out|not died out"),
+    "characteristic-function": (11, "too much for|never dies out|not died out"),
     "edgeworth": (2, "negative"),
 }
 """How many of the records in :data:`SAMPLE` an accountant may refuse, and for what reason; none that is not here."""

@@ -225,8 +225,9 @@ class Inversion:
             above = [float((weight * (turn * phi).imag).sum()) / math.pi for phi in (p, q)]
             return 0.5 * p_total + above[0], 0.5 * q_total + above[1]
 
-        # the phase of a point is as large as s times the losses, and rounded as such
-        return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, float(s[-1]) * self.reach / math.pi))
+        # the phase of a point is as large as s times the losses, and rounded as such, where phi has not died out
+        phases = float((weight * s * np.maximum(np.abs(p), np.abs(q))).sum()) * self.reach / math.pi
+        return Tails(at, self.reach, UNIT_ROUNDOFF * max(ROUNDINGS, phases))
 
     @cached_property
     def values(self) -> tuple[Array, Array, ComplexArray, ComplexArray]:
