@@ -150,6 +150,26 @@ def test_each_rounding_is_to_the_safe_side() -> None:
     assert Below.of([third], arb(0), scale, 0) == Below(scale, 0, 0, [5], [6])
 
 
+def test_no_mass_is_above_1() -> None:
+    """Upper bounds on masses that are below 1 anyway: with few bits their roundings would else be squared each time."""
+    scale = Scale(arb(1), 4, 5)
+    assert Above(scale, 0, 0, [15, 15, 15], 0).times(Above(scale, 0, 0, [9, 9, 9], 0)).masses == [9, 16, 16, 16, 9]
+    assert Below(scale, 0, 0, [4, 4], [31, 31]).times(Below(scale, 0, 0, [4, 4], [20, 20])).q == [20, 32, 20]
+    doubtful = Outcome(arb(0.5), arb("1", "3"), arb("1", "3"))
+    assert Above.of([doubtful], arb(0), scale, 0, arb(0)).masses == [16, 16]
+
+
+def test_a_loss_far_below_the_precision_is_split_as_any_other() -> None:
+    """Its share is not the quotient of two differences from 1, of which nothing is left: 3/4 of it go up, not any number."""
+    with precision(128):
+        tiny = arb("1e-85")
+        law = Above.of([Outcome(tiny * 3 / 4, arb(1), arb(1))], arb(0), Scale(tiny.mid(), BITS, BITS), 0, arb(0))
+        assert [mass >> BITS - 40 for mass in law.masses] == [1 << 38, 3 << 38]
+    round_ = hs.Round(hs.ApproximateDP(10.0, 1e-5), hs.Poisson(1.1e-85), 548_000_000)
+    proved = hs.Plan([round_]).epsilon(7.51e-4, proof=True)  # masses of 800,000 bits, with shares of any size
+    assert (proved.lower, proved.upper) == (0.0, 0.0)
+
+
 def test_a_loss_on_the_grid_is_not_split() -> None:
     """Exactly one lattice: both ends differ by roundings alone, and none of the mass moves."""
     with precision(300):

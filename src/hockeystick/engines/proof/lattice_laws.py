@@ -13,7 +13,7 @@ gives one above both. Each of these steps keeps a law above:
 
 Masses are kept as upper bounds on those of such a law, whose own masses never sum to more than 1: what is lost of a sum
 is then at most what is lost of either. The law of a sum of independent losses is a product of polynomials, the
-coefficients rounded up.
+coefficients rounded up; one above 1 is 1, so that no rounding, however coarse, makes numbers longer than ``bits``.
 
 **From below** (:class:`Below`). A cell is nothing but a name for a set of outcomes. With any map from the outcomes of
 all rounds to cells, and any set E of cells, ``delta(eps) >= P(E) - e^eps Q(E)``: the excess of an event. The map here
@@ -144,15 +144,15 @@ class Above:
     def of(cls, outcomes: Sequence[Outcome], offset: Ball, scale: Scale, fine: int, lost: Ball) -> Above:
         """The losses less an offset, split between the cells around them; ``lost`` of them are taken for infinite."""
         spacing, found = scale.spacing(fine), dict[int, int]()
-        whole = 1 - (-spacing).exp()
+        whole = -(-spacing).expm1()
         for outcome in outcomes:
             place = ((outcome.loss - offset) / spacing).upper()
             cell = int(place.floor().unique_fmpz())
-            share = (1 - (-(place - cell) * spacing).exp()) / whole
+            share = -(-(place - cell) * spacing).expm1() / whole
             for at, mass in ((cell, outcome.p * (1 - share)), (cell + 1, outcome.p * share)):
                 found[at] = found.get(at, 0) + parts_above(mass, scale.bits)
         first = min(found)
-        masses = [found.get(cell, 0) for cell in range(first, max(found) + 1)]
+        masses = [min(found.get(cell, 0), 1 << scale.bits) for cell in range(first, max(found) + 1)]
         return cls(scale, fine, first, masses, parts_above(lost, scale.bits))
 
     @property
@@ -162,7 +162,8 @@ class Above:
 
     def times(self, other: Above) -> Above:
         """The law of the sum; what is lost of either is lost."""
-        masses = [-(-mass >> self.scale.bits) for mass in _product(self.masses, other.masses)]
+        bits = self.scale.bits
+        masses = [min(-(-mass >> bits), 1 << bits) for mass in _product(self.masses, other.masses)]
         return Above(self.scale, self.fine, self.first + other.first, masses, self.lost + other.lost)
 
     def coarser(self) -> Above:
@@ -224,8 +225,9 @@ class Below:
 
     def times(self, other: Below) -> Below:
         """The masses of the sums of cells."""
+        q_bits = self.scale.q_bits
         p = [mass >> self.scale.bits for mass in _product(self.p, other.p)]
-        q = [-(-mass >> self.scale.q_bits) for mass in _product(self.q, other.q)]
+        q = [min(-(-mass >> q_bits), 1 << q_bits) for mass in _product(self.q, other.q)]
         return Below(self.scale, self.fine, self.first + other.first, p, q)
 
     def coarser(self) -> Below:
