@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pytest
 from mpmath import mp, mpf
 from scipy.special import ndtr, ndtri
+from scipy.stats import binom
 
 import hockeystick as hs
 from hockeystick import targets
@@ -146,7 +147,11 @@ def test_an_end_of_epsilon_that_is_not_found_is_no_end() -> None:
 def gaussian_trade_off(mu: float, epsilon: Array, apart: float | Array = 0.0) -> TradeOff:
     """That of one Gaussian by these nodes alone, its deltas known to a relative width, at each or at all."""
     e = epsilon
-    delta = ndtr(-e / mu + mu / 2) - np.exp(e) * ndtr(-e / mu - mu / 2)
+    return trade_off_of(e, ndtr(-e / mu + mu / 2) - np.exp(e) * ndtr(-e / mu - mu / 2), apart)
+
+
+def trade_off_of(epsilon: Array, delta: Array, apart: float | Array) -> TradeOff:
+    """That of these nodes alone, of both orderings."""
     found = object.__new__(TradeOff)
     found.steep, found.flat = Direction.REMOVE, Direction.ADD
     nodes = Nodes(epsilon, delta * (1 - apart), delta, delta * (1 + apart))
@@ -209,6 +214,31 @@ def test_mu_from_few_nodes(monkeypatch: pytest.MonkeyPatch, apart: float) -> Non
             known = (gaussian_trade_off(mu, np.linspace(0.0, 5.0, count), apart),)
             found = tight_mu(TradeOffs(known, known), 1e-6)
             assert found.lower <= mu <= found.upper
+
+
+@pytest.mark.parametrize("place", [1, 3, 20, 37])
+@pytest.mark.parametrize("width", [0.1, 1.0, 20.0])
+def test_mu_where_one_delta_is_known_less_well(monkeypatch: pytest.MonkeyPatch, place: int, width: float) -> None:
+    """The line of a delta that is wide may be above its neighbours' at every rate: those beyond it are none the less
+    there, and that they are says nothing of the other half.
+
+    Ten randomised responses of epsilon 0.1: mu is largest at a corner of their trade-off function far from its ends.
+    """
+    monkeypatch.setattr(TradeOff, "refine", lambda *_: None)
+    kept = binom.pmf(np.arange(11), 10, 1 / (1 + math.exp(-0.1)))  # k of ten answers are true: a loss of 0.1 (2 k - 10)
+    loss = 0.1 * (2 * np.arange(11) - 10)
+    tpr = np.cumsum(kept[::-1])[:-1]
+    fpr = np.cumsum((kept * np.exp(-loss))[::-1])[:-1]
+    mu = float((ndtri(tpr) - ndtri(fpr)).max())
+    at, apart = np.linspace(0.0, 1.0, 40), np.zeros(40)
+    apart[place] = width
+    delta = (kept * np.maximum(-np.expm1(at[:, None] - loss), 0.0)).sum(axis=1)
+    found, without = (
+        trade_off_of(at[chosen], delta[chosen], apart[chosen]) for chosen in (at >= 0, np.arange(40) != place)
+    )
+    bound = tight_mu(TradeOffs((found,), (found,)), 1e-6)
+    assert bound.lower <= mu <= bound.upper
+    assert bound.upper <= tight_mu(TradeOffs((without,), (without,)), 1e-6).upper
 
 
 # Targets --------------------------------------------------------------------------------------------------------------

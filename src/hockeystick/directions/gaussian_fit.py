@@ -111,8 +111,9 @@ def _mu(trade_off: TradeOff, least_rate: float) -> tuple[float, float]:
         for _ in range(ROUNDS):  # until it is narrow, refining narrows it too little, or the work is used up
             nodes = trade_off.nodes(direction)
             rate, reached, lines = _corners(nodes, least_rate)
+            own_lines = float((nodes.upper + nodes.b * least_rate).min())  # not those at the corners alone
             all_lines = float(trade_off.known(np.array([least_rate]), direction)[0].upper[0])
-            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * reached[-1]:  # the other half has the lines inside
+            if rate[-1] < least_rate or all_lines < (1 - CLEAR) * own_lines:  # the other half has the lines inside
                 lower, top = _mu_at(trade_off, direction, least_rate)
                 break
             upper = _mus(rate, reached) + SPARE
@@ -161,7 +162,7 @@ def _corners(nodes: Nodes, least_rate: float) -> tuple[Array, Array, npt.NDArray
             break
         if kept:
             if at <= least_rate:
-                break
+                continue  # it is the higher one throughout, as an upper bound may be that is wider than its neighbours
             rates.append(float(at))
         kept.append(i)
     corners, lines = np.array([*rates, least_rate]), np.array(kept, dtype=np.intp)
