@@ -160,7 +160,7 @@ def test_no_mass_is_above_1() -> None:
 
 
 def test_a_loss_far_below_the_precision_is_split_as_any_other() -> None:
-    """Its share is not the quotient of two differences from 1, of which nothing is left: 3/4 of it go up, not any number."""
+    """Its share is not the quotient of two differences from 1, of which nothing is left: 3/4 of it go up."""
     with precision(128):
         tiny = arb("1e-85")
         law = Above.of([Outcome(tiny * 3 / 4, arb(1), arb(1))], arb(0), Scale(tiny.mid(), BITS, BITS), 0, arb(0))

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import hockeystick as hs
 from hockeystick.pairs import BlackBoxPair, Composition, DominatingPair, GaussianPair, LaplacePair, moment
-from hockeystick.pairs.renyi import log_moment, log_peak, renyi_epsilon, renyi_log_delta
+from hockeystick.pairs.laplace import LaplaceMiddle
+from hockeystick.pairs.laplace_window import WindowPair
+from hockeystick.pairs.renyi import SLACK, log_moment, log_peak, renyi_epsilon, renyi_log_delta
 from hockeystick.pairs.sampled.poisson import PoissonAddPair, PoissonRemovePair
 from hockeystick.pairs.sampled.replaced_gaussian import PoissonSubstitutionPair
 from hockeystick.values.adjacency import Direction
@@ -91,7 +93,34 @@ def test_moments_of_laplace(theta: float, t: float) -> None:
         th, a = exact(theta), 1 + exact(t)
         true = mp.log(a / (2 * a - 1) * mp.exp(th * (a - 1)) + (a - 1) / (2 * a - 1) * mp.exp(-th * a))
         found = LaplacePair(theta, 1.0).log_moment(t)
-        assert true <= found <= true * (1 + mp.mpf(10) ** -11) + (1 if t * theta > 600 else 0)
+        assert true <= found <= true * (1 + mp.mpf(10) ** -11)
+
+
+@pytest.mark.parametrize("pair", [
+    LaplacePair(2.0, 0.167), BlackBoxPair(9.0, 0.3),
+    WindowPair.truncated_laplace(Fraction(1), Fraction(3), Fraction(1, 2)), WindowPair.bounded_range(Fraction(5, 2)),
+], ids=lambda pair: type(pair).__name__)  # fmt: skip
+def test_moments_beyond_the_range_of_a_double_are_as_good(pair: DominatingPair) -> None:
+    """The largest loss has its probability there, too: a factor that thousands of rounds feel.
+
+    Between the atoms the density under P is ``e^(x - theta)`` times that at the top, where the loss is ``2x - theta``.
+    """
+    top = mp.mpf(pair.loss_range[1])
+    with mp.workdps(40):
+        for t in (5.0, 60.0, 300.0, 2000.0, 1e5):
+            terms = [
+                mp.exp(mp.mpf(log_p) + t * mp.mpf(loss))
+                for loss, log_p in zip(pair.atoms.loss.tolist(), pair.atoms.log_p.tolist(), strict=True)
+                if math.isfinite(loss)
+            ]
+            if isinstance(pair.smooth, LaplaceMiddle):
+                terms.append(
+                    mp.exp(mp.mpf(pair.smooth.log_top) + t * top) * -mp.expm1(-(1 + 2 * t) * top) / (1 + 2 * t)
+                )
+            true = mp.log(mp.fsum(terms))
+            found = pair.log_moment(t)
+            assert true <= found <= true + mp.mpf(10) ** -11 * (1 + abs(true))
+            assert found < top * t - 1e-3
 
 
 @given(st.floats(1e-9, 30), st.floats(1e-4, 300), st.sampled_from([0.0, 1e-6, 0.3]))
@@ -102,11 +131,7 @@ def test_moments_of_black_boxes(epsilon: float, t: float, delta: float) -> None:
         true = mp.log((1 - d) * (mp.exp((1 + z) * e) + mp.exp(-z * e)) / (1 + mp.exp(e)))
         found = BlackBoxPair(epsilon, delta).log_moment(t)
         # what is near 0 is near it by cancellation of two logarithms, of size -log(1 - delta)
-        assert (
-            true
-            <= found
-            <= true + abs(true) * mp.mpf(10) ** -11 - 1e-11 * mp.log(1 - d) + (1 if t * epsilon > 600 else 0)
-        )
+        assert true <= found <= true + abs(true) * mp.mpf(10) ** -11 - 1e-11 * mp.log(1 - d)
 
 
 @pytest.mark.parametrize("t", TIMES)
@@ -164,7 +189,8 @@ def test_the_accountant_is_never_at_a_loss(plan: hs.Plan, delta: float) -> None:
     assert bound.guarantee == "upper bound"
     assert 0 <= bound.upper < math.inf
     at = plan.delta(bound.upper, accountant="rdp")
-    assert at.quoted <= delta * (1 + 1e-6)
+    roundings = 2 * SLACK * (at.order - 1) * bound.upper if at.order < math.inf else 0.0  # of an exponent that is large
+    assert at.quoted <= delta * (1 + 1e-6 + roundings)
 
 
 def test_mass_at_infinity_is_taken_off_and_added() -> None:

@@ -41,9 +41,6 @@ import numpy as np
 from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair, RenyiCurve
 
-LARGEST = 300.0
-"""Exponents up to which the closed form of the moments is formed; beyond, ``s (1 + s) epsilon^2 / 8`` or s epsilon."""
-
 
 @dataclass(frozen=True, slots=True)
 class TwoLossPair(DominatingPair):
@@ -131,8 +128,6 @@ class BoundedRangeCurve(RenyiCurve):
         """The least of the three bounds, rounded up."""
         e = float(self.epsilon)
         rough = min(moment.rounded_up(0.125 * t * (1 + t) * e * e), moment.rounded_up(t * e))
-        if not (1 + t) * e < LARGEST:
-            return rough
         # A / (E - 1), A / B and their logarithms, in which E does not appear by itself
         log_a = e + math.log(-math.expm1(-(1 + t) * e))
         log_b, log_whole = math.log(-math.expm1(-t * e)), e + math.log(-math.expm1(-e))

@@ -40,8 +40,8 @@ def laplace(theta: float, t: float) -> float:
     With ``a = t theta``, ``c = (1 + t) theta``: ``m - 1 = ((1 + t) x2(a) + t x2(-c)) / (1 + 2t)``.
     """
     a, c = t * theta, (1 + t) * theta
-    if a > DIRECT:  # m <= e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), and e^(-c) <= e^a
-        return rounded_up(a, 1.0)
+    if a > DIRECT:  # m = e^a (1 + t) / (1 + 2t) + e^(-c) t / (1 + 2t), the second less than e^-1200 of the first
+        return rounded_up(a - math.log1p(t / (1 + t)), 1.0)
     return rounded_up(math.log1p(((1 + t) * beyond_first(a) + t * beyond_first(-c)) / (1 + 2 * t)))
 
 
@@ -51,8 +51,8 @@ def black_box(epsilon: float, delta: float, t: float) -> float:
     ``a = t epsilon``; with delta = 0 Mironov 2017 [Mir17], Proposition 5.
     """
     a, small = t * epsilon, math.exp(-epsilon)
-    if a > DIRECT:
-        return rounded_up(a, 1.0)
+    if a > DIRECT:  # m = (1 - delta) e^a (1 + e^(-eps - 2a)) / (1 + e^-eps), of which e^-1200 is next to nothing
+        return rounded_up(a + math.log1p(-delta) - math.log1p(small), 1.0 - 2 * math.log1p(-delta))
     excess = (beyond_first(a) + small * beyond_first(-a) - a * math.expm1(-epsilon)) / (1 + small)
     return rounded_up(math.log1p(-delta) + math.log1p(excess), -2 * math.log1p(-delta))
 

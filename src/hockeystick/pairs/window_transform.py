@@ -71,10 +71,19 @@ class WindowTransform:
         return line_upper(self.line(t, 0.0, slack))
 
     def log_moment(self, t: float) -> float:
-        """An upper bound on K(t): the closed form, or ``log F + t w`` where that leaves the range of a double."""
-        end = moment.rounded_up(t * self.width + self.log_finite + self.finite_error, abs(self.log_finite))
+        """An upper bound on K(t): the closed form, or its growing exponentials where that leaves the range of a double.
+
+        ``m / F = e^(tw) [a (1 + e^-2p) / (1 + e^-w) + b (1 - e^-2p) / ((2t + 1) (1 - e^-w))]``, where ``e^-2p``, with p
+        from :data:`LARGEST` on, is less than a rounding. The bracket is at most 1: no loss is above w.
+        """
+        end = t * self.width + self.log_finite + self.finite_error
         upper = self.upper(t, 0.0)
-        return min(upper, end) if math.isfinite(upper) else end
+        if math.isfinite(upper):
+            return min(upper, moment.rounded_up(end, abs(self.log_finite)))
+        fall = math.exp(-self.width)
+        share = self.ends / (1 + fall) - self.between / (2 * t + 1) / math.expm1(-self.width)
+        share += MASS_UNITS * UNIT_ROUNDOFF  # a and b come from exponents of that size, too
+        return moment.rounded_up(end + min(math.log(share), 0.0), abs(self.log_finite) + 1 - math.log(share))
 
     @property
     def finite_error(self) -> float:
