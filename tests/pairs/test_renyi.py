@@ -189,7 +189,9 @@ def test_the_accountant_is_never_at_a_loss(plan: hs.Plan, delta: float) -> None:
     assert bound.guarantee == "upper bound"
     assert 0 <= bound.upper < math.inf
     at = plan.delta(bound.upper, accountant="rdp")
-    roundings = 2 * SLACK * (at.order - 1) * bound.upper if at.order < math.inf else 0.0  # of an exponent that is large
+    assert isinstance(at, hs.DeltaUpperBound)
+    order = at.order or math.inf
+    roundings = 2 * SLACK * (order - 1) * bound.upper if order < math.inf else 0.0  # of an exponent that is large
     assert at.quoted <= delta * (1 + 1e-6 + roundings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from fractions import Fraction
 from typing import Any
 
 import hockeystick as hs
@@ -19,6 +20,10 @@ OPTIONS = {
     "errors": (0, 2), "start": (1e-3, 1e2), "correction": (0, 1),
 }  # fmt: skip
 """Between which values an option is drawn; what lies outside its domain is refused."""
+
+
+METHODS = 5
+"""How many accountants a plan is asked by; all of them take half a minute."""
 
 
 def _options(draw: Draw, name: str) -> dict[str, float]:
@@ -52,6 +57,56 @@ def delta(draw: Draw, held: Held) -> None:
     name, plan = draw.note("accountant", draw.of(*hs.ACCOUNTANTS)), _plan(draw)
     at, options = draw.note("epsilon", draw.epsilon()), _options(draw, name)
     _compared(held, name, "delta", plan, at, options)
+
+
+def _scheme(draw: Draw) -> Any:
+    """A sampling scheme of any kind, of few steps and moderate rates."""
+    rate, records = draw.spread(1e-3, 0.9), draw.random.randint(2, 1000)
+    batch = draw.random.randint(1, records)
+    return draw.of(
+        hs.NoSampling(), hs.Poisson(rate), hs.Poisson(rate), hs.WithoutReplacement(batch, records),
+        hs.WithReplacement(draw.random.randint(1, 8), dataset_size=records), hs.TruncatedPoisson(rate, records, batch),
+        hs.CyclicPoisson(draw.random.randint(1, 5), rate), hs.RandomAllocation(draw.random.randint(1, 30)),
+        hs.Shuffled(draw.random.randint(1, 30)),
+    )  # fmt: skip
+
+
+@case("accountant", "ACCOUNTANTS")
+def one_sided(draw: Draw, held: Held) -> None:
+    """Rounds with outcomes that one dataset alone makes possible, under any sampling and relation: five methods by
+    name against the certified answer. An argument from convexity or from moments has to say where these outcomes go."""
+    made = held.ask("rounds", lambda: [_one_sided(draw) for _ in range(draw.of(1, 1, 2))], invalid=True)
+    if made is None:
+        return
+    adjacency = draw.note("adjacency", draw.of(*hs.Adjacency))
+    plan = held.ask("plan", lambda: hs.Plan(made, adjacency), invalid=True)
+    if plan is None:
+        return
+    draw.note("rounds", repr(made))
+    at, delta = draw.note("epsilon", draw.spread(1e-3, 20.0)), draw.note("delta", draw.spread(1e-12, 0.5))
+    for name in draw.random.sample(list(hs.ACCOUNTANTS), METHODS):
+        _compared(held, name, "delta", plan, at, {})
+        _compared(held, name, "epsilon", plan, delta, {})
+
+
+def _one_sided(draw: Draw) -> hs.Round:
+    mechanism: Any = draw.of(
+        hs.TruncatedLaplace(draw.spread(0.2, 20.0), draw.spread(1.05, 20.0)),
+        hs.ApproximateDP(draw.spread(1e-3, 5.0), draw.spread(1e-9, 0.3)),
+        hs.Binomial(draw.random.randint(1, 30), draw.of(0.2, 0.5)),
+        _law(draw),
+        hs.LaplaceThreshold(draw.spread(0.5, 5.0), draw.spread(1.0, 30.0), 1),
+        hs.RandomizedResponse(draw.spread(0.01, 5.0)),
+        hs.Laplace(draw.spread(0.2, 20.0)),
+        hs.Gaussian(draw.spread(0.3, 20.0)),
+    )
+    return hs.Round(mechanism, _scheme(draw), int(draw.spread(1, 300)))
+
+
+def _law(draw: Draw) -> hs.Pmf:
+    """Two laws of four outcomes, some of them impossible under one."""
+    p, q = (tuple(Fraction(part) for part in draw.law(4)) for _ in range(2))
+    return hs.Pmf(p, q)
 
 
 def _compared(held: Held, name: str, quantity: str, plan: hs.Plan, at: float, options: dict[str, float]) -> None:
