@@ -82,8 +82,8 @@ class WindowTransform:
             return min(upper, moment.rounded_up(end, abs(self.log_finite)))
         fall = math.exp(-self.width)
         share = self.ends / (1 + fall) - self.between / (2 * t + 1) / math.expm1(-self.width)
-        share += MASS_UNITS * UNIT_ROUNDOFF  # a and b come from exponents of that size, too
-        return moment.rounded_up(end + min(math.log(share), 0.0), abs(self.log_finite) + 1 - math.log(share))
+        log_share = math.log(share + MASS_UNITS * UNIT_ROUNDOFF)  # a and b come from exponents of that size, too
+        return moment.rounded_up(end + min(log_share, 0.0), abs(self.log_finite) + 1 - log_share)
 
     @property
     def finite_error(self) -> float:

@@ -381,9 +381,8 @@ class PoissonAddPair(_PoissonPair):
         are of infinite loss in the exchanged base, whose rho leaves them out, and of the loss ``-log(1 - q)`` here.
         """
         lacking = np.isneginf(self.base.atoms.loss).any()
-        return (
-            super(PoissonAddPair, self).rho if lacking else min(self.base.mirrored_rho, super(PoissonAddPair, self).rho)
-        )
+        of_range = super(PoissonAddPair, self).rho
+        return of_range if lacking else min(self.base.mirrored_rho, of_range)
 
     @property
     def sampled_from(self) -> tuple[float, float]:
