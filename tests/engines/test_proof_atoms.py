@@ -13,7 +13,7 @@ from flint import arb
 from hockeystick import Plan
 from hockeystick.engines.proof import atoms as module
 from hockeystick.engines.proof.atom_count import Counted, counted
-from hockeystick.engines.proof.atoms import SUM, TERM, TOO_MANY, AtomSum, Term, power
+from hockeystick.engines.proof.atoms import SUM, SUM_BITS, TERM, TOO_MANY, AtomSum, Term, power
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import precision
 from hockeystick.numerics.work import CALL, left, one_call, spend
@@ -109,13 +109,14 @@ def test_terms_and_sums_are_paid_for() -> None:
 
 
 def test_terms_of_more_bits_are_dearer() -> None:
-    """The same terms of masses e^-800 and up; none is so light that the deeper sum alone has it."""
+    """The same 61 terms of masses e^-50 and up, of one sum; none is so light that the deeper sum alone has it."""
+    rounds = rounds_of({"mechanism": "randomized-response", "epsilon": 0.01, "count": 60})
     with one_call():
-        AtomSum(three_losses(20), -60.0)
+        AtomSum(rounds, -60.0)
         few = CALL - left()
     with one_call():
-        AtomSum(three_losses(20), -8000.0)
-        assert CALL - left() > 10 * few
+        AtomSum(rounds, -3000.0)
+        assert CALL - left() > 4 * few
 
 
 def test_a_sum_that_is_too_dear_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,8 +156,48 @@ def test_a_law_of_a_single_term_counts_beside_others() -> None:
         assert found.upper - found.lower < arb("1e-20")
 
 
-def test_masses_of_which_the_bits_show_nothing_are_left_out() -> None:
-    """A staircase of epsilon 1e-300: two of its masses are below the radius of their balls at first."""
-    found = Plan.from_dict({"round": [{"mechanism": "staircase", "count": 5_170_000, "epsilon": 1e-300}]})
-    assert found.epsilon(1e-6, proof=True).upper == 0.0
-    assert found.delta(0.0, proof=True).upper < 5.2e-294
+@pytest.mark.parametrize("gamma", [None, 0.0013, 0.9])
+@pytest.mark.parametrize("adjacency", ["add", "remove"])
+def test_masses_far_below_the_bits_are_told(gamma: float | None, adjacency: str) -> None:
+    """A staircase of epsilon 1e-300: the mass at loss 0 is what is left where two masses next to each other cancel.
+
+    Delta at 0 of one round is the rate times ``A (1 - e^-epsilon)``, A being above 1/2 by less than a part in 1e299 of
+    the least gamma's; the supremum of the losses is the rate times ``e^epsilon - 1``, as far as doubles tell.
+    """
+    shape = {} if gamma is None else {"gamma": gamma}
+    one = {"mechanism": "staircase", "epsilon": 1e-300, **shape, "sampling": "poisson", "sample_rate": 0.25}
+    many = Plan.from_dict({"adjacency": adjacency, "round": [{**one, "count": 1_000_000}]})
+    assert many.epsilon(0.01, proof=True).upper == 0.0
+    assert 0.0 < many.delta(0.0, proof=True).upper < 1e-297
+    single = Plan.from_dict({"adjacency": adjacency, "round": [one]})
+    high = 0.5 if gamma is None else min(gamma, 0.5) + max(0.5 - gamma, 0.0)
+    found = single.delta(0.0, proof=True)
+    assert found.lower <= 0.25 * high * 1e-300 * (1 + 1e-12)
+    assert found.upper >= 0.25 * high * 1e-300 * (1 - 1e-12)
+    assert found.upper - found.lower <= 1e-5 * found.upper
+
+
+def test_the_order_of_the_losses_does_not_matter() -> None:
+    """Ten million rounds show the middle loss a time or two; as the last one it is summed over, whichever it was.
+
+    Else a sum would be begun for each number of a loss that half of the rounds show.
+    """
+    half, rare = "49999999/100000000", "2/100000000"
+    spent = []
+    for p in ([half, rare, half], [rare, half, half], [half, half, rare]):
+        rounds = rounds_of({"mechanism": "pmf", "p": p, "q": p[::-1], "count": 10_000})
+        with one_call():
+            AtomSum(rounds, -300.0)
+            spent.append(CALL - left())
+    assert max(spent) <= 1.1 * min(spent)
+    assert max(spent) < 0.1 * CALL
+
+
+def test_sums_of_many_bits_are_dearer() -> None:
+    """Each begins with factorials and powers, whose cost rises as the square of the bits."""
+    places = range(1, 9)
+    rounds = rounds_of({"mechanism": "pmf", "p": ["1/8"] * 8, "q": [f"{place}/36" for place in places], "count": 6})
+    bits = 3000
+    with one_call():
+        AtomSum(rounds, -bits * math.log(2))
+        assert CALL - left() > (1 + (bits / SUM_BITS) ** 2) * SUM * math.comb(11, 6)

@@ -16,6 +16,7 @@ import hockeystick as hs
 from hockeystick.engines.proof.curve_law import CurveLaw, corners, sign
 from hockeystick.engines.proof.discrete import DiscreteNoise, noise_moment
 from hockeystick.engines.proof.enclosure import Enclosure
+from hockeystick.engines.proof.finite_sums import SPARE_BITS, exponential_ball
 from hockeystick.engines.proof.lattice import LatticeSum
 from hockeystick.engines.proof.rounds import ExactRounds
 from hockeystick.numerics.balls import ball, precision
@@ -162,6 +163,34 @@ def test_signs_of_sums_of_exponentials_are_exact() -> None:
     with mp.workdps(80):
         close = to_fraction(mp.e)
     assert sign(exponential((Fraction(1), Fraction(1)), (-close - Fraction(1, 10**70), Fraction(0)))) == -1
+
+
+def test_sums_of_exponentials_are_known_however_much_of_them_cancels() -> None:
+    """``e^-x - e^-2x`` at x = 1e-300 is x less 3/2 x^2; x = 2^-(2^20) asks for more bits than are tried."""
+    x = Fraction(1, 10**300)
+    with precision(128):
+        found = exponential_ball(exponential((Fraction(1), -x), (Fraction(-1), -2 * x)))
+        truth = ball(x) * (1 - ball(x) * 3 / 2)
+        assert found.overlaps(truth)
+        assert found.rel_accuracy_bits() >= 128 - SPARE_BITS
+        near = Fraction(1, 1 << (1 << 20))
+        with pytest.raises(hs.NotApplicableError, match="too near one another"):
+            exponential_ball(exponential((Fraction(1), near), (Fraction(-1), Fraction(0))))
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_corners_of_a_curve_next_to_each_other_have_masses(rate: float) -> None:
+    """Guarantees at 1e-300 and twice as much: their slopes differ by what is far below the bits."""
+    epsilons = Fraction(1, 10**300), Fraction(2, 10**300), Fraction(1)
+    near = hs.PrivacyCurve(epsilons, (Fraction(1, 1000), Fraction(999, 10**6), Fraction(0)))
+    sampling = hs.NoSampling() if rate == 1 else hs.Poisson(rate)
+    plan = hs.Plan([hs.Round(near, sampling, 3)], adjacency="add")
+    found, certified = plan.epsilon(1e-5, proof=True), plan.epsilon(1e-5)
+    assert found.guarantee == "proved"
+    assert max(found.lower, certified.lower) <= min(found.upper, certified.upper)
+    assert found.upper - found.lower <= 1e-4 * found.upper
+    masses = CurveLaw(near.exact(Direction.ADD), None).atoms()
+    assert all(p > 0 and q > 0 for _, p, q in masses)
 
 
 @settings(max_examples=30, deadline=None)

@@ -31,7 +31,8 @@ MAX_TERMS = 300_000  # of a composed law
 FEW_ATOMS, MANY_TERMS = 3, 30_000  # of a round; terms of a law of rounds with more of them, each of which is dearer
 MAX_SUMS = 60_000  # over the number of one loss, in a composed law of rounds of many: half a second or more
 TERM, SUM = 2400.0, 10_000.0  # units of work of a term, and of a sum that is begun: operations on balls of few bits
-MODERATE_BITS, MANY_BITS = 1000, 5000  # up to which the cost of a bit is the same, and from which it rises
+MODERATE_BITS, MANY_BITS = 1000, 5000  # up to which the cost of a term's bit is the same, and from which it rises
+SUM_BITS = 1000  # from which a sum, whose first term takes factorials and powers, costs as the square of its bits
 MAX_ATOMS = 60  # of a round that is composed with itself
 GUARD_BITS = 96  # beyond those of the lightest term and of the number of rounds
 DEEPEST = -30_000.0  # log of the lightest terms
@@ -100,11 +101,14 @@ class AtomSum:
             self._largest: list[Ball] = list(accumulate(upper, lambda x, y: y if y > x else x))[::-1]
 
     def _composed(self, atoms: list[Term], count: int, log_floor: float) -> list[Term]:
-        """The terms of the law of so many rounds, which are counted and paid for first."""
+        """The terms of the law of so many rounds, which are counted and paid for first.
+
+        The lightest losses come last, as few rounds show them: so a sum has few sums below it.
+        """
         if count == 1:
             self._pay(len(atoms))
             return atoms
-        atoms = [atom for atom in atoms if atom.p > 0]  # a mass of which these bits show nothing is left out
+        atoms = sorted(atoms, key=lambda atom: -_log(atom.p))
         if len(atoms) < 2:
             return list(power(atoms, count, log_floor, iter(range(MAX_SUMS))))
         most = Counted(MAX_SUMS, _most_terms(atoms))
@@ -115,8 +119,9 @@ class AtomSum:
         return list(islice(power(atoms, count, log_floor, iter(range(MAX_SUMS))), most.terms + 1))
 
     def _pay(self, terms: int, sums: int = 0) -> None:
-        dearer = 1 + self._bits / MODERATE_BITS + (self._bits / MANY_BITS) ** 2
-        charge((TERM * terms + SUM * sums) * dearer, TOO_MANY)
+        term = TERM * (1 + self._bits / MODERATE_BITS + (self._bits / MANY_BITS) ** 2)
+        begun = SUM * (1 + (self._bits / SUM_BITS) ** 2)
+        charge(term * terms + begun * sums, TOO_MANY)
 
     def delta(self, epsilon: Ball) -> Enclosure:
         """The two ends of the module's docstring."""

@@ -16,6 +16,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from flint import arb
@@ -25,9 +26,8 @@ from hockeystick.engines.proof.lattice_laws import Outcome
 from hockeystick.numerics.balls import Ball, ComplexBall, ball, precision
 from hockeystick.pairs.exact import ExactCurve, Exponential, exponential
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.errors import NotApplicableError
 
-LEAST_BITS, MOST_BITS = 64, 1 << 18  # of the ball by which a sign is told
+LEAST_BITS = 64  # of the ball by which a sign is told, to begin with
 CURVES = 64  # of which the corners are kept
 
 ONE, ZERO = Fraction(1), Fraction(0)  # as fractions
@@ -94,14 +94,8 @@ def sign(number: Exponential) -> int:
     """
     if not number:
         return 0
-    bits = LEAST_BITS
-    while bits <= MOST_BITS:
-        with precision(bits):
-            value = exponential_ball(number)
-            if value > 0 or value < 0:
-                return 1 if value > 0 else -1
-        bits *= 2
-    raise NotApplicableError("three points of the privacy curve are too near one line")
+    with precision(LEAST_BITS):
+        return 1 if exponential_ball(number, bits=1) > 0 else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +110,21 @@ class CurveLaw:
         return [((p / q).log(), p, q) for p, q in self._masses() if not (p.is_zero() or q.is_zero())]
 
     def _masses(self) -> list[tuple[Ball, Ball]]:
-        """Masses under P and Q: at each corner by how much the slope changes there, and what each law alone shows."""
+        """Masses under P and Q: at each corner by how much the slope changes there, and what each law alone shows.
+
+        The slopes' difference is one exact number over the product of two widths, so that nothing of it cancels.
+        """
         found = corners(self.curve)
-        at = [exponential_ball(corner.alpha) for corner in found]
-        delta = [exponential_ball(corner.delta) for corner in found]
-        last = len(found) - 1
-        falls = [(delta[i] - delta[i + 1]) / (at[i + 1] - at[i]) for i in range(last)]
-        changes = [fall - after for fall, after in zip(falls, [*falls[1:], arb(0)], strict=True)]
+        runs = [_sum((1, after.alpha), (-1, one.alpha)) for one, after in pairwise(found)]
+        falls = [_sum((1, one.delta), (-1, after.delta)) for one, after in pairwise(found)]
+        widths, at = [exponential_ball(run) for run in runs], [exponential_ball(corner.alpha) for corner in found]
+        changes = [
+            exponential_ball(_sum((1, _product(falls[i], runs[i + 1])), (-1, _product(falls[i + 1], runs[i]))))
+            / (widths[i] * widths[i + 1])
+            for i in range(len(runs) - 1)
+        ]
+        if runs:
+            changes.append(exponential_ball(falls[-1]) / widths[-1])
         alone = ball(self.alone)
         pairs = [*((a * q, q) for a, q in zip(at[1:], changes, strict=True)), (arb(0), alone), (alone, arb(0))]
         if self.curve.rate == 1:
