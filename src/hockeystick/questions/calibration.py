@@ -113,7 +113,8 @@ def beside_said(found: Calibration) -> str:
     """
     assert found.beside is not None
     value, bound = found.beside
-    missed = found.target.missed(bound) or found.target.searched is not found.target  # which told more than this bound
+    # a target that is searched by another one is missed as that one tells, unless it is said that nothing does
+    missed = found.target.missed(bound) or (found.target.searched is not found.target and found.limited is None)
     return f"{value:.8g} {'does not meet it' if missed else 'is not shown to meet it'}"
 
 
@@ -174,7 +175,7 @@ def calibrate(
     made = build(met.value)
 
     def told_of(value: float, bound: Bound, met: bool) -> Bound:
-        found = bound if searched is target else target.found(build(value), gap, met)
+        found = bound if searched is target else searched.found(build(value), gap, met)
         return told(found, made, target.at_delta)
 
     other = None if beside is None else (beside[0], told_of(*beside, met=False))

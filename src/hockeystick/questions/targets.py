@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 from hockeystick.accountants.auto import AutoAccountant
@@ -76,7 +76,7 @@ class Target(ABC):
         return self
 
     def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """The interval of a plan of which :attr:`searched` has shown whether it meets the target."""
+        """The interval that is told of a plan of which :meth:`measure` has shown whether it meets the target."""
         return self.measure(plan, gap)
 
     def described(self) -> dict[str, Any]:
@@ -115,20 +115,8 @@ class Epsilon(Target):
 
     @property
     def searched(self) -> Target:
-        """The target by which a value is searched, which is delta at epsilon where the target is next to 0.
-
-        ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``, and only there. Epsilon
-        itself is 0 or far above such a target at all values, and says nothing of how far the root is.
-        """
-        return Delta(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
-
-    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
-        """The interval of epsilon, moved to at most the target where delta at epsilon has shown that."""
-        bound = self.measure(plan, gap)
-        if not met or bound.upper <= self.epsilon:
-            return bound
-        lower = min(bound.lower, self.epsilon)
-        return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
+        """The target by which a value is searched, which is delta at epsilon where the target is next to 0."""
+        return _NextTo0(self.delta, self.epsilon) if self.epsilon < NEXT_TO_0 and self.delta > 0 else self
 
     def rough_excess(self, plan: Plan) -> float | None:
         """A guess at the excess by the leading saddle-point term."""
@@ -165,6 +153,38 @@ class Delta(Target):
         """The excess in the logarithm of -log delta, which is nearly linear in that of the noise."""
         log = math.log(found.upper) if found.upper > 0 else -math.inf
         return -_log_ratio(-log, -math.log(self.limit))
+
+
+@dataclass(frozen=True)
+class _NextTo0(Delta):
+    """An epsilon next to 0, searched by delta: ``epsilon(delta) <= epsilon`` where ``delta(epsilon) <= delta``.
+
+    Epsilon itself is 0 or far above such a target at all values, and says nothing of how far the root is. But where the
+    interval of delta does not tell whether the target is met, that of epsilon may.
+    """
+
+    _told: dict[Plan, Bound] = field(default_factory=dict, repr=False, compare=False)
+
+    def measure(self, plan: Plan, gap: float | None) -> Bound:
+        """The certified interval of the plan's delta, up to the target where epsilon shows that it is no more."""
+        bound = super().measure(plan, gap)
+        if self.met(bound) or self.missed(bound) or self._epsilon(plan, gap).upper > self.epsilon:
+            return bound
+        return replace(bound, estimate=min(bound.estimate, self.delta), upper=self.delta)
+
+    def found(self, plan: Plan, gap: float | None, met: bool) -> Bound:
+        """The interval of epsilon, moved to at most the target where delta at epsilon has shown that."""
+        bound = self._epsilon(plan, gap)
+        if not met or bound.upper <= self.epsilon:
+            return bound
+        lower = min(bound.lower, self.epsilon)
+        return replace(bound, lower=lower, estimate=self.epsilon, upper=self.epsilon, reason=None)
+
+    def _epsilon(self, plan: Plan, gap: float | None) -> Bound:
+        """Epsilon at the target's delta, asked once: a search that has used up its work would be told less."""
+        if plan not in self._told:
+            self._told[plan] = Epsilon(self.epsilon, self.delta).measure(plan, gap)
+        return self._told[plan]
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def _on_the_safe_side(
         held.law(rough is None or rough[0] is None or not math.isnan(rough[0]), "a rough excess that is no number")
         held.law(target.at_delta == getattr(target, "delta", None), f"at delta {target.at_delta}: {target}")
         # the search may be by another target, which is met where this one is
-        shown = held.ask("found", lambda: target.found(found.plan, gap, target.met(found.achieved)))
+        shown = held.ask("found", lambda: target.searched.found(found.plan, gap, target.met(found.achieved)))
         if shown is not None:  # the search itself may have looked closer than at this gap
             met = target.met(shown) if target.searched is not target else not target.missed(shown)
             held.law(met, f"{shown} does not meet {target}")
