@@ -23,7 +23,7 @@ about 1 %.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, ClassVar
@@ -53,8 +53,9 @@ from hockeystick.accountants.shared.worst_case_law import (
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
+from hockeystick.engines.guide import Guide
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs import Composition
+from hockeystick.pairs import BlackBoxPair, Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
@@ -68,6 +69,10 @@ MAX_SEARCHED = 20_000  # points of the exact law up to which the share of the sl
 NOT_SEARCHED = "half of delta is the slack: to search for its best share would take too long with so many rounds"
 """What is said of a bound for which the share of delta was not searched."""
 
+DEVIATIONS, LARGER = 12.0, 40.0
+"""Standard deviations and e-folds by which a loss is far above epsilon: delta' is then within some e^-40 of 1."""
+
+LARGEST = 700.0  # exponent that a double can hold
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -177,20 +182,27 @@ class OptimalAccountant(Accountant):
     def _log_delta(self, kinds: Kinds, epsilon: float) -> float:
         """log of an upper bound on delta for rounds that are no black boxes, over the prices of delta."""
 
-        def value(each: list[float], deltas: list[float]) -> float:
+        def value(each: list[float], deltas: list[float], slack_of: Callable[[Boxes, float], float]) -> float:
             boxes = [(part, count) for part, (_, count) in zip(each, kinds, strict=True) if part > 0]
-            if any(math.isinf(part) for part, _ in boxes):
+            if any(math.isinf(part) for part, _ in boxes) or any(d >= 1 for d in deltas):
                 return 1.0
             total = math.fsum(part * count for part, count in boxes) * (1 + CARE)
-            slack = self._laws(boxes, FLOOR)[1].delta(epsilon)[1] if total > epsilon else 0.0
+            slack = slack_of(boxes, epsilon) if total > epsilon else 0.0
             if slack >= 1:
                 return 1.0
-            units = math.fsum(-count * math.log1p(-d) for d, (_, count) in zip(deltas, kinds, strict=True) if d < 1)
-            lost = any(d >= 1 for d in deltas)
-            return 1.0 if lost else min(-math.expm1(-(units - math.log1p(-slack)) * (1 + CARE)) * (1 + CARE), 1.0)
+            units = math.fsum(-count * math.log1p(-d) for d, (_, count) in zip(deltas, kinds, strict=True))
+            return min(-math.expm1(-(units - math.log1p(-slack)) * (1 + CARE)) * (1 + CARE), 1.0)
 
-        least = least_over_prices(kinds, epsilon, value) if kinds else 0.0
+        guess = None if _searchable(kinds) else partial(value, slack_of=_guessed_slack)
+        least = least_over_prices(kinds, epsilon, partial(value, slack_of=self._slack), guess) if kinds else 0.0
         return min(math.log(least) + CARE * (1 - math.log(least)), 0.0) if least > 0 else -math.inf
+
+    def _slack(self, boxes: Boxes, epsilon: float) -> float:
+        """An upper bound on delta' at epsilon; 1 where all but a negligible part of the losses are far larger."""
+        mean, deviation = _loss(boxes)
+        if mean - DEVIATIONS * deviation > epsilon + LARGER:
+            return 1.0
+        return self._laws(boxes, FLOOR)[1].delta(epsilon)[1]
 
     def _searched(self, kinds: Kinds, budget: float) -> float:
         if not _searchable(kinds):
@@ -222,6 +234,19 @@ class OptimalAccountant(Accountant):
 def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
     laws = [binomial_law(epsilon, count, floor) for epsilon, count in boxes]
     return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
+
+
+def _loss(boxes: Boxes) -> tuple[float, float]:
+    """Mean and standard deviation, about, of the sum of losses of randomised responses."""
+    means = [count * epsilon * math.tanh(0.5 * epsilon) for epsilon, count in boxes]
+    variances = [count * (epsilon / math.cosh(min(0.5 * epsilon, LARGEST))) ** 2 for epsilon, count in boxes]
+    return math.fsum(means), math.sqrt(math.fsum(variances))
+
+
+def _guessed_slack(boxes: Boxes, epsilon: float) -> float:
+    """A guess at delta' at epsilon, by the leading saddle-point term."""
+    guide = Guide(Composition((BlackBoxPair(part), count) for part, count in boxes), FLOOR)
+    return math.exp(min(guide.log_delta(epsilon), 0.0))
 
 
 def _searchable(kinds: Kinds) -> bool:

@@ -238,12 +238,18 @@ def split(kinds: Kinds, budget: float, cost: Callable[[Array], Array]) -> list[f
     return [max(delta * factor, kind.least_delta) for (kind, _), delta in zip(kinds, deltas, strict=True)]
 
 
-def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], list[float]], float]) -> float:
+Value = Callable[[list[float], list[float]], float]
+"""What the epsilons and the deltas of all kinds of rounds give together."""
+
+
+def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | None = None) -> float:
     """The least ``value(epsilons, deltas)`` over the prices of delta in units of epsilon squared (see :func:`split`).
 
     Any value is a bound if ``value`` gives one, so that the search need not be exact: it is over tables, to which the
-    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``.
+    largest losses are added, and both they and the best found scaled down to the epsilon in ``total``. Where ``value``
+    is dear, prices are compared by a ``guess`` at it.
     """
+    compared = value if guess is None else guess
     tables = list(zip(*_tables(kinds, LEAST_TABLED), strict=True))
     known: dict[tuple[int, ...], float] = {}
 
@@ -251,17 +257,20 @@ def least_over_prices(kinds: Kinds, total: float, value: Callable[[list[float], 
         chosen = tuple(int(np.argmin(epsilon**2 + math.exp(log_price) * delta)) for epsilon, delta in tables)
         if chosen not in known:
             points = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
-            known[chosen] = value([epsilon for epsilon, _ in points], [delta for _, delta in points])
+            known[chosen] = compared([epsilon for epsilon, _ in points], [delta for _, delta in points])
         return known[chosen]
 
     prices = np.linspace(-10.0, 90.0, 51)
     for _ in range(3):
         best = int(np.argmin([at(float(price)) for price in prices]))
         prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
-    edges = [kind.edge for kind, _ in kinds]
-    found = [*known.values(), value(edges, [kind.least_delta for kind, _ in kinds])]
     chosen = min(known, key=lambda places: known[places])
-    for each in (edges, [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]):
+    at_best = [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]
+    lost = [float(delta[place]) for (_, delta), place in zip(tables, chosen, strict=True)]
+    edges = [kind.edge for kind, _ in kinds]
+    found = [known[chosen] if guess is None else value(at_best, lost)]
+    found.append(value(edges, [kind.least_delta for kind, _ in kinds]))
+    for each in (edges, at_best):
         size = math.fsum(count * epsilon for epsilon, (_, count) in zip(each, kinds, strict=True))
         if total < size < math.inf:
             scaled = [epsilon * (total / size) * (1 - SCALING) for epsilon in each]

@@ -35,6 +35,7 @@ MAX_STEPS = 4_000_000  # of a binomial law to either side of its mode
 FLOOR = -690.0  # log of the least mass relative to the mode's
 ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
 LEAST_EXPONENT = -700.0  # of a Q-mass within the range of a double, with all its digits
+BLOCK = 2.0  # losses of one block, so that a mass down to the floor, e^-2 times, keeps all its digits
 APART = 1500.0  # losses so far apart that no Q-mass of the farther one, however small P's nearer one, counts
 
 
@@ -131,20 +132,28 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
     """log of the Q-mass of each loss and all above it.
 
     Where Q-masses leave the range of a double (a loss of some hundreds: without them delta would be P's whole tail, on
-    the wrong side of a lower end) they are added up relative to the loss from which on: the sums of 2k terms from those
-    of k, ``S_2k(i) = S_k(i) + e^(l_i - l_(i+k)) S_k(i + k)``, all positive, a few roundings for each doubling of k.
+    the wrong side of a lower end) they are added up in blocks of losses next to each other, relative to the first loss
+    l of each; ``S(b)``, of block b and all above it, comes from the sums of single blocks, those of 2k from those of k,
+    ``S_2k(b) = S_k(b) + e^(l_b - l_(b+k)) S_k(b + k)``. All terms are positive.
     """
     if not len(log_q) or float(log_q.min()) > LEAST_EXPONENT:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
         return plain
-    total, k = law.p.copy(), 1
+    widest = float(np.diff(law.loss).max(initial=0.0))
+    width = min(int(BLOCK / widest), len(log_q) - 1) + 1 if widest > 0 else len(log_q)
+    first = law.loss[::width]
+    starts = np.repeat(first, width)[: len(log_q)]
+    masses = np.append(law.p * np.exp(starts - law.loss), np.zeros(-len(log_q) % width)).reshape(-1, width)
+    within = np.cumsum(masses[:, ::-1], axis=1)[:, ::-1]
+    total, k = within[:, 0].copy(), 1
     while k < len(total):
-        apart = law.loss[k:] - law.loss[:-k]
+        apart = first[k:] - first[:-k]
         if float(apart.min()) > APART:
             break
         total[:-k] = total[:-k] + total[k:] * np.exp(-apart)
         k *= 2
-    scaled: Array = np.log(total) - law.loss
+    within[:-1] += (total[1:] * np.exp(first[:-1] - first[1:]))[:, None]
+    scaled: Array = np.log(within.ravel()[: len(log_q)]) - starts
     return scaled
 
 
