@@ -53,9 +53,9 @@ from hockeystick.accountants.shared.worst_case_law import (
 from hockeystick.directions.directions import Directions, compositions
 from hockeystick.directions.one_sided import delta_bound, epsilon_bound, worst
 from hockeystick.directions.two_sided import delta_interval, epsilon_interval, without_lower
-from hockeystick.engines.guide import Guide
+from hockeystick.numerics.roots import root
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
-from hockeystick.pairs import BlackBoxPair, Composition
+from hockeystick.pairs import Composition
 from hockeystick.values import domains
 from hockeystick.values.bounds import Answer, DeltaAnswer
 from hockeystick.values.errors import NotApplicableError
@@ -73,6 +73,7 @@ DEVIATIONS, LARGER = 12.0, 40.0
 """Standard deviations and e-folds by which a loss is far above epsilon: delta' is then within some e^-40 of 1."""
 
 LARGEST = 700.0  # exponent that a double can hold
+LOG_TILTS = (-80.0, 80.0)  # of the saddle points of all sums of losses
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
 
@@ -199,8 +200,8 @@ class OptimalAccountant(Accountant):
 
     def _slack(self, boxes: Boxes, epsilon: float) -> float:
         """An upper bound on delta' at epsilon; 1 where all but a negligible part of the losses are far larger."""
-        mean, deviation = _loss(boxes)
-        if mean - DEVIATIONS * deviation > epsilon + LARGER:
+        _, mean, variance = _cumulants(boxes, 0.0)
+        if mean - DEVIATIONS * math.sqrt(variance) > epsilon + LARGER:
             return 1.0
         return self._laws(boxes, FLOOR)[1].delta(epsilon)[1]
 
@@ -236,17 +237,30 @@ def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
     return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
 
 
-def _loss(boxes: Boxes) -> tuple[float, float]:
-    """Mean and standard deviation, about, of the sum of losses of randomised responses."""
-    means = [count * epsilon * math.tanh(0.5 * epsilon) for epsilon, count in boxes]
-    variances = [count * (epsilon / math.cosh(min(0.5 * epsilon, LARGEST))) ** 2 for epsilon, count in boxes]
-    return math.fsum(means), math.sqrt(math.fsum(variances))
+def _cumulants(boxes: Boxes, t: float) -> tuple[float, float, float]:
+    """``K(t) = log E_P e^(tL)`` of the sum L of losses of randomised responses, K' and K'', in floating point."""
+    epsilon, count = np.array(boxes, dtype=np.float64).T
+    with np.errstate(over="ignore"):  # a sum beyond the range of a double is above every epsilon
+        half = epsilon * (t + 0.5)
+        k0 = count @ (np.logaddexp(half, -half) - np.logaddexp(0.5 * epsilon, -0.5 * epsilon))
+        k1 = count @ (epsilon * np.tanh(half))
+        k2 = count @ np.square(epsilon / np.cosh(np.minimum(half, LARGEST)))
+    return float(k0), float(k1), float(k2)
 
 
 def _guessed_slack(boxes: Boxes, epsilon: float) -> float:
-    """A guess at delta' at epsilon, by the leading saddle-point term."""
-    guide = Guide(Composition((BlackBoxPair(part), count) for part, count in boxes), FLOOR)
-    return math.exp(min(guide.log_delta(epsilon), 0.0))
+    """A guess at delta' at epsilon, by the leading saddle-point term (Alghamdi et al. 2023 [AAC+23])."""
+
+    def over(log_tilt: float) -> float:
+        t = math.exp(log_tilt)
+        return _cumulants(boxes, t)[1] - 1 / t - 1 / (1 + t) - epsilon
+
+    if not over(LOG_TILTS[1]) > 0:
+        return 0.0  # so near the largest loss that next to nothing is above
+    t = math.exp(root(over, *LOG_TILTS, xtol=1e-9, rtol=1e-9))
+    k0, _, k2 = _cumulants(boxes, t)
+    log = k0 - t * epsilon - math.log(t) - math.log1p(t) - 0.5 * math.log(math.tau * (k2 + t**-2 + (1 + t) ** -2))
+    return math.exp(min(log, 0.0))
 
 
 def _searchable(kinds: Kinds) -> bool:
