@@ -21,9 +21,14 @@ from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.laplace import LOG_HALF, law_of_all
 from hockeystick.pairs.laplace_window import WindowPair
 from hockeystick.pairs.sampled.laplace_ends import log_between
-from hockeystick.pairs.sampled.laplace_envelope import SmoothTail
+from hockeystick.pairs.sampled.laplace_envelope import EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
-from hockeystick.pairs.sampled.laplace_line import SampledLaplaceLine, SampledLaplaceTransform, kept_grids
+from hockeystick.pairs.sampled.laplace_line import (
+    SampledLaplaceLine,
+    SampledLaplaceTransform,
+    kept_grids,
+    kept_tail,
+)
 from hockeystick.values.side import Side
 from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
@@ -251,6 +256,33 @@ def test_no_value_is_above_the_envelope(theta: float, rate: float, t: float, cou
     assert (fall <= bounds[::9] + 1e-11).all()
     if count == 10**6:
         assert count * float(bounds[-1]) < -40
+
+
+@pytest.mark.parametrize("count", [50, 1000, 10**6])
+def test_errors_of_the_values_on_a_grid_are_charged_and_are_small_beside_the_fall(count: int) -> None:
+    """Values that are as far off as they may be are no way out, and what is asked costs a hundredth of an e-fold."""
+    law, t, asked = transform(1.0, 0.3, add=False), 2.0, []
+    off = 10 / count
+
+    class Off(SampledLaplaceLine):
+        def __init__(self, law: LaplaceLaw, t: float, reach: float, tolerance: float) -> None:
+            asked.append(tolerance)
+            super().__init__(law, t, reach, 1e-15)
+
+        def cumulants(self, step: float, count: int) -> tuple[Any, Any]:
+            values, errors = super().cumulants(step, count)
+            values[1:] -= off
+            return values, errors + off
+
+    tail = kept_tail(law, t)
+    assert tail is not None
+    edges = np.geomspace(1e-2, 10.0, 40)
+    found = EnvelopeGrids(law, t, count, tail, Off).log_bound(edges)
+    values = np.array([law.line(t, float(s), 1e-13).cumulants(float(s), 2)[0].real for s in edges])
+    assert (values[:, 1] - values[:, 0] <= found + 1e-12).all()
+    assert (found < 0).any()
+    (tolerance,) = asked
+    assert 1e-4 <= tolerance * count <= 0.01
 
 
 @pytest.mark.parametrize("add", [False, True])

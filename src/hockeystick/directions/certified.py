@@ -352,8 +352,11 @@ def _beside_best(uppers: dict[float, float]) -> float:
 
 
 def _by_contour(rounds: Gathered, engine: EngineFactory, ask: Callable[[EngineFactory], Interval]) -> Interval | None:
-    """The answer of a contour for all kinds, where that engine may be asked and is nearer than what is gathered."""
-    if not rounds.tried or engine not in (AutoEngine, ContourEngine):
+    """The answer of a contour for all kinds, where that engine may be asked and is nearer than what is gathered.
+
+    Where no work is left none is begun: to find its tilt alone takes all kinds half a second.
+    """
+    if not rounds.tried or engine not in (AutoEngine, ContourEngine) or left() <= 0:
         return None
     try:
         found = ask(ContourEngine)

@@ -48,7 +48,7 @@ POINTS = 20_000  # on all grids
 SPARE = 1e-9  # relative: pays for the roundings of the bound itself
 NOTHING = 1e-12  # of m(t): a fall that is not told from rounding
 CELL = 400.0  # units of work of one cell
-TOLERANCE = 1e-15  # of the values
+CLOSE, TOLERANCE = 1e-3, 1e-15  # of that rise: how far values may err, which is charged; and the least that is asked
 
 
 class SmoothTail:
@@ -163,7 +163,7 @@ class EnvelopeGrids:
         coarsest = math.sqrt(4 * COARSE * max(wanted, MOST * float(smooth.above.max())) / variance)
         if not (math.isfinite(end) and step > 0 and end / max(step, coarsest) < POINTS):
             return
-        line = self._line(self._law, self._t, end + 2 * coarsest * BAND, TOLERANCE)
+        line = self._line(self._law, self._t, end + 2 * coarsest * BAND, max(CLOSE * FINE * wanted, TOLERANCE))
         heights, logs, reached, total = [], [], 0.0, 0
         while reached < end:
             last = 2 * step >= coarsest
