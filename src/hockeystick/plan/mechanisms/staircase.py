@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, ClassVar
 
@@ -37,6 +38,9 @@ from hockeystick.values.domains import MAGNITUDE, ROUND_EPSILON, Domain, check_f
 
 HALF = Fraction(1, 2)
 """The place of the step at which the mechanism is binary randomised response to the adversary."""
+
+DIGITS = 30
+"""Of the decimal numbers of which masses are made: twice those of a double, less than two."""
 
 _TIGHT = Claim(Status.TIGHT, "Geng, Viswanath 2016 [GV16]; proof of the pair in plan/mechanisms/staircase.py")
 """What is proven of the pair in every direction."""
@@ -93,13 +97,13 @@ class Staircase(Mechanism):
             half = math.exp(-0.5 * self.epsilon)
             log_rest = -0.5 * self.epsilon + 2 * _log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
             return ThreeLossPair(self.epsilon, math.log1p(-0.5 * half), log_rest, exact)
-        gamma = decimal(self.gamma)
-        total = float(gamma) + small * float(1 - gamma)
-        apart = math.log(float(abs(gamma - HALF))) + _log(-math.expm1(-self.epsilon)) - _log(total)
+        gamma, log_fall = decimal(self.gamma), _log(-math.expm1(-self.epsilon))
         if gamma > HALF:
-            return ThreeLossPair(self.epsilon, -math.log(2) - math.log(total), apart, exact)
-        high = _log(float(gamma) + small * float(HALF - gamma)) - _log(total)
-        return ThreeLossPair(self.epsilon, min(high, 0.0), apart - self.epsilon, exact)
+            log_total = math.log(float(gamma) + small * float(1 - gamma))
+            apart = math.log(float(gamma - HALF)) + log_fall - log_total
+            return ThreeLossPair(self.epsilon, -math.log(2) - log_total, apart, exact)
+        log_high, log_rest = _low_step(repr(self.epsilon), repr(self.gamma))
+        return ThreeLossPair(self.epsilon, min(log_high, 0.0), log_rest + log_fall, exact)
 
     def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
         """The three masses, up to a factor."""
@@ -118,6 +122,18 @@ class Staircase(Mechanism):
         low = [(factor, power - epsilon) for factor, power in high]
         masses = exponential(*high), exponential(*rest), exponential(*low)
         return ExactFinite(masses, masses[::-1], epsilon)
+
+
+def _low_step(epsilon: str, gamma: str) -> tuple[float, float]:
+    """The logarithms of ``(gamma + e (1/2 - gamma)) / total`` and of ``e (1/2 - gamma) / total``, gamma at most 1/2.
+
+    ``total = gamma + e (1 - gamma)``. All terms are positive, and e is a decimal number, as it may be far below the
+    range of a double while gamma is 0 or as small.
+    """
+    with localcontext(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
+        e, low = (-Decimal(epsilon)).exp(), Decimal(gamma)
+        total, rest = low + e * (1 - low), e * (Decimal("0.5") - low)
+        return float(((low + rest) / total).ln()), float((rest / total).ln())
 
 
 def _log(value: float) -> float:
