@@ -15,8 +15,10 @@ from mpmath import mp
 
 import hockeystick as hs
 import oracle
+from hockeystick.numerics.decimals import decimal
 from hockeystick.pairs.finite import ThreeLossPair
 from hockeystick.values.adjacency import Direction
+from oracle.real import to_mpf
 
 PMF = {"mechanism": "pmf", "p": ["1/2", 0.3, "0.2", 0], "q": [0.4, "1/4", 0.3, "1/20"]}
 TO_BOTH_SIDES = {"mechanism": "pmf", "p": ["0.5", "0.499", "0.001", 0], "q": ["0.6", "0.398", 0, "0.002"]}
@@ -282,7 +284,7 @@ def test_masses_of_the_staircase_are_those_of_many_digits(epsilon: float, gamma:
     pair = hs.Staircase(epsilon, gamma=gamma).pair(Direction.ADD)
     assert isinstance(pair, ThreeLossPair)
     with mp.workdps(700):
-        fall, high = mp.exp(-mp.mpf(repr(epsilon))), mp.mpf(repr(gamma))
+        fall, high = mp.exp(-to_mpf(decimal(epsilon))), to_mpf(decimal(gamma))
         total, half = high + fall * (1 - high), mp.mpf("0.5")
         share = mp.log((min(high, half) + fall * max(half - high, 0)) / total)
         rest = mp.log(abs(high - half) * (1 - fall) * (fall if high < half else 1) / total)

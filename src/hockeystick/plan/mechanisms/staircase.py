@@ -92,17 +92,17 @@ class Staircase(Mechanism):
         """The pair at the largest difference, in either direction."""
         if self._binary:
             return BlackBoxPair(self.epsilon)
-        small, exact = math.exp(-self.epsilon), decimal(self.epsilon)
+        exact = decimal(self.epsilon)
         if self.gamma is None:
             half = math.exp(-0.5 * self.epsilon)
             log_rest = -0.5 * self.epsilon + 2 * _log(-math.expm1(-0.5 * self.epsilon)) - math.log(2)
             return ThreeLossPair(self.epsilon, math.log1p(-0.5 * half), log_rest, exact)
         gamma, log_fall = decimal(self.gamma), _log(-math.expm1(-self.epsilon))
         if gamma > HALF:
-            log_total = math.log(float(gamma) + small * float(1 - gamma))
+            log_total = math.log(float(gamma) + math.exp(-self.epsilon) * float(1 - gamma))
             apart = math.log(float(gamma - HALF)) + log_fall - log_total
             return ThreeLossPair(self.epsilon, -math.log(2) - log_total, apart, exact)
-        log_high, log_rest = _low_step(repr(self.epsilon), repr(self.gamma))
+        log_high, log_rest = _low_step(exact, gamma)
         return ThreeLossPair(self.epsilon, min(log_high, 0.0), log_rest + log_fall, exact)
 
     def exact(self, direction: Direction) -> ExactBlackBox | ExactFinite:
@@ -124,14 +124,15 @@ class Staircase(Mechanism):
         return ExactFinite(masses, masses[::-1], epsilon)
 
 
-def _low_step(epsilon: str, gamma: str) -> tuple[float, float]:
+def _low_step(epsilon: Fraction, gamma: Fraction) -> tuple[float, float]:
     """The logarithms of ``(gamma + e (1/2 - gamma)) / total`` and of ``e (1/2 - gamma) / total``, gamma at most 1/2.
 
     ``total = gamma + e (1 - gamma)``. All terms are positive, and e is a decimal number, as it may be far below the
     range of a double while gamma is 0 or as small.
     """
     with localcontext(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX):
-        e, low = (-Decimal(epsilon)).exp(), Decimal(gamma)
+        e = (-Decimal(epsilon.numerator) / epsilon.denominator).exp()
+        low = Decimal(gamma.numerator) / gamma.denominator
         total, rest = low + e * (1 - low), e * (Decimal("0.5") - low)
         return float(((low + rest) / total).ln()), float((rest / total).ln())
 
