@@ -180,7 +180,9 @@ def test_a_loss_next_above_epsilon_is_not_far_above_it(below: float) -> None:
     assert OptimalAccountant()._slack([(60.0, 1)], 60.0 - below) == pytest.approx(truth, rel=1e-9)
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(0.05, 4000), (0.5, 2000), (1.9, 900), (2.1, 900), (40.0, 60)])
+@pytest.mark.parametrize(
+    ("epsilon", "count"), [(1e-320, 10**9), (0.05, 4000), (0.5, 2000), (1.9, 900), (2.1, 900), (40.0, 60)]
+)
 def test_sums_of_masses_beyond_a_double_are_those_of_many_digits(epsilon: float, count: int) -> None:
     """Losses up to 2,400: Q-masses are added up in blocks, relative to the first loss of each."""
     law = binomial_law(epsilon, count)

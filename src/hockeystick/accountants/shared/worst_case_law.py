@@ -140,7 +140,7 @@ def _log_sums_above(log_q: Array, law: Law) -> Array:
         plain: Array = np.log(np.cumsum(np.exp(log_q[::-1]))[::-1])
         return plain
     widest = float(np.diff(law.loss).max(initial=0.0))
-    width = min(int(BLOCK / widest), len(log_q) - 1) + 1 if widest > 0 else len(log_q)
+    width = int(min(BLOCK / widest, len(log_q) - 1)) + 1 if widest > 0 else len(log_q)
     first = law.loss[::width]
     starts = np.repeat(first, width)[: len(log_q)]
     masses = np.append(law.p * np.exp(starts - law.loss), np.zeros(-len(log_q) % width)).reshape(-1, width)
