@@ -205,14 +205,14 @@ class Draw:
 
 
 def _noise_of(item: dict[str, Any]) -> str | None:
-    """The key of the noise of a round, if there is one and more of it always protects more."""
-    if item["mechanism"] == "truncated-laplace":
+    """The key of the noise of a round, if there is one and more of it always protects more.
+
+    Of discrete Gaussian noise it does not: its losses are whole multiples of 1 over the variance, and two rounds of 0.126,
+    sampled at 1e-300, have a smaller delta at 0.649 (e^-4500.87) than two of 0.1260126 (e^-4500.10).
+    """
+    if item["mechanism"] in ("truncated-laplace", "discrete-gaussian"):
         return None
     return next((key for key in ("scale", "noise_multiplier") if key in item), None)
-
-
-MOST_NOISE = {"discrete-gaussian": 500.0}
-"""The largest noise that a mechanism takes, where it is not 1e12."""
 
 
 def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     if change == "noise" and "epsilon" in item:
         item["epsilon"] /= factor
     elif change == "noise" and (key := _noise_of(item)) is not None:
-        item[key] = min(item[key] * factor, MOST_NOISE.get(item["mechanism"], 1e12))
+        item[key] = min(item[key] * factor, 1e12)
     elif change == "rate" and "sample_rate" in item:
         item["sample_rate"] = max(item["sample_rate"] / factor, LEAST)
     else:

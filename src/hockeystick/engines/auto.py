@@ -129,7 +129,8 @@ class AutoEngine:
             if engine in (rare, ContourEngine) and best.limited is not None and engines in (ENGINES, RARE):
                 continue  # with atoms taken apart, which is asked next, it may be narrower
             if engine is not grid and (best.limited is None or _narrow(best)):
-                return self._below(best, ask, place, gap) if self._at_the_end(place(best)) else best
+                beside = self._at_the_end(place(best)) or _width(best) > SHARP  # a wide gap was asked
+                return self._below(best, ask, place, gap) if beside else best
         if best is None:
             with last_resort():
                 rough = ask(RenyiEngine(self._composition), gap)
