@@ -207,8 +207,8 @@ class Draw:
 def _noise_of(item: dict[str, Any]) -> str | None:
     """The key of the noise of a round, if there is one and more of it always protects more.
 
-    Of discrete Gaussian noise it does not: its losses are whole multiples of 1 over the variance, and two rounds of 0.126,
-    sampled at 1e-300, have a smaller delta at 0.649 (e^-4500.87) than two of 0.1260126 (e^-4500.10).
+    Of discrete Gaussian noise it does not: its losses are whole multiples of 1 over the variance, and two rounds of
+    0.126, sampled at 1e-300, have a smaller delta at 0.649 (e^-4500.87) than two of 0.1260126 (e^-4500.10).
     """
     if item["mechanism"] in ("truncated-laplace", "discrete-gaussian"):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ class GroupProfile:
 
     profile: Profile
     size: int
+    _told: list[tuple[float, float]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         """The plan as notebooks show it, under the size of the group."""
@@ -48,10 +49,12 @@ class GroupProfile:
     def delta(self, epsilon: npt.ArrayLike) -> Band:
         """``delta_k(eps) <= sum_(i<k) e^(i eps / k) delta(eps / k)``: the inequality for one record, k times in a row.
 
-        (Vadhan 2017 [Vad17], Lemma 2.2.)
+        (Vadhan 2017 [Vad17], Lemma 2.2.) What :meth:`epsilon` has told of the group is kept: where work is short,
+        single bounds depend on which others they are asked with.
         """
+        at = np.asarray(epsilon, dtype=np.float64)
         single = self.profile.delta(epsilon)
-        upper = self._deltas(np.asarray(epsilon, dtype=np.float64))
+        upper = np.minimum(self._deltas(at), self._kept(at))
         upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
 
@@ -68,8 +71,16 @@ class GroupProfile:
             starts = np.where(np.isfinite(upper), self.size * upper, 1.0)
             pairs = zip(at.ravel().tolist(), starts.ravel().tolist(), strict=True)
             found = [least_epsilon(self._deltas, target, start) for target, start in pairs]
+            self._told.extend(zip(found, at.ravel().tolist(), strict=True))
             upper = np.maximum(np.array(found).reshape(at.shape), single.lower)
         return Band(single.lower, upper, upper, "upper")
+
+    def _kept(self, at: Array) -> Array:
+        """The least delta that was told at each epsilon or a smaller one: delta does not rise with epsilon."""
+        known = sorted(self._told)
+        least = np.minimum.accumulate([1.0, *(delta for _, delta in known)])
+        kept: Array = least[np.searchsorted([epsilon for epsilon, _ in known], at, side="right")]
+        return kept
 
     def _deltas(self, at: Array) -> Array:
         """Upper ends of delta of the group."""

@@ -61,7 +61,7 @@ METHODS = {
         "searched",
         "found",
     ),
-    "Epsilon": ("measure", "rough_excess", "at_delta", "point", "searched", "found"),
+    "Epsilon": ("measure", "rough_excess", "at_delta", "point", "searched"),
     "Delta": ("measure", "excess", "at_delta", "point"),
     "GaussianDP": ("measure",),
     "Advantage": ("measure",),
