@@ -82,12 +82,12 @@ def _secant(one: tuple[float, float], other: tuple[float, float]) -> float:
     """The slope between two values of f, which falls.
 
     Raises:
-        NotApplicableError: it does not, so that the contour says nothing.
+        NotApplicableError: it does not, or both values are at one place, so that the contour says nothing.
     """
-    slope = (other[1] - one[1]) / (other[0] - one[0])
-    if not slope < 0:
+    run = other[0] - one[0]
+    if not (run and (other[1] - one[1]) / run < 0):
         raise NotApplicableError("what a contour says does not fall")
-    return slope
+    return (other[1] - one[1]) / run
 
 
 def _first(directions: Directions) -> Composition:

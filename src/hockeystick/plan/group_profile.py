@@ -52,8 +52,8 @@ class GroupProfile:
         (Vadhan 2017 [Vad17], Lemma 2.2.) What :meth:`epsilon` has told of the group is kept: where work is short,
         single bounds depend on which others they are asked with.
         """
+        single = self.profile.delta(epsilon)  # which checks it
         at = np.asarray(epsilon, dtype=np.float64)
-        single = self.profile.delta(epsilon)
         upper = np.minimum(self._deltas(at), self._kept(at))
         upper = np.maximum(upper, single.upper if self.size == 1 else 0.0)
         return Band(np.minimum(single.lower, upper), upper, upper, "upper")
