@@ -20,7 +20,8 @@ def zcdp_delta(rho: Real, count: int, epsilon: Real) -> Mpf:
     """The least bound on delta that ``K(t) = t (1 + t) rho`` of so many rounds gives."""
     with mp.workdps(DIGITS):
         total = count * to_mpf(rho)
-        return _least([(mp.mpf(10) ** -8, mp.mpf(FAR))], lambda t: total * t * (1 + t), to_mpf(epsilon))
+        # where epsilon is below total, the best t is about e^(epsilon - total)
+        return _least([(mp.mpf(10) ** -400, mp.mpf(FAR))], lambda t: total * t * (1 + t), to_mpf(epsilon))
 
 
 def rdp_delta(orders: Sequence[Real], epsilons: Sequence[Real], count: int, epsilon: Real) -> Mpf:
@@ -32,7 +33,7 @@ def rdp_delta(orders: Sequence[Real], epsilons: Sequence[Real], count: int, epsi
     with mp.workdps(DIGITS):
         at = [to_mpf(order) - 1 for order in orders]
         bound = [to_mpf(value) for value in epsilons]
-        found = _least([(at[0] / 10**6, at[0])], lambda t: count * t * min(bound), to_mpf(epsilon))
+        found = _least([(at[0] * mp.mpf(10) ** -400, at[0])], lambda t: count * t * min(bound), to_mpf(epsilon))
         for place, (low, high) in enumerate(pairwise(at)):
 
             def chord(t: Mpf, place: int = place, low: Mpf = low, high: Mpf = high) -> Mpf:

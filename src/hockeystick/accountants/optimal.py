@@ -31,7 +31,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from hockeystick.accountants.base import Accountant
+from hockeystick.accountants.saddle_point import epsilon_of, expansion
 from hockeystick.accountants.shared.round_guarantee import (
+    LARGEST,
     REFINEMENTS,
     Kinds,
     epsilons,
@@ -41,6 +43,7 @@ from hockeystick.accountants.shared.round_guarantee import (
     split,
     why_infinite,
 )
+from hockeystick.accountants.shared.tilted import Cumulants
 from hockeystick.accountants.shared.worst_case_law import (
     FLOOR,
     WorstCase,
@@ -72,7 +75,6 @@ NOT_SEARCHED = "half of delta is the slack: to search for its best share would t
 DEVIATIONS, LARGER = 12.0, 40.0
 """Standard deviations and e-folds by which a loss is far above epsilon: delta' is then within some e^-40 of 1."""
 
-LARGEST = 700.0  # exponent that a double can hold
 LOG_TILTS = (-80.0, 80.0)  # of the saddle points of all sums of losses
 DEPTH = 45.0  # e-folds below the target at which masses are left out
 Boxes = Sequence[tuple[float, int]]
@@ -200,8 +202,8 @@ class OptimalAccountant(Accountant):
 
     def _slack(self, boxes: Boxes, epsilon: float) -> float:
         """An upper bound on delta' at epsilon; 1 where all but a negligible part of the losses are far larger."""
-        _, mean, variance = _cumulants(boxes, 0.0)
-        if mean - DEVIATIONS * math.sqrt(variance) > epsilon + LARGER:
+        plain = _cumulants(boxes, 0.0)
+        if plain.mean - DEVIATIONS * math.sqrt(plain.variance) > epsilon + LARGER:
             return 1.0
         return self._laws(boxes, FLOOR)[1].delta(epsilon)[1]
 
@@ -237,30 +239,28 @@ def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
     return WorstCase(laws, math.fsum(epsilon * count for epsilon, count in boxes) * (1 + CARE))
 
 
-def _cumulants(boxes: Boxes, t: float) -> tuple[float, float, float]:
-    """``K(t) = log E_P e^(tL)`` of the sum L of losses of randomised responses, K' and K'', in floating point."""
+def _cumulants(boxes: Boxes, t: float) -> Cumulants:
+    """Those of the sum of losses of randomised responses up to the variance, for all kinds at once."""
     epsilon, count = np.array(boxes, dtype=np.float64).T
     with np.errstate(over="ignore"):  # a sum beyond the range of a double is above every epsilon
         half = epsilon * (t + 0.5)
-        k0 = count @ (np.logaddexp(half, -half) - np.logaddexp(0.5 * epsilon, -0.5 * epsilon))
-        k1 = count @ (epsilon * np.tanh(half))
-        k2 = count @ np.square(epsilon / np.cosh(np.minimum(half, LARGEST)))
-    return float(k0), float(k1), float(k2)
+        log = count @ (np.logaddexp(half, -half) - np.logaddexp(0.5 * epsilon, -0.5 * epsilon))
+        mean = count @ (epsilon * np.tanh(half))
+        variance = count @ np.square(epsilon / np.cosh(np.minimum(half, LARGEST)))
+    return Cumulants(float(log), float(mean), float(variance), math.nan, math.nan)
 
 
 def _guessed_slack(boxes: Boxes, epsilon: float) -> float:
-    """A guess at delta' at epsilon, by the leading saddle-point term (Alghamdi et al. 2023 [AAC+23])."""
+    """A guess at delta' at epsilon, by the leading saddle-point term."""
 
     def over(log_tilt: float) -> float:
         t = math.exp(log_tilt)
-        return _cumulants(boxes, t)[1] - 1 / t - 1 / (1 + t) - epsilon
+        return epsilon_of(_cumulants(boxes, t), t) - epsilon
 
     if not over(LOG_TILTS[1]) > 0:
         return 0.0  # so near the largest loss that next to nothing is above
     t = math.exp(root(over, *LOG_TILTS, xtol=1e-9, rtol=1e-9))
-    k0, _, k2 = _cumulants(boxes, t)
-    log = k0 - t * epsilon - math.log(t) - math.log1p(t) - 0.5 * math.log(math.tau * (k2 + t**-2 + (1 + t) ** -2))
-    return math.exp(min(log, 0.0))
+    return math.exp(expansion(_cumulants(boxes, t), t, epsilon, order=1))
 
 
 def _searchable(kinds: Kinds) -> bool:

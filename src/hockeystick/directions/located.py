@@ -85,9 +85,10 @@ def _secant(one: tuple[float, float], other: tuple[float, float]) -> float:
         NotApplicableError: it does not, or both values are at one place, so that the contour says nothing.
     """
     run = other[0] - one[0]
-    if not (run and (other[1] - one[1]) / run < 0):
+    slope = (other[1] - one[1]) / run if run else math.nan
+    if not slope < 0:
         raise NotApplicableError("what a contour says does not fall")
-    return (other[1] - one[1]) / run
+    return slope
 
 
 def _first(directions: Directions) -> Composition:

@@ -253,11 +253,14 @@ def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | N
     tables = list(zip(*_tables(kinds, LEAST_TABLED), strict=True))
     known: dict[tuple[int, ...], float] = {}
 
+    def points(chosen: tuple[int, ...]) -> tuple[list[float], list[float]]:
+        found = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
+        return [epsilon for epsilon, _ in found], [delta for _, delta in found]
+
     def at(log_price: float) -> float:
         chosen = tuple(int(np.argmin(epsilon**2 + math.exp(log_price) * delta)) for epsilon, delta in tables)
         if chosen not in known:
-            points = [(float(e[place]), float(d[place])) for (e, d), place in zip(tables, chosen, strict=True)]
-            known[chosen] = compared([epsilon for epsilon, _ in points], [delta for _, delta in points])
+            known[chosen] = compared(*points(chosen))
         return known[chosen]
 
     prices = np.linspace(-10.0, 90.0, 51)
@@ -265,8 +268,7 @@ def least_over_prices(kinds: Kinds, total: float, value: Value, guess: Value | N
         best = int(np.argmin([at(float(price)) for price in prices]))
         prices = np.linspace(prices[max(best - 1, 0)], prices[min(best + 1, len(prices) - 1)], 25)
     chosen = min(known, key=lambda places: known[places])
-    at_best = [float(epsilon[place]) for (epsilon, _), place in zip(tables, chosen, strict=True)]
-    lost = [float(delta[place]) for (_, delta), place in zip(tables, chosen, strict=True)]
+    at_best, lost = points(chosen)
     edges = [kind.edge for kind, _ in kinds]
     found = [known[chosen] if guess is None else value(at_best, lost)]
     found.append(value(edges, [kind.least_delta for kind, _ in kinds]))
