@@ -240,7 +240,7 @@ def _exact_law(boxes: Boxes, floor: float) -> WorstCase:
 
 
 def _cumulants(boxes: Boxes, t: float) -> Cumulants:
-    """Those of the sum of losses of randomised responses up to the variance, for all kinds at once."""
+    """K of the sum of losses of randomised responses, its mean and its variance, for all kinds at once."""
     epsilon, count = np.array(boxes, dtype=np.float64).T
     with np.errstate(over="ignore"):  # a sum beyond the range of a double is above every epsilon
         half = epsilon * (t + 0.5)

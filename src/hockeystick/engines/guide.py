@@ -37,7 +37,7 @@ MANY_NODES = 2000  # beyond, K is had at a few tilts and interpolated between th
 KNOTS = np.linspace(0.0, 1.0, 24)  # logarithms of tilts, from the least to the most
 SPARE = 50.0  # log of how far below the floor atoms are kept, where they are many
 WEIGHT, OF_MANY = 10.0, 40.0  # units of work of an evaluation: of one kind of round, and of many, sorted by kinds
-KIND = 20_000.0  # units of work of laying the nodes of one kind of round
+KIND = 20_000.0  # units of work of laying the nodes of one kind of round, which are next to nothing where kinds are few
 NODES_PER_PANEL = 4  # of the Gauss-Legendre rule
 NEARLY, SMOOTH = 0.03, 1.0  # logs of a tilt and of delta: from here on a root is found by interpolation
 GROWTH = 2.0  # of the rise from one place to the next, up to which nothing takes over in between
@@ -89,8 +89,10 @@ class Guide:
     """
 
     def __init__(self, composition: Composition, log_floor: float) -> None:
-        spend(KIND * len(composition.rounds))
-        panels = FEW_PANELS if len(composition.rounds) > MANY_PAIRS else PANELS
+        many = len(composition.rounds) > MANY_PAIRS
+        if many:
+            spend(KIND * len(composition.rounds))
+        panels = FEW_PANELS if many else PANELS
         laws = [_nodes(pair, log_floor, panels) for pair, _ in composition.rounds]
         self._loss = np.concatenate([loss for loss, _, _ in laws])
         self._log_mass = np.concatenate([log_mass for _, log_mass, _ in laws])
