@@ -12,6 +12,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,7 @@ from mpmath import mp, mpf
 from hockeystick.pairs import LaplacePair
 from hockeystick.pairs.laplace import LOG_HALF, law_of_all
 from hockeystick.pairs.laplace_window import WindowPair
-from hockeystick.pairs.sampled.laplace_ends import log_between
+from hockeystick.pairs.sampled.laplace_ends import _inverse, log_between
 from hockeystick.pairs.sampled.laplace_envelope import EnvelopeGrids, SmoothTail
 from hockeystick.pairs.sampled.laplace_law import LaplaceLaw, LaplaceNodes
 from hockeystick.pairs.sampled.laplace_line import (
@@ -34,6 +35,7 @@ from oracle.real import gauss_legendre
 from transform_truths import exact, off_by
 
 Number = Any
+Array = npt.NDArray[np.float64]
 
 
 @pytest.fixture(autouse=True)
@@ -392,6 +394,43 @@ def test_delta_between_the_atoms(theta: float, rate: float, add: bool) -> None:
             assert wider[0][j] <= (mp.log(true) if true > 0 else -mp.inf) <= wider[1][j]
     beyond = log_between(law, np.array([high + 1e-6]), np.zeros(1), Side.ABOVE)
     assert float(beyond[0]) == -math.inf
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+@pytest.mark.parametrize("rate", [1e-9, 0.01, 0.9])
+def test_a_place_is_on_its_side_by_more_than_its_error(side: float, rate: float) -> None:
+    """u, by 50 digits, of each place that is given, where it is steep and where it is flat to a few roundings."""
+    theta = 35.0
+    law = LaplaceLaw(theta, LOG_HALF, (-theta, theta), (LOG_HALF, LOG_HALF - theta), rate, False)
+    low, high = law.mixed(np.array([-theta, theta])).tolist()
+    flat = law.mixed(np.linspace(-33.0, -25.0, 200))
+    u = np.concatenate([np.linspace(low, high, 101)[1:-1], high * np.geomspace(1e-9, 1e-3, 50), flat])
+    loss = _inverse(law, u, side).loss
+    with mp.workdps(50):
+        for at, wanted in zip(loss.tolist(), u.tolist(), strict=True):
+            true = mp.log1p(mp.mpf(rate) * mp.expm1(mp.mpf(at)))
+            assert side * (true - wanted) >= 0 or side * at == theta
+
+
+@pytest.mark.parametrize("add", [False, True])
+def test_a_place_is_moved_by_what_it_lacks_and_not_found_by_doubling(
+    add: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first step goes where the slope of u says, so that hardly any place takes a third look."""
+    asked: list[int] = []
+    plain = LaplaceLaw.mixed
+
+    def counted(self: LaplaceLaw, loss: Array) -> Array:
+        asked.append(len(loss))
+        return plain(self, loss)
+
+    monkeypatch.setattr(LaplaceLaw, "mixed", counted)
+    law = LaplaceLaw(0.3, LOG_HALF, (-0.3, 0.3), (LOG_HALF, LOG_HALF - 0.3), 0.01, add)
+    low, high = sorted((law.sign * plain(law, np.array([-0.3, 0.3]))).tolist())
+    x = np.linspace(low, high, 1000)[1:-1]
+    below, above = (log_between(law, x, np.zeros(len(x)), side) for side in (Side.BELOW, Side.ABOVE))
+    assert (above > below).all()
+    assert sum(asked) < 2 * 2.1 * len(x)
 
 
 def test_a_round_that_is_not_sampled_is_one_of_rate_one() -> None:

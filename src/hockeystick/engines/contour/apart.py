@@ -73,6 +73,7 @@ SHARPER = 0.02  # of the sharpness, at the next attempt
 ROUGH = 1e-3  # width of log delta that is asked at a guessed place
 AT_THE_END = 0.5  # of the gap: from there on the largest loss is near enough
 ATOM = 80.0  # units of work of one sum of atoms, at one epsilon
+BESIDE = 200.0  # the same where a smooth loss is beside it
 EACH = 3e5  # units of work of one epsilon and kind, however few the atoms: more than a hundred calls of NumPy
 LARGEST = 700.0  # exponent that a double holds
 UNKNOWN = 0.5  # error of a logarithm from which on the value says nothing
@@ -117,7 +118,7 @@ class Sums(NamedTuple):
     @property
     def price(self) -> float:
         """Units of work of one epsilon."""
-        return EACH + ATOM * len(self.atoms.loss)
+        return EACH + BESIDE * len(self.atoms.loss)
 
     def log_ends(self, epsilon: float) -> list[float]:
         """Logarithms of both ends of what it adds to delta."""

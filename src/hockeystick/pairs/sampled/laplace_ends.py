@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,8 @@ from hockeystick.values.side import Side
 Array = npt.NDArray[np.float64]
 
 STEPS = 60  # doublings of the distance by which l* is moved
+STRAIGHT = 1e-3  # distance over which u is a straight line, as far as the first step goes
+BEYOND = 1.25  # how far the first step goes, of what that line lacks: roundings let it fall short otherwise
 UNITS = 64.0  # roundings of one value
 
 
@@ -81,14 +84,12 @@ def log_between(law: LaplaceLaw, x: Array, slip: Array, side: Side) -> Array:
     x = x - float(side) * slip  # D falls with x
     first, last = (law.theta, -law.theta) if law.add else (-law.theta, law.theta)  # where the loss is least, and most
     sign = law.sign
-    where = _inverse(law, sign * x, -sign * float(side))
+    where, u, error = _inverse(law, sign * x, -sign * float(side))
     exponent = 0.5 * (where - law.theta)
     if law.add:
-        u = law.mixed(where)
-        exponent = exponent - u + float(side) * _error(law, where, u)
+        exponent = exponent - u + float(side) * error
     out = _log_closed(law, np.abs(last - where), exponent, side)
-    ends = law.mixed(np.array([first, last]))
-    errors = _error(law, np.array([first, last]), ends)
+    _, ends, errors = _Place.of(law, np.array([first, last]))
     least, most = (sign * ends).tolist()
     out = np.where(x > most + float(errors[1]), -math.inf, out)
     every = sign * where <= sign * first  # all losses are above x
@@ -124,18 +125,51 @@ def _error(law: LaplaceLaw, loss: Array, u: Array) -> Array:
     return out
 
 
-def _inverse(law: LaplaceLaw, u: Array, side: float) -> Array:
-    """An l in [-theta, theta] whose u is at least (+1) or at most (-1) the one given; the end where none is."""
+class _Place(NamedTuple):
+    """Losses before sampling, one for each x.
+
+    Attributes:
+        loss: l, in [-theta, theta].
+        u: computed from it.
+        error: bound on the absolute error of u.
+    """
+
+    loss: Array
+    u: Array
+    error: Array
+
+    @classmethod
+    def of(cls, law: LaplaceLaw, loss: Array) -> _Place:
+        """These losses, and their u."""
+        u = law.mixed(loss)
+        return cls(loss, u, _error(law, loss, u))
+
+
+def _inverse(law: LaplaceLaw, u: Array, side: float) -> _Place:
+    """An l in [-theta, theta] whose u is at least (+1) or at most (-1) the one given; the end where none is.
+
+    It is tried at the inverse of u first. Where this misses by no more than its error, l is moved: by what the slope
+    of u says, and twice as far until it holds.
+    """
     guess = u if law.rate == 1 else unmixed_loss(u, law.rate)
     guess = np.minimum(np.maximum(guess, -law.theta), law.theta)
-    found, step = guess.copy(), 4 * UNIT_ROUNDOFF * np.maximum(np.abs(guess), 1e-3)
-    if law.rate == 1:  # u is l: one step of twice its error is enough
-        step = np.maximum(step, 2 * _error(law, guess, guess))
+    found = _Place.of(law, guess.copy())
+    short = np.flatnonzero((side * (found.u - u) < found.error) & (side * guess < law.theta))
+    if not len(short):
+        return found
+    start, target = guess[short], u[short]
+    lacking = found.error[short] - side * (found.u[short] - target)
+    slope = 1.0 if law.rate == 1 else mixed_slope(start, found.u[short], law.rate)
+    with np.errstate(divide="ignore"):
+        straight = np.minimum(BEYOND * lacking / slope, STRAIGHT)
+    step = np.maximum(straight, 4 * UNIT_ROUNDOFF * np.maximum(np.abs(start), STRAIGHT))
     for _ in range(STEPS):
-        value = law.mixed(found)
-        short = (side * (value - u) < _error(law, found, value)) & (side * found < law.theta)
-        if not short.any():
+        moved = _Place.of(law, np.minimum(np.maximum(start + side * step, -law.theta), law.theta))
+        for kept, new in zip(found, moved, strict=True):
+            kept[short] = new
+        still = (side * (moved.u - target) < moved.error) & (side * moved.loss < law.theta)
+        if not still.any():
             return found
-        found = np.where(short, np.minimum(np.maximum(guess + side * step, -law.theta), law.theta), found)
-        step = 2 * step
-    return np.where(short, side * law.theta, found)
+        short, start, target, step = short[still], start[still], target[still], 2 * step[still]
+    found.loss[short] = side * law.theta
+    return _Place.of(law, found.loss)

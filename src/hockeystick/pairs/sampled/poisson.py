@@ -111,10 +111,12 @@ def unmixed_loss(psi: Array, rate: float) -> Array:
     floor = math.log1p(-rate)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.expm1(np.minimum(psi, 500.0)) / rate
-        near = np.log1p(np.maximum(ratio, -0.5))
+        near: Array = np.log1p(np.maximum(ratio, -HALF))
+        if not ((psi > 500.0) | (ratio < -HALF)).any():
+            return near
         low = np.log(np.expm1(np.maximum(psi - floor, 0.0))) + (floor - math.log(rate))
         high = psi - math.log(rate) + np.log1p(-np.exp(floor - np.maximum(psi, floor)))
-    base: Array = np.where(psi > 500.0, high, np.where(ratio < -0.5, low, near))
+    base: Array = np.where(psi > 500.0, high, np.where(ratio < -HALF, low, near))
     return base
 
 
