@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import mpmath
 import numpy as np
@@ -36,6 +36,7 @@ from hockeystick.pairs.renyi import (
     log_peak,
     renyi_epsilon,
 )
+from hockeystick.pairs.sampled.poisson import PoissonSmooth
 from hockeystick.values.adjacency import Direction
 
 Number = Any
@@ -94,6 +95,26 @@ def test_the_mass_between_thresholds_is_added(off: float) -> None:
     threshold = float(smooth.outcome(np.array([epsilon]))[0]) + off
     low, high = _integral(smooth, epsilon, threshold, -60.0, _panels(smooth, threshold, -60.0))
     assert low <= gaussian_log_delta(mu, epsilon) <= high
+
+
+class Counted(PoissonSmooth):
+    """How many arrays of outcomes the loss was asked at."""
+
+    asked: ClassVar[list[int]] = []
+
+    def loss(self, x: Array) -> Array:
+        self.asked.append(len(x))
+        return super().loss(x)
+
+
+def test_the_mass_between_thresholds_of_a_sampled_round_is_found_by_one_call() -> None:
+    """Beside that of the nodes: a group of many records takes tens of thousands of such integrals."""
+    smooth, epsilon = Counted(GaussianLocation(1 / 5.69), 0.738, 1), 0.1
+    threshold = float(smooth.outcome(np.array([epsilon]))[0])
+    panels = _panels(smooth, threshold, -60.0)
+    smooth.asked.clear()
+    _integral(smooth, epsilon, threshold, -60.0, panels)
+    assert sorted(smooth.asked) == [33, 16 * panels]
 
 
 class Off(GaussianLocation):

@@ -37,7 +37,7 @@ Array = npt.NDArray[np.float64]
 
 MOST_SUMS = 200_000  # of the losses of several rounds with atoms alone, which are listed one by one
 ATOM, NODE = 100.0, 250.0  # units of work at one epsilon of one atom, five elementary functions, and of one node
-INTEGRAL = 0.1e6  # units of work of one integral, besides its nodes: a hundred calls of NumPy
+INTEGRAL = 0.16e6  # units of work of one integral, besides its nodes: more than a hundred calls of NumPy
 NODES = 16  # of the rule on each panel
 MAX_PANELS = 20_000  # of one integral
 ALL_PANELS = 400_000  # of all integrals that one question takes, a few seconds
@@ -49,7 +49,7 @@ OPERATIONS = 64  # roundings of one term, besides those of the densities and the
 ROOT_GAP = 1e-14  # relative, of the root from which both ends are found outward
 LARGEST = 700.0  # exponent of a mass that a double can hold
 LEAST_SHARE = 1e-290  # of ``1 - e^(eps - L)``: a range on which the loss all but equals epsilon has a scale too
-DOUBLINGS = 2.0 ** np.arange(16)  # widths that are looked at together, of the least of them
+DOUBLINGS = 2.0 ** np.arange(16, dtype=np.float64)  # widths that are looked at together, of the least of them
 BOTTOM = 100.0  # how far below the target log delta is told apart while its root is searched
 
 
@@ -265,19 +265,21 @@ def _log_beside(smooth: SmoothPart, epsilon: float, threshold: float, low: float
         value = smooth.loss(x) - epsilon
         return value, 2 * UNIT_ROUNDOFF * (smooth.loss_error(x) + np.abs(value) + abs(epsilon))
 
-    at = np.array([threshold])
-    value, error = off(at)
+    def on_both_sides(widths: Array) -> tuple[Array, Array]:
+        """All of them and the threshold itself in one call: of so few outcomes its price is that of the call."""
+        return off(np.concatenate([[threshold], threshold - widths, threshold + widths]))
+
+    widths = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low) * DOUBLINGS
+    value, error = on_both_sides(widths)
     log_apart = math.log(math.expm1(min(abs(float(value[0])) + float(error[0]), 700.0)) + 1e-300)
-    least, looks = 8 * UNIT_ROUNDOFF * (abs(threshold) + high - low), 1  # of most losses the first look is enough
-    while least < high - low:
-        widths = least * DOUBLINGS[:looks]
-        value, error = off(threshold + np.concatenate([-widths, widths]))
-        (left, right), (left_error, right_error) = value.reshape(2, -1), error.reshape(2, -1)
+    while widths[0] < high - low:
+        (left, right), (left_error, right_error) = value[1:].reshape(2, -1), error[1:].reshape(2, -1)
         apart = np.flatnonzero((left < -left_error) & (right > right_error) & (widths < high - low))
         if len(apart):
-            width = float(widths[apart[0]])
+            width, at = float(widths[apart[0]]), np.array([threshold])
             growth = float(smooth.growth(at)[0])
             log_mass = float(smooth.log_p(at)[0]) + growth * width + 0.5 * width**2 + math.log(2 * width)
             return log_apart + min(log_mass, 0.0) + 1e-6
-        least, looks = 2 * float(widths[-1]), len(DOUBLINGS)
+        widths = 2 * float(widths[-1]) * DOUBLINGS
+        value, error = on_both_sides(widths)
     return log_apart
