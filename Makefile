@@ -56,7 +56,7 @@ help:
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
-	@echo 'make release-check    build what would be released, install it into an empty environment, and use it there'
+	@echo 'make release-check    build what would be released, install it into an empty environment, use it there, and keep it in dist'
 	@echo 'make fmt       format the sources'
 	@echo 'make clean     remove .venv, .venv-oldest, .venv-integrations, .venv-spark, .venv-beam, .venv-release and everything else that was made'
 
@@ -218,5 +218,5 @@ fmt: .venv/.test
 	@$(BIN)/python -m ruff format --quiet
 
 clean:
-	rm -rf .venv .venv-oldest .venv-integrations .venv-spark .venv-beam .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf dist .venv .venv-oldest .venv-integrations .venv-spark .venv-beam .venv-release .bench .moving docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests tools docs -name __pycache__ -prune -exec rm -rf '{}' +

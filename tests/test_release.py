@@ -33,7 +33,9 @@ FILES = [
 WHEEL = {
     "hockeystick/__init__.py", "hockeystick/py.typed", "hockeystick/values/bibliography.toml", f"{INFO}/METADATA",
     f"{INFO}/RECORD", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt", f"{INFO}/licenses/LICENSE",
+    f"{INFO}/licenses/src/hockeystick/a/LICENSE",
 }  # fmt: skip
+LICENCES = ["LICENSE", "src/hockeystick/a/LICENSE"]
 SDIST = {*FILES, "PKG-INFO"}
 
 
@@ -52,13 +54,17 @@ def metadata(**changed: str) -> str:
 
 
 def test_a_wheel_has_the_package_and_nothing_else() -> None:
-    check_wheel(archive(WHEEL), FILES)
+    check_wheel(archive(WHEEL), FILES, LICENCES)
+    with pytest.raises(ReleaseError, match=r"lacks 1 files: hockeystick-0\.1\.0\.dist-info/licenses/src/"):
+        check_wheel(archive(WHEEL - {f"{INFO}/licenses/{LICENCES[1]}"}), FILES, LICENCES)
     with pytest.raises(ReleaseError, match=r"the wheel lacks 1 files: hockeystick/py\.typed"):
-        check_wheel(archive(WHEEL - {"hockeystick/py.typed"}), FILES)
+        check_wheel(archive(WHEEL - {"hockeystick/py.typed"}), FILES, LICENCES)
     with pytest.raises(ReleaseError, match=r"the wheel has 1 files too many: tests/test_a\.py"):
-        check_wheel(archive(WHEEL | {"tests/test_a.py"}), FILES)
+        check_wheel(archive(WHEEL | {"tests/test_a.py"}), FILES, LICENCES)
     with pytest.raises(ReleaseError, match=r"the wheel lacks hockeystick/py\.typed"):
-        check_wheel(archive(WHEEL - {"hockeystick/py.typed"}), [name for name in FILES if "typed" not in name])
+        check_wheel(
+            archive(WHEEL - {"hockeystick/py.typed"}), [name for name in FILES if "typed" not in name], LICENCES
+        )
 
 
 @pytest.mark.parametrize(

@@ -64,14 +64,16 @@ def main() -> int:
     """Compare or rewrite the pages."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="rewrite the pages in place")
-    write = parser.parse_args().write
+    parser.add_argument("pages", nargs="*", type=Path, default=PAGES, help="all by default")
+    given = parser.parse_args()
+    write = given.write
     stale = 0
-    for path in PAGES:
+    for path in given.pages:
         page = path.read_text()
         fresh = BLOCK.sub(lambda match: printed(match[0]) if blocks(f"```console\n{match[0]}```") else match[0], page)
         if fresh != page:
             stale += 1
-            print(f"{'rewritten' if write else 'stale'}: {path.relative_to(ROOT)}")
+            print(f"{'rewritten' if write else 'stale'}: {path.name}")
             if write:
                 path.write_text(fresh)
     return 0 if write else min(stale, 1)
