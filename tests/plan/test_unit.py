@@ -17,8 +17,10 @@ from command import refused, run
 from hockeystick import (
     GDP,
     ZCDP,
+    ApproximateDP,
     DiscreteGaussian,
     DiscreteLaplace,
+    Exponential,
     Gaussian,
     InvalidInputError,
     Laplace,
@@ -28,6 +30,7 @@ from hockeystick import (
     RandomAllocation,
     RandomizedResponse,
     Round,
+    Staircase,
     UnsupportedError,
     UpperBound,
     WithoutReplacement,
@@ -128,6 +131,8 @@ DISTANCES = [
 @pytest.mark.parametrize("adjacency", ["add-or-remove", "replace-one", "zero-out"])
 def test_unsampled_noise_sees_three_times_the_distance(of_record: Any, of_user: Any, adjacency: str) -> None:
     """Three records are one whose sensitivity is three times as large: the answer of another instance."""
+    if adjacency == "replace-one" and isinstance(of_record, GDP | ZCDP):
+        pytest.skip("a guarantee for replaced records: refused, as below")
     found = users(Round(of_record, count=5), 3, adjacency).epsilon(1e-6)
     wanted = Plan([Round(of_user, count=5)], adjacency).epsilon(1e-6)
     assert float(found) == pytest.approx(float(wanted), rel=1e-6)
@@ -169,8 +174,8 @@ def test_fixed_batches_have_no_chain_of_records() -> None:
         users(item, 3).epsilon(1e-6)
     with pytest.raises(UnsupportedError, match="group privacy from the curve"):
         Plan([item]).profile().group(3)
-    replaced = users(item, 3, "replace-one").epsilon(1e-6)
-    assert replaced.upper > Plan([item], "replace-one").epsilon(1e-6).upper
+    zeroed = users(item, 3, "zero-out").epsilon(1e-6)
+    assert zeroed.upper > Plan([item], "zero-out").epsilon(1e-6).upper
 
 
 def test_no_other_question_answers_for_single_records() -> None:
@@ -293,3 +298,97 @@ def test_users_of_more_records_than_a_mechanism_takes_are_refused_where_they_are
         plan.epsilon(1e-5)
     with pytest.raises(UnsupportedError, match="up to a distance of 1000 counts between neighbouring datasets; rec"):
         plan.delta(1.0)
+
+
+FULL = "replace_one_distance 2"
+UNKNOWN_WITHOUT_A_RECORD: list[Round] = [
+    Round(Gaussian(1.0, replace_one_distance=1)),  # two counts that move by 1 each: mu is 2 for L = 2, not sqrt 2
+    Round(Laplace(1.0, replace_one_distance=1)),
+    Round(ApproximateDP(1.0, 1e-9)),
+    Round(GDP(1.0)),
+    Round(ZCDP(0.1)),
+    Round(RandomizedResponse(1.0)),
+    Round(Staircase(1.0)),
+    Round(Exponential(1.0)),
+]
+
+
+@pytest.mark.parametrize("item", UNKNOWN_WITHOUT_A_RECORD, ids=lambda item: str(item.mechanism.name))
+def test_a_guarantee_for_replaced_records_says_nothing_of_one_that_leaves(item: Round) -> None:
+    """The exact number of records is private under replacement, and tells a partition from one with a record less."""
+    assert Plan([item], "replace-one").epsilon(1e-6).upper < math.inf  # the data are not split
+    for split in (
+        Plan([item], "replace-one", partitions_per_unit=1),
+        Plan([item], "replace-one", unit="user", records_per_unit=1, partitions_per_unit=1),
+        Plan([item], "replace-one", unit="user", records_per_unit=1, partitions_per_unit=2),
+    ):
+        with pytest.raises(UnsupportedError, match=f"may be in different partitions.*{FULL}"):
+            split.epsilon(1e-6)
+    with pytest.raises(UnsupportedError, match=f"two users may have different numbers of records.*{FULL}"):
+        users(item, 2, "replace-one").epsilon(1e-6)
+    assert users(item, 1, "replace-one").epsilon(1e-6).upper < math.inf  # one record for one
+
+
+def test_users_of_unequal_numbers_cannot_be_replaced_in_batches_of_a_fixed_size() -> None:
+    """Without some of the records the batches are drawn otherwise."""
+    with pytest.raises(UnsupportedError, match=r"'without-replacement' under 'replace-one': the two users may have"):
+        users(Round(Gaussian(2.0), WithoutReplacement(100, 10_000), 10), 3, "replace-one").epsilon(1e-6)
+    sampled = users(Round(Gaussian(5.0), Poisson(0.1), 10), 3, "replace-one").epsilon(1e-6)
+    assert any("may have fewer records or more" in text for text in sampled.assumptions)
+
+
+def test_replaced_users_in_two_partitions() -> None:
+    """The distance 2 in both: mu is 2 sqrt 2, by the closed form; Laplace noise is four rounds of epsilon 1."""
+    replaced: dict[str, Any] = {
+        "adjacency": "replace-one",
+        "unit": "user",
+        "records_per_unit": 1,
+        "partitions_per_unit": 2,
+    }
+    with workdps(30):
+        mu = 2 * mp.sqrt(2)
+
+        def delta(epsilon: Any) -> Any:
+            return mp.ncdf(mu / 2 - epsilon / mu) - mp.e**epsilon * mp.ncdf(-mu / 2 - epsilon / mu)
+
+        truth = float(mp.findroot(lambda x: mp.log(delta(x)) - mp.log(mp.mpf("1e-5")), 15))
+    found = Plan([Round(Gaussian(1.0))], **replaced).epsilon(1e-5)
+    assert found.lower <= truth <= found.upper
+    assert truth == pytest.approx(15.4562, abs=1e-4)
+    assert any("may be in other partitions" in text for text in found.assumptions)
+    assert Plan([Round(Laplace(1.0))], **replaced).epsilon(0.0).upper == pytest.approx(4.0, rel=1e-9)
+
+
+def test_records_in_partitions() -> None:
+    """A record that comes or goes changes one run; split data are another plan than whole ones, and say so."""
+    split = Plan([Round(Gaussian(2.0), count=3)], partitions_per_unit=1)
+    whole = Plan([Round(Gaussian(2.0), count=3)])
+    assert split != whole
+    assert Plan.from_dict(split.to_dict()) == split
+    assert split.epsilon(1e-6).upper == whole.epsilon(1e-6).upper
+    assert any("each record is in one partition" in text for text in split.epsilon(1e-6).assumptions)
+    assert not any("partition" in text for text in whole.epsilon(1e-6).assumptions)
+    with pytest.raises(UnsupportedError, match="one draw decides"):
+        Plan([Round(Gaussian(2.0), Poisson(0.1))], partitions_per_unit=1).epsilon(1e-6)
+
+
+def _laplace(k: Any) -> Any:
+    return np.exp(-np.abs(k) / 1.7) * math.tanh(0.5 / 1.7)
+
+
+def _gaussian(k: Any) -> Any:
+    weights = np.exp(-(np.arange(-80, 81) ** 2) / (2 * 1.3**2))
+    return np.exp(-(k**2) / (2 * 1.3**2)) / weights.sum()
+
+
+@pytest.mark.parametrize("law", [_laplace, _gaussian])
+@pytest.mark.parametrize("records", [1, 3])
+def test_a_replacement_dominates_a_removal_and_an_addition(law: Any, records: int) -> None:
+    """Shifts of log-concave noise add up: M and -M of two numbers against 2 M of one, all outcomes enumerated."""
+    k = np.arange(-80, 81)
+    here, there = law(k - records), law(k)
+    for epsilon in (0.0, 0.2, 0.7, 1.5, 3.0):
+        factor = math.exp(epsilon)
+        moved = np.outer(here, there) - factor * np.outer(there, here)
+        replaced = law(k - 2 * records) - factor * there
+        assert np.maximum(moved, 0).sum() <= np.maximum(replaced, 0).sum() + 1e-14

@@ -4,8 +4,9 @@ Datasets that differ in the K records of a user are the ends of a chain of K ste
 replaces one record. The program is the same at each: the curve delta of the whole plan bounds every step, so that the
 inequality of one step, K times in a row, gives ``delta_K(eps) <= sum_(i<K) e^(i eps / K) delta(eps / K)`` (Vadhan 2017
 [Vad17], Lemma 2.2; ``GroupProfile``). That asks for a sampling scheme which means the same for the dataset without the
-record: a rate does, a batch size out of n records does not, as n changes from step to step. Where records are replaced,
-or their contributions set to nothing, n stays.
+record: a rate does, a batch size out of n records does not, as n changes from step to step. Where contributions are set
+to nothing, n stays. Users who are replaced may have different numbers of records, for which ``plan/unit.py`` asks that
+a missing record is one that contributes nothing.
 
 From below a user with a single record is a user, too.
 """
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING
 from hockeystick.directions.two_sided import delta_of
 from hockeystick.numerics.rounding import next_up
 from hockeystick.plan.sampling.base import Zeroed
-from hockeystick.plan.unit import RECORD
+from hockeystick.plan.unit import RECORD, check_unit
 from hockeystick.values.bounds import Bound, DeltaBound, DeltaUpperBound, UpperBound, from_above
 from hockeystick.values.errors import UnsupportedError
 
@@ -48,7 +49,7 @@ def check_chain(plan: Plan) -> None:
             raise UnsupportedError(
                 f"sampling {sampling.name!r} under {plan.adjacency.value!r}: batches of a fixed size are drawn "
                 "otherwise from a dataset without some of the records, so that group privacy from the curve of one "
-                "record does not apply; use adjacency 'replace-one', where their number stays"
+                "record does not apply; use adjacency 'zero-out', where their number stays"
             )
 
 
@@ -88,10 +89,10 @@ def delta_of_group(plan: Plan, epsilon: float, gap: float | None) -> DeltaBound 
 
 def _single(plan: Plan) -> Plan:
     check_chain(plan)
-    plan._check_partitions()
-    return replace(plan, unit=RECORD, records_per_unit=1, partitions_per_unit=1)
+    check_unit(plan)
+    return replace(plan, unit=RECORD, records_per_unit=1, partitions_per_unit=None)
 
 
 def _size(plan: Plan) -> int:
     """The records of a user in all partitions: each step of the chain changes one, in one partition."""
-    return plan.records_per_unit * plan.partitions_per_unit
+    return plan.records_per_unit * (plan.partitions_per_unit or 1)

@@ -68,8 +68,8 @@ def dp_sgd(
         delta: default target.
         unit: who is protected: ``"record"``, or ``"user"`` with ``records_per_unit``; each record is clipped by itself.
         records_per_unit: most records that one user has in the dataset, or in one partition of it.
-        partitions_per_unit: with ``sampling="none"``: most partitions in which one user has records, where every step
-            is run on each partition by itself; 1 by default, where there is one.
+        partitions_per_unit: with ``sampling="none"``: most partitions with records of one unit, where every step
+            is run on each partition by itself. By default the data are not split.
 
     Raises:
         InvalidInputError: a missing, superfluous or invalid argument.

@@ -160,7 +160,7 @@ def plan_to_dict(plan: Plan) -> dict[str, Any]:
         keys["delta"] = plan.delta_target
     if plan.unit != RECORD:
         keys |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
-    if plan.partitions_per_unit != 1:
+    if plan.partitions_per_unit is not None:
         keys["partitions_per_unit"] = plan.partitions_per_unit
     if plan.best_of is not None:
         keys["selection"] = plan.best_of.keys()

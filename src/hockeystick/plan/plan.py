@@ -19,7 +19,7 @@ from hockeystick.plan.keywords import NamedArguments
 from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.round import Round
 from hockeystick.plan.sampling import Sampling
-from hockeystick.plan.unit import USER, checked_unit, premise
+from hockeystick.plan.unit import USER, check_unit, checked_unit, premise
 from hockeystick.values import domains
 from hockeystick.values.adjacency import Adjacency, Direction
 from hockeystick.values.bounds import from_above
@@ -56,8 +56,8 @@ class Plan(metaclass=NamedArguments):
         unit: who is protected: ``"record"`` (default), or ``"user"``: neighbouring datasets then differ in all records
             of one user (``plan/unit.py``).
         records_per_unit: of users, the most records that one has in the dataset, or in one partition of it.
-        partitions_per_unit: of users, the most partitions of the data with records of one, where every round is run on
-            each partition by itself; 1 by default, where there is one.
+        partitions_per_unit: most partitions of the data with records of one unit, where every round is run on each
+            partition by itself; 1 for single records. By default the data are not split.
         best_of: that only the best of a random number of runs of all rounds is released.
         delta_target: the field that holds ``delta``, by its own name, as ``dataclasses.replace`` gives it back.
 
@@ -78,7 +78,7 @@ class Plan(metaclass=NamedArguments):
     published: Mapping[str, Any] | None = field(default=None, compare=False)
     unit: str = "record"
     records_per_unit: int = 1
-    partitions_per_unit: int = 1
+    partitions_per_unit: int | None = None
     best_of: BestOf | None = None
 
     def __init__(
@@ -206,8 +206,8 @@ class Plan(metaclass=NamedArguments):
     def premises(self) -> dict[str, str]:
         """What the program must do for an answer to be about it: sentences by what each is about."""
         said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
-        if self.unit == USER:
-            said["unit user"] = premise(self.records_per_unit, self.partitions_per_unit)
+        if self.unit == USER or self.partitions_per_unit is not None:
+            said[f"unit {self.unit}"] = premise(self)
         if self.best_of is not None:
             from hockeystick.plan.best_of import SECRET
 
@@ -216,8 +216,8 @@ class Plan(metaclass=NamedArguments):
 
     @property
     def of_records(self) -> bool:
-        """Whether single records are protected: a user with one is no other unit."""
-        return self.records_per_unit == self.partitions_per_unit == 1
+        """Whether single records are protected, in data that are not split: a user with one is no other unit."""
+        return self.records_per_unit == 1 and self.partitions_per_unit is None
 
     @cached_property
     def by_group(self) -> bool:
@@ -259,10 +259,10 @@ class Plan(metaclass=NamedArguments):
         if not self.of_records:
             from hockeystick.plan.of_unit import OfUnit  # late: few plans are about users
 
-            self._check_partitions()
-            times = self.partitions_per_unit
-            users = ((OfUnit(item, self.records_per_unit), times * count) for item, count in self.kinds if count)
-            return Directions(self.adjacency, tuple(users))
+            check_unit(self)
+            times, records = self.partitions_per_unit or 1, self.records_per_unit
+            of_unit = ((OfUnit(item, records) if records > 1 else item, times * count) for item, count in self.kinds)
+            return Directions(self.adjacency, tuple((kind, count) for kind, count in of_unit if count))
         found = self.kinds
         kinds: list[tuple[Kind, int]] = [(item, item.sampling.participations(count)) for item, count in found]
         uneven = [at for at, (item, count) in enumerate(found) if not item.sampling.same_for_all(count)]
@@ -272,26 +272,6 @@ class Plan(metaclass=NamedArguments):
             for at in uneven:
                 kinds[at] = FromAbove(kinds[at][0]), kinds[at][1]
         return Directions(self.adjacency, tuple(kinds))
-
-    def _check_partitions(self) -> None:
-        """Raise where rounds cannot be run on partitions by themselves.
-
-        Raises:
-            UnsupportedError: a sampled round, or so many rounds that they cannot be composed.
-        """
-        if self.partitions_per_unit == 1:
-            return
-        for sampling in self.samplings:
-            if sampling.name != "none":
-                raise UnsupportedError(
-                    f"partitions_per_unit goes with unsampled rounds; received sampling {sampling.name!r}: one draw "
-                    "decides on a user's records in all partitions, of which no pair is proven"
-                )
-        if self.steps * self.partitions_per_unit > domains.MAX_COUNT:
-            raise UnsupportedError(
-                f"partitions_per_unit times the rounds must be at most 1e12; received {self.partitions_per_unit} and "
-                f"{self.steps}"
-            )
 
     def pairs(self, direction: Direction) -> list[tuple[DominatingPair, int]]:
         """The dominating pair and count of every round in one direction.

@@ -347,7 +347,7 @@ def json_schema() -> dict[str, Any]:
     properties = {name: key.schema for name, key in PLAN_KEYS.items()}
     properties["round"] = {**properties["round"], "items": one_round}
     meaning = "Rounds that were run on the data, under one neighbouring relation."
-    together = {"dependentRequired": {key: ["unit"] for key in ("records_per_unit", "partitions_per_unit")}}
+    together = {"dependentRequired": {"records_per_unit": ["unit"]}}
     plan = {**_table_schema(meaning, properties, PLAN_KEYS), **together}
     return {"$schema": DIALECT, "title": "hockeystick plan", **_ordered({"$defs": tables, **plan})}
 

@@ -24,8 +24,26 @@ A user whose contribution is set to nothing leaves the sum of the others: the sa
 records in at most L of them, at most M in each, changes the outcomes of L runs and no others, each by M records: L
 times the pair for M records (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10, the other runs having the same law on both
 sides). *Attained* by M equal records in each of L partitions. For normal noise that is the distance sqrt(L) M, for
-Laplace noise L rounds at the distance M, and no more than one at L M. One record is in one partition, however many
-there are. Sampled rounds are refused: one draw decides on batches in all partitions, which the product does not say.
+Laplace noise L rounds at the distance M, and no more than one at L M. A single record is in one partition (M = L = 1).
+Sampled rounds are refused: one draw decides on batches in all partitions, which the product does not say.
+
+**Users who are replaced** (``replace-one``). The user who comes may have other records than the one who leaves, fewer
+or more of them, and records in other partitions: of L partitions each, j are shared, L - j lose M records, and L - j
+others gain M. A guarantee for replaced records says nothing of a run that loses or gains one: the exact number of
+records is private under replacement. So every mechanism must say (``Mechanism.null_record``) that the pair under
+replacement dominates
+
+- a removal, or an addition, alone: a missing record is one that contributes nothing, of norm 0. Then the chain of K
+  replacements and K times the distance hold for two users of different numbers of records. The sampling scheme must
+  treat such a record as an absent one, which a batch of a fixed size does not;
+- the product of a removal in one run and an addition in another one. Then j = L is the worst at every epsilon, as each
+  further partition that both users have replaces the removal and the addition by one replacement.
+
+*Noise on a sum* at the distance 2 says both. Its law is log-concave and symmetric, so that shifts u and v of two
+coordinates are dominated by the shift |u| + |v| of one (``pairs/laplace.py``): with u = M and v = -M that is the shift
+2 M. The proof there holds word for word for whole numbers and whole shifts: trade-off functions have their knots at
+the half-lines, and a shift takes the knots of one to those of the other. *Thresholds of keys* are shown to have the
+pair of L removed and L added keys when a person is replaced (``plan/mechanisms/key_threshold.py``).
 
 **Everything else**, by group privacy (``plan/by_group.py``): the datasets between are those that differ in one record,
 K times in a row. Nothing is lost but tightness, and a lot of that.
@@ -35,11 +53,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hockeystick.plan.sampling.base import Zeroed
 from hockeystick.values import domains
-from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.adjacency import Adjacency
+from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
 if TYPE_CHECKING:
-    pass
+    from hockeystick.plan.plan import Plan
 
 RECORD, USER = "record", "user"  # names of the units
 UNITS = (RECORD, USER)
@@ -58,43 +78,89 @@ PARTITIONS_PER_UNIT = domains.whole_numbers(1, MOST_RECORDS).of(
 """Domain of the key ``partitions_per_unit``."""
 
 
-def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int]:
-    """The unit, how many records one has at most, and in how many partitions.
+def checked_unit(unit: object, records: object, partitions: object = None) -> tuple[str, int, int | None]:
+    """The unit, how many records one has at most, and in how many partitions; ``None`` where the data are not split.
 
     Raises:
-        InvalidInputError: no unit, users without a number of records, or numbers for single records.
+        InvalidInputError: no unit, users without a number of records, or numbers above 1 for single records.
 
     >>> checked_unit("user", 4)
-    ('user', 4, 1)
+    ('user', 4, None)
     """
     if unit not in UNITS:
         raise InvalidInputError(domains.choice("unit", unit, UNITS), "unit")
+    most = None if partitions is None else int(PARTITIONS_PER_UNIT.check(partitions, "partitions_per_unit"))
     if unit == USER:
         if records is None:
             raise InvalidInputError(
                 "records_per_unit is missing; unit 'user' needs it: the most records that one user has in the dataset",
                 "records_per_unit",
             )
-        most = 1 if partitions is None else int(PARTITIONS_PER_UNIT.check(partitions, "partitions_per_unit"))
         return USER, int(RECORDS_PER_UNIT.check(records, "records_per_unit")), most
     for key, value in (("records_per_unit", records), ("partitions_per_unit", partitions)):
         if value is not None and value != 1:
             raise InvalidInputError(
                 f"{key} goes with unit 'user'; received {domains.shown(value)} with unit 'record'", key
             )
-    return RECORD, 1, 1
+    return RECORD, 1, most
 
 
-def premise(records: int, partitions: int = 1) -> str:
-    """What an answer about users assumes of the program."""
-    if partitions > 1:
+def check_unit(plan: Plan) -> None:
+    """Raise unless the proofs of this module cover every round of a plan for users, or on partitions.
+
+    Raises:
+        UnsupportedError: a sampled round on partitions, more rounds than can be composed, or, where users are replaced,
+            a round of which nothing is known for a record that leaves and none that takes its place.
+    """
+    rounds = [item for item in plan.rounds if item.count]
+    if plan.partitions_per_unit is not None:
+        for item in rounds:
+            if item.sampling.name != "none":
+                raise UnsupportedError(
+                    f"partitions_per_unit goes with unsampled rounds; received sampling {item.sampling.name!r}: one "
+                    "draw decides on a user's records in all partitions, of which no pair is proven"
+                )
+        if plan.steps * plan.partitions_per_unit > domains.MAX_COUNT:
+            raise UnsupportedError(
+                f"partitions_per_unit times the rounds must be at most 1e12; received {plan.partitions_per_unit} and "
+                f"{plan.steps}"
+            )
+    if plan.adjacency is not Adjacency.REPLACE_ONE or plan.of_records:
+        return
+    for item in rounds:
+        absent = vars(type(item.sampling)).get("zeroed") is Zeroed.AS_ABSENT
+        if not (absent and item.mechanism.null_record):
+            differ = (
+                "have different numbers of records"
+                if plan.partitions_per_unit is None
+                else "be in different partitions"
+            )
+            raise UnsupportedError(
+                f"mechanism {item.mechanism.name!r} with sampling {item.sampling.name!r} under 'replace-one': the two "
+                f"{plan.unit}s may {differ}, so that records come or go and none takes their place, of which nothing "
+                "is proven; use adjacency 'add-or-remove' or 'zero-out', or noise on a sum with replace_one_distance 2"
+            )
+
+
+def premise(plan: Plan) -> str:
+    """What an answer about users, or on partitions, assumes of the program."""
+    records, partitions = plan.records_per_unit, plan.partitions_per_unit
+    replaced = plan.adjacency is Adjacency.REPLACE_ONE
+    if partitions is not None:
+        cut = "each record is in one partition"
+        if plan.unit == USER:
+            cut = (
+                f"no user has records in more than {partitions} partitions, nor more than {records} in one of them, to "
+                "which the dataset is cut before, by a rule that looks at the user's own records alone"
+            )
+        other = f"; the {plan.unit} in another one's place may be in other partitions" if replaced else ""
         return (
-            "each round is run on every partition of the data by itself, with noise of its own; no user has records in "
-            f"more than {partitions} partitions, nor more than {records} in one of them, to which the dataset is cut "
-            "before, by a rule that looks at the user's own records alone; which partitions there are is public"
+            "each round is run on every partition of the data by itself, with noise of its own; "
+            f"{cut}; which partitions there are is public{other}"
         )
+    other = "; the user in another one's place may have fewer records or more, up to as many" if replaced else ""
     return (
         f"no user has more than {records} records in the dataset, which is cut to that before batches are drawn, by a "
         "rule that looks at the user's own records alone; each record is clipped by itself, and records are sampled, "
-        "not users"
+        f"not users{other}"
     )

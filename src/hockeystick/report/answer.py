@@ -115,9 +115,12 @@ def _lines(
 def relation_lines(plan: Plan) -> list[tuple[str, str]]:
     """Which datasets are neighbours: the relation, whose records, and that runs are selected where they are."""
     lines = [("adjacency", plan.adjacency.value)]
+    parts = plan.partitions_per_unit
     if plan.unit == USER:
-        where = f" in each of {plan.partitions_per_unit} partitions" if plan.partitions_per_unit > 1 else ""
+        where = "" if parts is None else f" in each of {parts} partitions"
         lines.append(("unit", f"user, with at most {plan.records_per_unit} records{where}"))
+    elif parts is not None:
+        lines.append(("unit", "record, in one of several partitions"))
     if plan.best_of is not None:
         best = plan.best_of
         shape = "" if best.shape is None else f", shape {exact(best.shape)}"
@@ -130,7 +133,8 @@ def relation_json(plan: Plan) -> dict[str, Any]:
     said: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.unit == USER:
         said |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
-        said |= {} if plan.partitions_per_unit == 1 else {"partitions_per_unit": plan.partitions_per_unit}
+    if plan.partitions_per_unit is not None:
+        said["partitions_per_unit"] = plan.partitions_per_unit
     return said if plan.best_of is None else {**said, "selection": plan.best_of.keys()}
 
 

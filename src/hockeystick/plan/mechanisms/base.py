@@ -170,6 +170,15 @@ class Mechanism(metaclass=NamedArguments):
         return None
 
     @property
+    def null_record(self) -> bool:
+        """Whether a record may contribute nothing, so that the pair under replacement covers missing records.
+
+        It then dominates a removal, an addition, and the product of a removal in one run and an addition in another
+        one; ``plan/unit.py`` says why both are needed where users are replaced.
+        """
+        return False
+
+    @property
     def replacement_only(self) -> str | None:
         """Why this instance only has a meaning under ``replace-one``, or ``None``."""
         return None

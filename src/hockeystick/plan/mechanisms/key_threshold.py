@@ -88,6 +88,11 @@ class KeyThreshold(Mechanism):
     def alone(self) -> tuple[float, float]:
         """p, the probability with which a person's own key is released, from below and from above."""
 
+    @property
+    def null_record(self) -> bool:
+        """A replaced person takes keys away and brings others: a removal and an addition, in one run or in two."""
+        return True
+
     def pair(self, direction: Direction) -> JointPair:
         """All keys, of either kind."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys

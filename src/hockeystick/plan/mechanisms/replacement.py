@@ -38,6 +38,11 @@ class NoiseOnSum(Mechanism):
         return None if self.replace_one_distance == FULL_DISTANCE else _UNSAMPLED.format(self.noise_key)
 
     @property
+    def null_record(self) -> bool:
+        """At the full distance, twice that of a record which comes or goes; proof in ``plan/unit.py``."""
+        return self.replace_one_distance == FULL_DISTANCE
+
+    @property
     def replacement_only(self) -> str | None:
         """A distance under replacement says nothing about one record's own contribution."""
         return None if self.replace_one_distance == FULL_DISTANCE else _REPLACEMENT

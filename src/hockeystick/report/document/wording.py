@@ -282,7 +282,7 @@ def _name(item: Mapping[str, Any]) -> str:
 
 def _protected(record: Mapping[str, Any]) -> str:
     """In whom neighbouring datasets differ."""
-    if "partitions_per_unit" in record:
+    if "partitions_per_unit" in record and "unit" in record:
         each = f"{record['records_per_unit']} records in each of {record['partitions_per_unit']} partitions"
         return f"one user with at most {each}"
     return "one record" if "unit" not in record else f"one user with at most {record['records_per_unit']} records"
