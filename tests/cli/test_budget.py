@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from command import refused, run
 from hockeystick.cli.budget import NUMBERS
 from hockeystick.plan.mechanisms import MECHANISMS
 from hockeystick.questions import ledger as ledgers
-from hockeystick.questions.ledger import Ledger
+from hockeystick.questions.ledger import Ledger, read, spend
 from hockeystick.values.domains import ListDomain, domains_of
 from hockeystick.values.errors import BudgetError, InvalidInputError
 from hockeystick.values.files import held
@@ -264,3 +266,29 @@ def test_what_the_flags_say_of_a_release_beats_its_plan(path: Path, tmp_path: Pa
         assert run("budget", "spend", path, plan, *flags).exit_code == 0
     assert [(item.name, item.note, item.date) for item in ledgers.read(path).releases] == [
         ("day 1", "first", "2024-01-01"), ("again", "first", "2024-01-02")]  # fmt: skip
+
+
+def test_what_remains_is_rounded_down(tmp_path: Path) -> None:
+    """No more is shown to remain than does: 1 - 1/3 and the like, in the digits that are shown."""
+    for scale in ("3", "7", "11", "13", "17"):
+        path = tmp_path / f"{scale}.toml"
+        run("budget", "init", path, "--epsilon", "1")
+        said = run("budget", "spend", path, "--mechanism", "laplace", "--scale", scale)
+        shown = said.stdout.split()[0]
+        assert Fraction(shown) <= 1 - 1 / Fraction(scale)
+
+
+def _spends(path: Path, times: int) -> None:
+    for _ in range(times):
+        spend(path, [hs.Round(hs.Laplace(1000.0))])
+
+
+def test_no_spend_is_lost_where_many_processes_spend(path: Path) -> None:
+    """A writer that waited must look at the file again, which the writer before it has replaced."""
+    processes = [multiprocessing.get_context("fork").Process(target=_spends, args=(path, 8)) for _ in range(8)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0] * 8
+    assert sum(item.count for item in read(path).releases) == 64

@@ -145,3 +145,15 @@ def test_plan_files_know_them() -> None:
         hs.Plan.from_dict({"round": [{"mechanism": "laplace-threshold", "scale": 2.0, "threshold": 40.0}]})
     with pytest.raises(hs.InvalidInputError, match="threshold must be a number from 1 to 1e12"):
         hs.LaplaceThreshold(2.0, 0.5, 3)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_pair_takes_the_upper_end_of_the_probability_of_a_key(noise: str) -> None:
+    """Its mass at infinite loss is no less than the integral, where the lower end of the probability is less."""
+    told_apart = 0
+    for threshold in (3.3, 7.7, 12.1, 20.9, 33.3):
+        item = made(noise, 1.7, threshold, 1)
+        truth = released_alone(noise, 1.7, threshold)
+        told_apart += item.alone()[0] < truth
+        assert item.pair(hs.Direction.REMOVE).infinite_mass >= truth
+    assert told_apart > 0

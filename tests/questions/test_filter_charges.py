@@ -23,7 +23,7 @@ from hockeystick.plan.mechanisms import Mechanism
 from hockeystick.plan.mechanisms.base import Claim, Status
 from hockeystick.questions.filters import conversion, guarantee
 from hockeystick.questions.filters.decimals import rounded_down, rounded_up
-from hockeystick.questions.filters.gdp import _log
+from hockeystick.questions.filters.gdp import _log, squared_distance
 from hockeystick.values.adjacency import Direction
 
 mpmath.mp.dps = 60
@@ -326,3 +326,12 @@ def test_rho_is_half_the_square() -> None:
         budget.spend(10 * item)
         assert budget.spent == 0.05
         assert budget.remaining == 0.0
+
+
+def test_a_replaced_record_costs_four_times_the_square_of_one_that_is_removed() -> None:
+    """At its decimal, (2 / s)^2, and not at that of the double next to it."""
+    item = hs.Round(hs.Gaussian(0.3))
+    for direction, distance in ((Direction.REMOVE, 1), (Direction.REPLACE_ONE, 2)):
+        pair = item.pair(direction)
+        assert isinstance(pair, GaussianPair)
+        assert squared_distance(pair, item) == (Fraction(distance) / Fraction("0.3")) ** 2

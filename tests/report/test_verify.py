@@ -11,7 +11,7 @@ import pytest
 import hockeystick as hs
 from hockeystick.report import delta_json, enveloped, epsilon_json
 from hockeystick.report.document.differences import TOLERANCE, changed_lines, differences
-from hockeystick.report.document.envelope import sealed
+from hockeystick.report.document.envelope import CHECKSUM, sealed
 from hockeystick.report.document.files import HTML, JSON, MARKDOWN, report_text
 from hockeystick.report.document.made import made
 from hockeystick.report.document.record import report_record
@@ -134,6 +134,12 @@ def test_a_digit_below_the_tolerance_is_held_by_the_checksum(record: dict[str, A
     assert found.differences == (
         "checksum: it is not that of the numbers in the file: some were changed after it was made",
     )
+
+
+def test_a_file_without_its_checksum_is_not_sound(record: dict[str, Any]) -> None:
+    """Whoever takes the line out has not shown that nothing else was changed."""
+    found = verified(json.dumps({key: value for key, value in record.items() if key != CHECKSUM}))
+    assert [line.partition(":")[0] for line in found.differences] == ["checksum"]
 
 
 def test_an_upper_end_below_the_certified_lower_one_is_found_however_near() -> None:

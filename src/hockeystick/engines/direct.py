@@ -172,7 +172,7 @@ def of_atoms(pair: DominatingPair, atoms: Atoms, epsilon: float) -> tuple[float,
         return -math.inf, -math.inf
     farthest = pair.supremum_error if pair.loss_range[1] < math.inf else atoms.slip  # no atom is at an infinite end
     slip = (OPERATIONS + atoms.units) * UNIT_ROUNDOFF * (np.abs(loss) + abs(epsilon))
-    slip += atoms.slip if isinstance(pair, ProductPair) else farthest
+    slip += atoms.slip if isinstance(pair, ProductPair) else np.maximum(atoms.slip, farthest)
     blur = OPERATIONS * UNIT_ROUNDOFF * (1 + np.abs(log_p)) + atoms.log_slip
     ends = []
     for side in Side:

@@ -61,7 +61,7 @@ class Atoms:
         which = np.isfinite(self.loss)
         return self if which.all() else self.kept(which)
 
-    def kept(self, which: npt.NDArray[np.bool_]) -> Atoms:
+    def kept(self, which: npt.NDArray[np.bool_] | npt.NDArray[np.intp]) -> Atoms:
         """Some of the atoms, with what they may be off by."""
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]

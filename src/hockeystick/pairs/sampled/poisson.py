@@ -227,11 +227,20 @@ def limit_variance(base: BasePair, rate: float) -> float | None:
     return math.exp(log) if log < LARGEST_EXPONENT else math.inf
 
 
-def _mixed_atoms(atoms: Atoms, rate: float) -> tuple[Array, Array]:
-    """Loss psi and log-mass of the mixture (1 - q) Q + q P at each atom."""
+def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
+    """The atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
+
+    The slope of psi is at most 1, so that its loss is off by no more than that of the base: by ``slip``, and by
+    ``units`` of the size of the base's loss, which is no part of psi's. The logarithm of a sum is off by no more than
+    those of its terms. Where the base's loss is infinite psi is exact.
+    """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
-    return mixed_loss(atoms.loss, rate), log_mixture
+    slip = atoms.slip
+    if atoms.units:
+        own = atoms.units * UNIT_ROUNDOFF * np.abs(atoms.loss)
+        slip = slip + np.where(np.isfinite(atoms.loss), own, 0.0)
+    return Atoms(mixed_loss(atoms.loss, rate), log_mixture, atoms.log_q, mixed_units(rate), slip, atoms.log_slip)
 
 
 class _PoissonPair(DominatingPair):
@@ -300,8 +309,7 @@ class PoissonRemovePair(_PoissonPair):
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
-        loss, log_mixture = _mixed_atoms(atoms, self.rate)
-        return Atoms(loss, log_mixture, atoms.log_q, mixed_units(self.rate))
+        return _mixed_atoms(atoms, self.rate)
 
     @property
     def smooth(self) -> SmoothPart | None:
@@ -350,8 +358,8 @@ class PoissonAddPair(_PoissonPair):
         atoms = self.base.atoms
         if not atoms.loss.size:
             return atoms
-        loss, log_mixture = _mixed_atoms(atoms, self.rate)
-        return Atoms(-loss[::-1], atoms.log_q[::-1], log_mixture[::-1], mixed_units(self.rate))
+        mixed = _mixed_atoms(atoms, self.rate).kept(np.arange(len(atoms.loss))[::-1])
+        return replace(mixed, loss=-mixed.loss, log_p=mixed.log_q, log_q=mixed.log_p)
 
     @property
     def smooth(self) -> SmoothPart | None:
