@@ -1,8 +1,8 @@
-"""The metadata that depend on where a release is made: the project's addresses, and a README whose links work elsewhere.
+"""The metadata that depend on where a release is made: the project's addresses, and a README without relative links.
 
-No file of the repository names its public address. The workflow that releases knows it and sets ``HOCKEYSTICK_ADDRESS``;
-hatchling runs this file while it builds. Without that variable a build has no ``[project.urls]``, and links of the
-README to files of the repository are plain words.
+No file of the repository names its public address. Whoever releases sets ``HOCKEYSTICK_ADDRESS`` to it, and hatchling
+runs this file while it builds. Without that variable a build has no ``[project.urls]``, and links of the README to
+files of the repository are plain words.
 """
 
 from __future__ import annotations
