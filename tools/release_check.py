@@ -4,8 +4,8 @@ An sdist and, from it, a wheel are built and looked into: every file of the pack
 wheel is then installed into an empty environment, and used from a folder outside of the clone: a report and its
 verification, all that README.md shows, the demonstration. What an extra would have brought is asked for without it, and
 has to be refused in one line that says what to install; then the extra is installed, brings what it names and nothing
-beside it, and is asked again. Two extras are only read: Opacus and dp_accounting bring torch and TensorFlow Probability,
-and ``make test-integrations`` installs them.
+beside it, and is asked again. Two extras are only read: Opacus and dp_accounting bring torch and TensorFlow
+Probability, and ``make test-integrations`` installs them.
 
 The environment in which this runs has the packages ``build`` and ``twine``.
 """
