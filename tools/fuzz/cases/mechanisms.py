@@ -15,7 +15,7 @@ from fuzz.registry import case
 
 ASKED = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified",
-    "of_many",
+    "of_many", "null_record",
 )  # fmt: skip
 """What a round asks of a mechanism."""
 
@@ -84,7 +84,8 @@ def rounds(draw: Draw, held: Held) -> None:
         return
     held.law(found.upper >= 0, f"epsilon {found}")
     if draw.chance(0.3):
-        users = hs.Plan(plan.rounds, unit="user", records_per_unit=3)
+        adjacency = draw.note("adjacency of users", draw.of("add-or-remove", "replace-one"))
+        users = hs.Plan(plan.rounds, adjacency, unit="user", records_per_unit=3)
         of_users = held.ask("epsilon of users with 3 records", lambda: users.epsilon(delta))
         if of_users is not None:
             held.at_most("epsilon of one record", found.ends.get("lower", 0.0), of_users.ends["upper"])

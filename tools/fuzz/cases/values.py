@@ -107,7 +107,7 @@ SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 
 OF_A_MECHANISM = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
-    "qualified", "of_many",
+    "qualified", "of_many", "null_record",
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
@@ -163,6 +163,9 @@ def objects(draw: Draw, held: Held) -> None:
                 eval(repr(thing), {name: getattr(hs, name) for name in hs.__all__} | {"Fraction": Fraction}),
                 thing,
             )
+    users = hs.Plan([hs.Round(item.mechanism)], "replace-one", unit="user", records_per_unit=2)
+    replaced = held.ask("users that are replaced", lambda: users.delta(0.5))
+    held.law(replaced is None or item.mechanism.null_record, "an answer about users with other numbers of records")
     for adjacency in hs.Adjacency:
         for direction in adjacency.directions:
             held.law(adjacency.both == (adjacency.both[1].reverse, adjacency.both[0].reverse), f"both of {adjacency}")
