@@ -42,6 +42,7 @@ def test_epsilon_as_json_is_what_the_library_says(pure: Path) -> None:
     asked = {"delta": 1e-6, "accountant": "auto", "options": {}, "gap": None, "proof": False}
     assert re.fullmatch("[0-9a-f]{64}", found.pop("checksum"))
     assert found == {
+        "format": 1,
         "epsilon": {"lower": bound.lower, "estimate": bound.estimate, "upper": bound.upper},
         "delta": 1e-6,
         "adjacency": "add-or-remove",

@@ -66,7 +66,7 @@ def test_files_give_the_same_plan_back(noises: tuple[float, ...], ending: str, t
     assert hs.Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
     text = path.read_text(encoding="utf-8")
     data = tomllib.loads(text) if ending == "toml" else json.loads(text)
-    assert data == plan.to_dict()
+    assert data == {"format": 1, **plan.to_dict()}
     jsonschema.Draft202012Validator(json_schema()).validate(data)
 
 

@@ -147,10 +147,23 @@ def test_an_upper_end_below_the_certified_lower_one_is_found_however_near() -> N
     again = {"lower": 1.0, "estimate": 1.0 + 1e-8, "upper": 1.0 + 2e-8}
     stated = {"lower": 1.0 - 2e-8, "estimate": 1.0 - 1e-8, "upper": 1.0 - 1e-8}
     assert TOLERANCE > 2e-8
-    assert list(differences(stated, again, "epsilon")) == [
-        "epsilon.upper: stated 0.99999999, on the wrong side of the certified lower end 1.0"
+    assert list(differences(stated, again, "epsilon", older=True)) == [
+        "epsilon.upper: stated 0.99999999, below the lower end computed again, 1.0"
     ]
     assert list(differences({**again, "upper": 1.0 + 1e-7}, again)) == []
+
+
+def test_an_end_may_not_claim_more_than_is_computed_again() -> None:
+    """Of this version by a few roundings; of another one up to the opposite end, and as much less as it likes."""
+    again = {"lower": 1.0, "upper": 1.0 + 1e-7}
+    for end, sign in (("lower", 1.0), ("upper", -1.0)):
+        for factor, told in ((1e-13, 0), (1e-11, 1), (-1e-11, 0)):
+            stated = {**again, end: again[end] * (1 + sign * factor)}
+            assert len(list(differences(stated, again))) == told, stated
+            assert list(differences(stated, again, older=True)) == []
+        assert len(list(differences({**again, end: again[end] * (1 + sign * 1e-6)}, again, older=True))) == 1
+        assert list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again, older=True)) == []
+        assert len(list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again))) == 1
 
 
 def test_a_question_that_was_changed_has_another_answer(record: dict[str, Any]) -> None:
@@ -170,6 +183,25 @@ def test_what_was_left_out_or_added_is_told(record: dict[str, Any]) -> None:
 def test_a_report_by_another_version_says_so_where_it_differs(record: dict[str, Any]) -> None:
     forged = sealed({**edited(record, ("epsilon", 0, "upper"), 0.5), "version": "0.0.1"})
     assert verified(json.dumps(forged)).differences[-1].startswith("version: made by hockeystick 0.0.1, computed")
+
+
+def test_a_report_by_another_version_may_be_wider_and_says_so(record: dict[str, Any]) -> None:
+    wider = sealed({**edited(record, ("epsilon", 0, "upper"), 1.0 + 1e-3), "version": "0.0.1"})
+    found = verified(report_text(wider, HTML))
+    assert found.sound
+    assert found.unverified[0].startswith("sharpness: another version made it")
+    assert not verified(json.dumps({**sealed({**wider, "version": record["version"]})})).sound
+
+
+def test_what_is_not_verified_is_told(record: dict[str, Any]) -> None:
+    """Texts that nobody can compute again, in a file that is sealed, and the one thing that no file shows."""
+    lie = "epsilon <= 0.10 at delta = 1e-6 (certified)"
+    forged = report_record(PLAN, None, lie, {**record["made"], "doctor": lie})
+    found = verified(report_text(forged, HTML))
+    assert found.sound
+    assert [line.partition(":")[0] for line in found.unverified] == ["the title", "by what it was made", "the run"]
+    assert all(lie in line for line in found.unverified[:2])
+    assert verified(report_text(edited(forged, ("epsilon", 0, "upper"), 0.9), HTML)).unverified == ()
 
 
 def test_texts_are_compared_line_by_line() -> None:

@@ -131,7 +131,7 @@ def verify(file: str) -> None:
     """Compute again every number that FILE states.
 
     FILE is a report (HTML, Markdown or JSON), or any other answer that was printed with --json; - is standard input.
-    Status 0: each number is sound. Status 3: some are not, with a line for each.
+    Status 0: each number is sound, and what is not verified has a line. Status 3: some are not, with a line for each.
 
     Example: hockeystick verify report.html
     """
@@ -147,6 +147,8 @@ def verify(file: str) -> None:
     of = f"{found.kind} as {found.form}, made by hockeystick {found.version}"
     if found.sound:
         click.echo(f"{named}: sound: {found.numbers} numbers computed again ({of})")
+        for line in found.unverified:
+            click.echo(f"{named}: not verified: {one_line(line)}")
         return
     for line in found.differences[:MOST_LINES]:
         click.echo(f"{named}: {one_line(line)}")

@@ -25,6 +25,7 @@ from hockeystick.values.domains import one_line, place, shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import written
 from hockeystick.values.files import cause, write_bytes, write_text
+from hockeystick.values.formats import FORMAT
 from hockeystick.values.outward import short_exponent
 
 MAX_BYTES = 10_000_000
@@ -182,7 +183,7 @@ def save_plan(plan: Plan, path: str | Path) -> None:
     import json  # late: most plans are read, and from TOML
 
     syntax = _syntax_of(path)
-    keys = plan_to_dict(plan)
+    keys = {"format": FORMAT, **plan_to_dict(plan)}
     plan_from_dict(keys)
     text = json.dumps(keys, indent=2, allow_nan=False) + "\n" if syntax == JSON else toml_text(keys)
     if syntax == TOML:
@@ -199,6 +200,7 @@ def plan_text(plan: Plan) -> str:
         InvalidInputError: a text in ``published`` that TOML cannot hold.
 
     >>> print(plan_text(Plan.from_dict({"round": [{"mechanism": "laplace", "scale": 10}]})), end="")
+    format = 1
     adjacency = "add-or-remove"
     <BLANKLINE>
     [[round]]
@@ -206,7 +208,7 @@ def plan_text(plan: Plan) -> str:
     scale = 10.0
     count = 1
     """
-    return toml_text(plan_to_dict(plan))
+    return toml_text({"format": FORMAT, **plan_to_dict(plan)})
 
 
 def _rounds(items: list[dict[str, Any]]) -> list[Round]:

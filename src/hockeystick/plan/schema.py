@@ -40,6 +40,7 @@ from hockeystick.values.domains import (
 )
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.exact import LONGEST, QUOTIENT, quotient, towards
+from hockeystick.values.formats import FORMAT, checked_format
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"  # of the schema that is written
 EPOCHS = whole_numbers().of(
@@ -124,6 +125,7 @@ def validated(data: Mapping[str, Any]) -> dict[str, Any]:
         InvalidInputError: an unknown or missing key, or a value of the wrong type or outside its domain; one line that
             names the round and the key.
     """
+    checked_format(data.get("format", FORMAT))  # first: a newer file may have keys that are unknown here
     plan = _read(data, PLAN_KEYS, _unknown_on_top)
     rounds = []
     for number, item in enumerate(plan["round"], start=1):
@@ -303,6 +305,10 @@ TABLES: Mapping[str, Mapping[str, Key]] = {"selection": SELECTION_KEYS, "publish
 """The tables that a plan has once, in the order in which they are read."""
 
 PLAN_KEYS: Mapping[str, Key] = {
+    "format": Key(
+        lambda value, key: checked_format(value),
+        {"const": FORMAT, "default": FORMAT, "description": "format of the file", "type": "integer"},
+    ),
     "adjacency": Key(
         _one_of(_ADJACENCIES),
         _with_default(

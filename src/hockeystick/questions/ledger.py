@@ -32,6 +32,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import MAX_COUNT, choice, place, shown
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 from hockeystick.values.files import cause, held, write_text
+from hockeystick.values.formats import FORMAT, checked_format
 
 ENDING = ".toml"  # of the file's name
 
@@ -156,6 +157,7 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """The keys of the file."""
         return {
+            "format": FORMAT,
             "adjacency": self.adjacency.value,
             "budget": {"filter": self.filter, **self.budget},
             "round": rounds_to_dicts(self.releases),
@@ -166,11 +168,12 @@ class Ledger:
         """The ledger with the keys of the file.
 
         Raises:
-            InvalidInputError: a key or value that the file may not have.
+            InvalidInputError: a format that this version does not read, or a key or value that the file may not have.
             BudgetError: releases that do not fit together.
         """
+        checked_format(data.get("format", FORMAT))
         for key in data:
-            if key not in ("adjacency", "budget", "round"):
+            if key not in ("format", "adjacency", "budget", "round"):
                 raise InvalidInputError(
                     f"unknown key {shown(key)}; a ledger has adjacency, [budget] and [[round]]", str(key)
                 )

@@ -18,15 +18,18 @@ from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.several import SEVERAL, several_json
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
+from hockeystick.values.formats import FORMAT, checked_format
 
 
 def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to the question in a file, by this version.
 
     Raises:
-        InvalidInputError: the file does not say what was asked, or asks what no plan can be asked.
+        InvalidInputError: a format that this version does not read, or a file that does not say what was asked, or asks
+            what no plan can be asked.
         UnsupportedError: nothing is proven of the plan in it.
     """
+    checked_format(stated.get("format", FORMAT))
     kind = stated.get("answer")
     if kind == SEVERAL:
         answers = stated.get("answers")

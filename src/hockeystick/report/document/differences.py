@@ -12,12 +12,16 @@ from typing import Any
 from hockeystick.values.domains import cut
 
 TOLERANCE = 1e-6
-"""How far, relative to itself, a number may be from the one that is computed again: the width that intervals are asked
-for. Another machine's elementary functions may move an end within it. What is edited below it the checksum notices."""
+"""How far, relative to itself, a number may be from the one computed again, where it is no end or lies on the safe side
+of the end: the width at which intervals are computed. The checksum notices what is edited below it."""
 
 LENGTH = 90  # characters of a line or a value that are repeated
 
-ROUNDING = 1e-14  # relative: a few roundings, by which ends that agree may cross on another machine
+ROUNDING = 1e-12
+"""Relative: some roundings of elementary functions, by which another machine may find an end on the other side."""
+
+OPPOSITE = {"upper": "lower", "lower": "upper"}
+"""The other end of an interval, by the key of each."""
 
 TIMES = frozenset({"seconds"})
 """Keys whose values cannot be computed again: how long an answer took."""
@@ -26,39 +30,50 @@ _TAG = re.compile(r"<[^>]*>")
 """A tag of HTML, which is left out where a line is shown to people."""
 
 
-def differences(stated: Any, again: Any, where: str = "") -> Iterator[str]:
-    """A line for each value that was stated and is not what was computed again.
+def differences(stated: Any, again: Any, where: str = "", *, older: bool = False) -> Iterator[str]:
+    """A line for each value that was stated and does not follow from what was computed again.
+
+    Args:
+        stated: an answer in values that JSON has.
+        again: the same answer, computed again.
+        where: the path to both.
+        older: whether another version stated it, whose ends may be wider or narrower: an upper end must then not lie
+            below the lower end computed again, nor a lower end above the upper one.
 
     >>> list(differences({"epsilon": {"upper": 2.0}}, {"epsilon": {"upper": 2.5}}))
     ['epsilon.upper: stated 2.0, computed again 2.5']
-    >>> list(differences({"upper": 1.0}, {"upper": 1.0 + 1e-12}))
+    >>> list(differences({"upper": 1.0 + 1e-9}, {"upper": 1.0}))
     []
+    >>> list(differences({"upper": 1.0 - 1e-9}, {"upper": 1.0}))
+    ['upper: stated 0.999999999, below the upper end computed again, 1.0']
     """
     if isinstance(stated, Mapping) and isinstance(again, Mapping):
-        yield from _contradictions(stated, again, where)
         for key in [*again, *(key for key in stated if key not in again)]:
             place = f"{where}.{key}" if where else str(key)
             if key not in stated:
                 yield f"{place}: missing, computed again {_shown(again[key])}"
             elif key not in again:
                 yield f"{place}: stated {_shown(stated[key])}, which no answer to this question has"
+            elif key in OPPOSITE and _are_numbers(stated[key], again[key]):
+                yield from _end(stated[key], again, key, place, older)
             elif key not in TIMES:
-                yield from differences(stated[key], again[key], place)
+                yield from differences(stated[key], again[key], place, older=older)
     elif isinstance(stated, list) and isinstance(again, list) and len(stated) == len(again):
         for number, (one, other) in enumerate(zip(stated, again, strict=True), start=1):
-            yield from differences(one, other, f"{where}[{number}]")
+            yield from differences(one, other, f"{where}[{number}]", older=older)
     elif not _alike(stated, again):
         yield f"{where}: stated {_shown(stated)}, computed again {_shown(again)}"
 
 
-def _contradictions(stated: Mapping[str, Any], again: Mapping[str, Any], where: str) -> Iterator[str]:
-    """An upper end below the certified lower end, or a lower end above the upper one, however small the difference."""
-    for end, other, sign in (("upper", "lower", 1.0), ("lower", "upper", -1.0)):
-        one, bound = stated.get(end), again.get(other)
-        if not isinstance(one, int | float) or not isinstance(bound, int | float) or not _alike(one, again.get(end)):
-            continue  # no numbers, or far enough apart to be told as another number
-        if sign * (bound - one) > ROUNDING * abs(bound):
-            yield f"{where}.{end}: stated {one!r}, on the wrong side of the certified {other} end {bound!r}"
+def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
+    """A line for an end that claims more than was computed again, or is another number."""
+    against = OPPOSITE[end] if older and _are_numbers(again.get(OPPOSITE[end])) else end
+    bound = again[against]
+    if not older and not _alike(stated, bound):
+        yield f"{place}: stated {stated!r}, computed again {bound!r}"
+    elif (bound - stated if end == "upper" else stated - bound) > ROUNDING * abs(bound):
+        side = "below" if end == "upper" else "above"
+        yield f"{place}: stated {stated!r}, {side} the {against} end computed again, {bound!r}"
 
 
 def changed_lines(stated: str, again: str) -> Iterator[str]:
@@ -76,12 +91,14 @@ def changed_lines(stated: str, again: str) -> Iterator[str]:
                 yield f"line {begin + offset + 1}: stated {new}, written again {old}"
 
 
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
 def _alike(stated: Any, again: Any) -> bool:
     """Whether two values say the same: numbers within the tolerance, all else exactly; a truth value is no number."""
-    if type(stated) is bool or type(again) is bool:
-        return stated is again
-    if isinstance(stated, int | float) and isinstance(again, int | float):
-        return stated == again or math.isclose(stated, again, rel_tol=TOLERANCE)
+    if _are_numbers(stated, again):
+        return bool(stated == again or math.isclose(stated, again, rel_tol=TOLERANCE))
     return type(stated) is type(again) and bool(stated == again)
 
 

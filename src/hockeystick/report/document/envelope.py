@@ -1,4 +1,4 @@
-"""What every answer in JSON carries beside its numbers: the question, the plan, the version, and a checksum.
+"""Every answer in JSON carries beside its numbers the question, the plan, the version, its format and a checksum.
 
 With these the answer can be computed again by whoever holds the file (``verify.py``). The checksum is no signature:
 whoever changes a number can compute it anew. It notices the digits that a recomputation on another machine cannot hold
@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hockeystick.plan.plan import Plan
+from hockeystick.values.formats import FORMAT
 from hockeystick.values.version import __version__
 
 CHECKSUM = "checksum"  # key of the checksum in an answer, which covers all other keys
@@ -37,8 +38,8 @@ def digest(value: Any) -> str:
 
 
 def sealed(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer with the checksum of all its other keys as its last key."""
-    content = {key: value for key, value in answer.items() if key != CHECKSUM}
+    """An answer with its format and, as its last key, the checksum of all other keys."""
+    content = {"format": FORMAT, **{key: value for key, value in answer.items() if key != CHECKSUM}}
     return {**content, CHECKSUM: digest(content)}
 
 
@@ -53,7 +54,7 @@ def enveloped(kind: str, plan: Plan, asked: Mapping[str, Any], body: Mapping[str
 
     >>> from hockeystick import dp_sgd
     >>> list(enveloped("epsilon", dp_sgd(1.0, 0.01, 10), {"delta": 1e-5}, {"epsilon": {"upper": 1.0}}))
-    ['epsilon', 'answer', 'asked', 'plan', 'rounds', 'version', 'checksum']
+    ['format', 'epsilon', 'answer', 'asked', 'plan', 'rounds', 'version', 'checksum']
     """
     about = {"answer": kind, "asked": dict(asked), "plan": plan.to_dict(), "rounds": plan.steps, "version": __version__}
     return sealed({**body, **about})

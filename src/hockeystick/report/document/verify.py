@@ -1,13 +1,15 @@
-"""Whether a file states what is true: every number computed again, every word of a report written again.
+"""A file is verified by computing every number again and writing every word of a report again.
 
-Three things are compared. The numbers for machines in the file with those that the same question gives now, to one part
-in a million (``differences.py``). The checksum with those numbers, which notices whatever lies below that. And, of a
+Three things are compared. The numbers for machines in the file with those that the same question gives now: no end may
+claim more than is computed again, and no number lie further off than one part in a million (``differences.py``). The
+checksum with those numbers, which notices whatever lies below that. And, of a
 report, each line of the file with the line that follows from its numbers: a figure that was edited in the text, in a
 table or in the path of a picture differs there, and so does a sentence that was put in.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +17,14 @@ from hockeystick.report.document.again import computed_again
 from hockeystick.report.document.differences import changed_lines, differences
 from hockeystick.report.document.envelope import CHECKSUM, digest
 from hockeystick.report.document.files import JSON, record_in, report_text
-from hockeystick.values.domains import one_line
+from hockeystick.values.domains import cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
 NOT_COMPARED = (CHECKSUM, "version", "made")
 """Keys of an answer that are not computed again: the checksum is compared by itself, the others stand as they are."""
+
+LONGEST = 400  # characters of a text of the file that is shown as not verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Verdict:
         version: the version that it says made it.
         differences: a line for each; empty where every number is sound.
         numbers: how many numbers were computed again.
+        unverified: a line for each thing that a sound file does not show; empty where it is not sound.
     """
 
     kind: str
@@ -40,6 +45,7 @@ class Verdict:
     version: str
     differences: tuple[str, ...]
     numbers: int
+    unverified: tuple[str, ...]
 
     @property
     def sound(self) -> bool:
@@ -54,7 +60,7 @@ def verified(text: str) -> Verdict:
         text: the content of a report, or of an answer in JSON.
 
     Raises:
-        InvalidInputError: it is neither, or its question is none.
+        InvalidInputError: it is neither, its question is none, or a newer version wrote it in a newer format.
         UnsupportedError: nothing is proven of the plan in it.
 
     >>> verified("{}")
@@ -64,16 +70,33 @@ def verified(text: str) -> Verdict:
     text = text.replace("\r\n", "\n")
     form, stated = record_in(text)
     again = computed_again(stated)
-    found = list(differences(_compared(stated), _compared(again)))
+    version = one_line(str(stated.get("version", "an unknown version")))
+    older = version != __version__
+    found = list(differences(_compared(stated), _compared(again), older=older))
     content = {key: value for key, value in stated.items() if key != CHECKSUM}
     if stated.get(CHECKSUM) != digest(content):
         found.append("checksum: it is not that of the numbers in the file: some were changed after it was made")
     if form != JSON:  # which has no words but those that were compared; its blanks and line breaks are free
         found += _words(text, form, again if found else stated)
-    version = one_line(str(stated.get("version", "an unknown version")))
-    if found and version != __version__:
+    if found and older:
         found.append(f"version: made by hockeystick {version}, computed again by {__version__}, which may differ")
-    return Verdict(stated["answer"], form, version, tuple(found), _count(_compared(again)))
+    open_ends = () if found else tuple(_unverified(stated, older))
+    return Verdict(stated["answer"], form, version, tuple(found), _count(_compared(again)), open_ends)
+
+
+def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
+    """The things that a sound file does not show."""
+    if older:
+        yield (
+            "sharpness: another version made it, so that no upper end lies below the lower end computed again by "
+            f"{__version__}, and no lower end above the upper one"
+        )
+    for answer in (stated, *stated.get("answers", ())):
+        if (title := answer.get("asked", {}).get("title")) is not None:
+            yield f"the title: {cut(repr(title), LONGEST)}"
+        if made := answer.get("made"):
+            yield f"by what it was made: {cut(', '.join(f'{key} {said}' for key, said in made.items()), LONGEST)}"
+    yield "the run: whether the program did what the plan says"
 
 
 def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:

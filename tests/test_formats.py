@@ -1,0 +1,85 @@
+"""Files of the first format, as version 0.1.0 wrote them: every later version reads and verifies them.
+
+They are never written anew. A later format gets a folder of its own beside this one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import hockeystick as hs
+from command import refused, run
+from hockeystick.questions.ledger import read, spend
+from hockeystick.report.document.envelope import sealed
+from hockeystick.report.document.verify import verified
+
+FIRST = Path(__file__).parent / "data" / "format-1"
+NEWER = "format must be 1; received 2: a newer hockeystick wrote this, and reads it"
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_plans_are_read(ending: str) -> None:
+    steps = -(-60000 // 256) * 3
+    sampling = hs.Poisson(batch_size=256, dataset_size=60000)
+    expected = hs.Plan([hs.Round(hs.Gaussian(1.0), sampling, epochs=3), hs.Round(hs.Laplace(5.0), count=2)], delta=1e-5)
+    assert hs.load_plan(FIRST / f"plan.{ending}") == expected
+    assert expected.steps == steps + 2
+
+
+def test_a_plan_that_is_saved_says_its_format(tmp_path: Path) -> None:
+    plan = hs.load_plan(FIRST / "plan.toml")
+    for ending in ("toml", "json"):
+        plan.save(tmp_path / f"plan.{ending}")
+        assert (tmp_path / f"plan.{ending}").read_text() == (FIRST / f"plan.{ending}").read_text()
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "report.json", "epsilon.json", "budget.json"])
+def test_reports_and_answers_are_verified(name: str) -> None:
+    """Each number; of a page also each line, unless another version finds other words for it."""
+    found = verified((FIRST / name).read_text(encoding="utf-8"))
+    assert found.numbers > (5 if name in ("epsilon.json", "budget.json") else 400)
+    words = ("line", "version") if found.version != hs.__version__ else ()
+    assert [told for told in found.differences if not told.startswith(words)] == []
+
+
+def test_ledgers_are_read_and_spent_from(tmp_path: Path) -> None:
+    copy = tmp_path / "ledger.toml"
+    copy.write_bytes((FIRST / "ledger.toml").read_bytes())
+    spend(copy, [hs.Round(hs.Laplace(10.0))])
+    assert [item.count for item in read(copy).releases] == [3, 1]
+
+
+def test_tables_are_read() -> None:
+    found = hs.Table.load(FIRST / "epsilon.table").epsilons(noise=1.01, rounds=5050)
+    bound = hs.dp_sgd(1.01, 0.01, 5050).epsilon(1e-6)
+    assert found.lower[0] <= bound.lower <= bound.upper <= found.upper[0]
+
+
+def _newer(name: str, change: Callable[[str], str], folder: Path) -> Path:
+    path = folder / name
+    path.write_text(change((FIRST / name).read_text(encoding="utf-8")), encoding="utf-8")
+    return path
+
+
+def test_newer_formats_are_refused_in_one_line(tmp_path: Path) -> None:
+    """Before their keys are looked at, which may be new ones."""
+    table = b"\n".join((FIRST / "epsilon.table").read_bytes().split(b"\n")).replace(b'"version": 1', b'"version": 2', 1)
+    plan = _newer("plan.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
+    ledger = _newer("ledger.toml", lambda text: "colour = 3\n" + text.replace("format = 1", "format = 2"), tmp_path)
+    report = _newer("report.json", lambda text: json.dumps(sealed({**json.loads(text), "format": 2})), tmp_path)
+    assert refused("epsilon", plan).endswith(f"plan.toml: {NEWER}")
+    assert refused("budget", "show", ledger).endswith(f"ledger.toml: {NEWER}")
+    assert refused("verify", report).endswith(f"report.json: {NEWER}")
+    (tmp_path / "epsilon.table").write_bytes(table)
+    with pytest.raises(hs.InvalidInputError, match="version"):
+        hs.Table.load(tmp_path / "epsilon.table")
+
+
+def test_a_file_without_a_format_has_the_first(tmp_path: Path) -> None:
+    plan = _newer("plan.toml", lambda text: text.replace("format = 1\n", ""), tmp_path)
+    assert hs.load_plan(plan) == hs.load_plan(FIRST / "plan.toml")
+    assert run("verify", "-", stdin=(FIRST / "report.json").read_text().replace('"format": 1,', "")).exit_code == 3
