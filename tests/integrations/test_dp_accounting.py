@@ -7,6 +7,7 @@ import math
 import random
 import subprocess
 import sys
+from fractions import Fraction
 from typing import Any
 
 import dp_accounting as dp
@@ -55,6 +56,26 @@ class TestTheirs(privacy_accountant_test.PrivacyAccountantTest):  # type: ignore
 
     def _make_test_accountants(self) -> list[HockeystickAccountant]:
         return [HockeystickAccountant(), *(HockeystickAccountant(relation) for relation in Relation)]
+
+
+# Roundings, which go to the side that costs more.
+
+
+@pytest.mark.parametrize("sensitivity", [3.0, 7.0, 0.7, 11.0, 1.3])
+def test_noise_of_one_sensitivity_is_at_most_the_quotient(sensitivity: float) -> None:
+    """By the decimals that the two numbers are written as; the double above is more."""
+    mechanism = only_round(to_plan(events.MixtureOfGaussiansDpEvent(1.0, [sensitivity], [1.0]))).mechanism
+    quotient = 1 / Fraction(repr(sensitivity))
+    assert Fraction(mechanism.noise_multiplier) <= quotient < Fraction(math.nextafter(mechanism.noise_multiplier, 9.0))
+
+
+def test_an_answer_that_is_nearly_uniform_has_the_larger_odds_of_two_readings() -> None:
+    """0.9999999999999999 is 1 - 1e-16 as a decimal and 1 - 2**-53 as a double, which tells more."""
+    noise = math.nextafter(1.0, 0.0)
+    mechanism = only_round(to_plan(events.RandomizedResponseDpEvent(noise, 2), REPLACE)).mechanism
+    with mpmath.workdps(40):
+        truth = mpmath.log1p(2 * mpmath.mpf(2) ** -53 / (1 - mpmath.mpf(2) ** -53))
+        assert truth <= mechanism.epsilon <= truth * (1 + mpmath.mpf(1e-14))
 
 
 # Where theirs are wrong. The truths are closed forms, in 30 digits.

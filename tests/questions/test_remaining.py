@@ -40,6 +40,14 @@ def test_rounds_remain_by_plain_addition_where_that_is_exact() -> None:
     assert remaining_answer(answers, found).headline == "5 more rounds keep epsilon <= 2.01 at delta = 0"
 
 
+def test_as_many_remain_as_a_plan_may_have() -> None:
+    """The search ends at the end of the domain, without a neighbour; what one more costs is asked all the same."""
+    found = remaining(hs.Plan([hs.Round(hs.Laplace(1e12), count=3)]), 5.0, 0.0)
+    assert found.count == 10**12 - 4
+    for bound, rounds in ((found.achieved, 10**12 - 1), (found.beside, 10**12)):
+        assert abs(bound.ends["upper"] - rounds * 1e-12) < 1e-13
+
+
 def test_nothing_remains_where_it_is_spent() -> None:
     found = remaining(SGD, 1.0, 1e-5)
     assert (found.count, found.achieved) == (0, found.spent)

@@ -67,7 +67,7 @@ def remaining(plan: Plan, epsilon: float, delta: float, more: Round | None = Non
     def extended(count: float) -> Plan:
         return plan.with_rounds([*plan.rounds, one * int(count)]) if count else plan
 
-    most = (MAX_COUNT - plan.steps) // max(one.steps, 1)
+    most = max((MAX_COUNT - plan.steps) // max(one.steps, 1) - 1, 0)  # one more is asked about, too
     own = next((item for item in plan.rounds if item.mechanism == one.mechanism), one)
     start = min(max(own.count // max(one.count, 1), 1), most)
     free = Parameter(unit, costs=True, least=0, most=most, whole=True, start=start)
