@@ -82,3 +82,14 @@ def test_the_shells_of_the_page_are_told_how_to_complete(shell: str, begins: str
     program = "import sys; sys.argv[0] = 'hockeystick'; from hockeystick.cli import main; main()"
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=asked)
     assert said.stdout.lstrip().startswith(begins), said.stderr
+
+
+@pytest.mark.parametrize("words", ["epsilon ex", "report plan.toml -o re", "verify re", "budget show le", "sweep pl"])
+def test_the_shell_is_asked_for_names_of_files(words: str) -> None:
+    """By the protocol of click: the kind of what is completed, and the word so far."""
+    word = words.split()[-1]
+    typed = {"COMP_WORDS": f"hockeystick {words}", "COMP_CWORD": str(len(words.split()))}
+    asked = {**os.environ, "_HOCKEYSTICK_COMPLETE": "bash_complete", **typed}
+    program = "import sys; sys.argv[0] = 'hockeystick'; from hockeystick.cli import main; main()"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=asked)
+    assert said.stdout.split() == [f"file,{word}"], said.stderr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.documents import UNSOUND
+from hockeystick.cli.files import files
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING, RISING
 from hockeystick.cli.plans import chosen_plan, flag_names
@@ -45,7 +46,7 @@ def budget(context: click.Context) -> None:
 
 
 @budget.command()
-@click.argument("ledger")
+@click.argument("ledger", shell_complete=files)
 @click.option("--epsilon", type=FALLING, required=True, metavar="NUMBER", help="Of all releases together.")
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Of all releases together; none without it.")
 @click.option(
@@ -93,7 +94,7 @@ def init(
 
 
 @budget.command()
-@click.argument("ledger")
+@click.argument("ledger", shell_complete=files)
 @with_json
 def show(ledger: str, as_json: bool) -> None:
     """What remains of a budget, and what was spent on what.
@@ -116,8 +117,8 @@ def _numbers(command: Any) -> Any:
 
 
 @budget.command()
-@click.argument("ledger")
-@click.argument("plan", required=False)
+@click.argument("ledger", shell_complete=files)
+@click.argument("plan", required=False, shell_complete=files)
 @click.option("--mechanism", metavar="NAME", help="What answers: laplace, gaussian, ...; as in a plan file.")
 @_numbers
 @click.option("--count", type=float, metavar="NUMBER", help="How often.  [default: 1]")

@@ -13,6 +13,7 @@ from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, free_paramete
 from hockeystick.cli.doctor import doctor
 from hockeystick.cli.documents import add_documents
 from hockeystick.cli.explore import explore
+from hockeystick.cli.files import files
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
@@ -105,7 +106,7 @@ main.add_command(doctor)
 
 @main.command()
 @_question
-@click.argument("others", nargs=-1, metavar="[PLAN]...")
+@click.argument("others", nargs=-1, metavar="[PLAN]...", shell_complete=files)
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 def epsilon(
     plan: str | None,

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from hockeystick.cli.files import files
 from hockeystick.cli.group import OneLineGroup
 from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_source
@@ -34,7 +35,11 @@ def add_documents(group: OneLineGroup) -> None:
 @click.command()
 @plan_source
 @click.option(
-    "-o", "--output", metavar="FILE", help="Where to write it: .html, .md or .json; standard output if absent."
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="Where to write it: .html, .md or .json; standard output if absent.",
 )
 @click.option("--markdown", "as_markdown", is_flag=True, help="As Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
@@ -126,7 +131,7 @@ def statement(
 
 
 @click.command()
-@click.argument("file")
+@click.argument("file", shell_complete=files)
 def verify(file: str) -> None:
     """Compute again every number that FILE states.
 

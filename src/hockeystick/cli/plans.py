@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hockeystick.cli.files import files
 from hockeystick.cli.numbers import number
 from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
@@ -62,7 +63,7 @@ def plan_source(command: Command) -> Command:
     command = click.option("--drop-last", "drop_last", is_flag=True, default=None, help=dropped)(command)
     for key, text in reversed(FLAGS.items()):
         command = click.option(*names_of(key), key, type=number(key), metavar="NUMBER", help=text)(command)
-    return click.argument("plan", required=False)(command)
+    return click.argument("plan", required=False, shell_complete=files)(command)
 
 
 def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hockeystick.cli.files import files
 from hockeystick.cli.group import FAILURE, OneLineGroup
 from hockeystick.cli.numbers import FALLING
 from hockeystick.cli.plans import chosen_plan, flag_names, plan_source
@@ -20,7 +21,12 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _output = click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to write it; .svg, .png or .pdf says in which form."
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    shell_complete=files,
+    help="Where to write it; .svg, .png or .pdf says in which form.",
 )
 _points = click.option("--points", type=int, metavar="NUMBER", help="Places where it is computed.")
 _accountant = click.option(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hockeystick.cli.calibrate import TARGET_FLAGS, chosen_target, without_free
+from hockeystick.cli.files import files
 from hockeystick.cli.grids import grids
 from hockeystick.cli.group import FAILURE
 from hockeystick.cli.numbers import FALLING, number
@@ -57,7 +58,13 @@ def _target(context: click.Context, parameter: click.Parameter, given: str | Non
 @click.option("--parameter", metavar="NAME", help="What is looked for with --target.  [default: noise-multiplier]")
 @click.option("--tolerance", type=FALLING, metavar="NUMBER", help="Relative, on that parameter.  [default: 1e-6]")
 @click.option("--gap", type=FALLING, metavar="NUMBER", help="Widest relative width wanted of the intervals.")
-@click.option("-o", "--output", metavar="FILE", help="Where the rows go: .csv or .parquet; standard output without it.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=files,
+    help="Where the rows go: .csv or .parquet; standard output without it.",
+)
 @click.option(
     "--errors",
     metavar="row|stop",
