@@ -5,6 +5,9 @@ Importing this module registers the accountant with Opacus, whose own engine the
     import hockeystick.integrations.opacus
     engine = opacus.PrivacyEngine(accountant="hockeystick")
 
+That engine does not tell an accountant how batches are made, so that no number of it is called certified. The engine of
+this module looks at the loader.
+
 The numbers are for Poisson sampling and for adding or removing one record, as Opacus' own are, unless an engine of this
 module is told otherwise: with ``adjacency="replace-one"`` it also accounts for a loader that is not Poisson-sampled, by
 what is proven of one (``integrations/passes.py``).
@@ -12,14 +15,17 @@ what is proven of one (``integrations/passes.py``).
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
-from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number
+from hockeystick.integrations.passes import NO_AMPLIFICATION, Passes, check_loader, counted, number, replaced
 from hockeystick.plan.caveats import told
 from hockeystick.plan.plan import Plan
 from hockeystick.plan.round import NO_SAMPLING
@@ -32,18 +38,32 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 try:
     from opacus import PrivacyEngine as OpacusPrivacyEngine
     from opacus.accountants import IAccountant, register_accountant
+    from opacus.utils import batch_memory_manager
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
 MECHANISM = "hockeystick"
 """The name under which Opacus knows the accountant."""
 
-NOTHING_PROVEN = (
-    "poisson_sampling=False: nothing is proven of such a loader under {0!r}, as the other records of the dataset move "
-    "to other batches when one is added or removed, and the number of steps may change; use "
-    "PrivacyEngine(adjacency='replace-one'), for an upper bound without amplification, or leave poisson_sampling out"
+PASSES_ONLY = (
+    "poisson_sampling=False: this engine counts passes, which bound the cost under 'replace-one' and not under {0!r}, "
+    "where the other records move to other batches; use PrivacyEngine(adjacency='replace-one'), or for whole epochs of "
+    "a uniform order account by hand with sampling='shuffled' (hockeystick.dp_sgd), or leave poisson_sampling out"
 )
 """Why a loader without Poisson sampling is refused; ``{0!r}`` is the adjacency."""
+
+ACCUMULATED = (
+    "a step on several batches: a record may be in each of them, which no Poisson sampling of one batch covers; take a "
+    "step on each batch, make the loader with larger batches, or take a batch in pieces by "
+    "opacus.utils.batch_memory_manager"
+)
+"""Why gradients that are accumulated over batches are refused."""
+
+UNSEEN = (
+    "nobody looked at the loader: the number is for one Poisson batch a step, and wrong with poisson_sampling=False or "
+    "gradients accumulated over batches; hockeystick.integrations.opacus.PrivacyEngine looks at it"
+)
+"""The warning with a number of an accountant that was not made by the engine of this module."""
 
 
 class HockeystickAccountant(IAccountant):
@@ -56,6 +76,7 @@ class HockeystickAccountant(IAccountant):
         history: list of (noise multiplier, sample rate, steps), as all accountants of Opacus keep it; equal steps in a
             row are one entry. A pass over a loader that is not Poisson-sampled is one step at rate 1.
         unsampled: whether there were such passes; answers are then upper bounds, and nothing is known from below.
+        checked: whether the engine of this module made the loader of every step; else no answer is called certified.
 
     Raises:
         InvalidInputError: an unknown adjacency.
@@ -63,10 +84,12 @@ class HockeystickAccountant(IAccountant):
 
     history: list[Entry]
     unsampled: bool
+    checked: bool
 
     def __init__(self, adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE) -> None:
         self.history = []
         self.unsampled = False
+        self.checked = False
         self._adjacency = Adjacency.parse(adjacency)
 
     @property
@@ -83,6 +106,20 @@ class HockeystickAccountant(IAccountant):
         noise = NOISE.check(number(noise_multiplier), "noise_multiplier")
         self._append(noise, RATE.check(number(sample_rate), "sample_rate"), 1)
 
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
+        """The hook that records each step of an optimiser of Opacus: on one batch at this sample rate.
+
+        The hook raises an UnsupportedError for a step on several batches. Opacus' own multiplies the rate by their
+        number: that is the law of no such step, and costs less.
+        """
+
+        def record(optimizer: Any) -> None:
+            if optimizer.accumulated_iterations != 1:
+                raise UnsupportedError(ACCUMULATED)
+            self.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=sample_rate)
+
+        return record
+
     def step_of_pass(self, noise: float, begun: int) -> None:
         """The first step of passes over a loader that is not Poisson-sampled: each is a step at rate 1.
 
@@ -90,7 +127,7 @@ class HockeystickAccountant(IAccountant):
             UnsupportedError: an adjacency under which nothing is proven of them.
         """
         if self.adjacency is not Adjacency.REPLACE_ONE:
-            raise UnsupportedError(NOTHING_PROVEN.format(self.adjacency.value))
+            raise UnsupportedError(PASSES_ONLY.format(self.adjacency.value))
         self.unsampled = True
         self._append(noise, 1.0, begun)
 
@@ -136,7 +173,8 @@ class HockeystickAccountant(IAccountant):
 
         Returns:
             An interval; after passes over a loader that is not Poisson-sampled an :class:`UpperBound`, as nothing is
-            known of them from below. Both say what they assume.
+            known of them from below. Both say what they assume. Of steps on a loader that nobody looked at, the
+            guarantee of the interval is ``"if batches are Poisson"``, and a warning says so.
 
         Raises:
             InvalidInputError: delta outside its domain, or a history that is none.
@@ -147,6 +185,9 @@ class HockeystickAccountant(IAccountant):
             nothing = Bound(0.0, math.inf, math.inf, reason="a step without noise: noise_multiplier 0")
             return told(nothing, samplings, delta)
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
+        if not self.checked:
+            warnings.warn(UNSEEN, stacklevel=2)  # which Python shows once
+            return replace(found, guarantee="if batches are Poisson")
         if not self.unsampled:
             return found
         reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
@@ -172,15 +213,16 @@ class HockeystickAccountant(IAccountant):
         return MECHANISM
 
     def state_dict(self, destination: Any = None) -> Any:
-        """The state of an accountant of Opacus, the adjacency and whether there were passes that are not sampled."""
+        """The state of an accountant of Opacus, the adjacency, and ``unsampled`` and ``checked``."""
         destination = super().state_dict(destination)
-        destination["adjacency"], destination["unsampled"] = self.adjacency.value, self.unsampled
+        destination |= {"adjacency": self.adjacency.value, "unsampled": self.unsampled, "checked": self.checked}
         return destination
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Replace the history by a saved one, whole or not at all.
 
-        A state without an adjacency is one of add-or-remove, and of Poisson-sampled steps alone.
+        A state without an adjacency is one of add-or-remove, and of Poisson-sampled steps alone, at whose loader nobody
+        looked.
 
         Raises:
             InvalidInputError: (a ``ValueError``) it is not what ``state_dict`` gives, that of another accountant, or of
@@ -206,12 +248,12 @@ class HockeystickAccountant(IAccountant):
                 f"{adjacency.value!r}: make the engine with adjacency={adjacency.value!r}",
                 "adjacency",
             )
-        unsampled = state_dict.get("unsampled", False)
-        if not isinstance(unsampled, bool):
-            raise InvalidInputError(
-                f"unsampled must be true or false; received {domains.shown(unsampled)}", "unsampled"
-            )
-        self.history, self.unsampled = list(entries(state_dict["history"])), unsampled
+        flags = {key: state_dict.get(key, False) for key in ("unsampled", "checked")}
+        for key, flag in flags.items():
+            if not isinstance(flag, bool):
+                raise InvalidInputError(f"{key} must be true or false; received {domains.shown(flag)}", key)
+        self.history, self.unsampled = list(entries(state_dict["history"])), flags["unsampled"]
+        self.checked = self.checked and flags["checked"]
 
 
 class PrivacyEngine(OpacusPrivacyEngine):
@@ -249,19 +291,31 @@ class PrivacyEngine(OpacusPrivacyEngine):
             )
         super().__init__(accountant=accountant, secure_mode=secure_mode)
         self.accountant = HockeystickAccountant(adjacency)
+        self.accountant.checked = True
 
     def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
         """Module, optimizer and loader made private by Opacus' engine, with its arguments.
 
         With ``poisson_sampling=False`` each pass over the loader that is returned counts as one unsampled round,
-        training or not: what is evaluated on the same records takes a loader of its own.
+        training or not: what is evaluated on the same records takes a loader of its own. A warning tells of a sampler
+        that Opacus replaces by another law than a shuffle of all records.
 
         Raises:
             UnsupportedError: ``poisson_sampling`` is false, and the adjacency is not ``"replace-one"`` or it is not
                 known that the loader has each record in at most one batch of a pass.
         """
         if poisson_sampling:
-            return super().make_private(data_loader=data_loader, poisson_sampling=True, **kwargs)
+            if (sampler := replaced(data_loader)) is not None:
+                records = len(data_loader.dataset)
+                warnings.warn(
+                    f"Opacus replaces {sampler} by Poisson batches of all {records} records, "
+                    f"{records / len(data_loader):.6g} on average: weights, draws and subsets of the sampler are gone; "
+                    "make the loader of the records that are meant, with shuffle=True",
+                    stacklevel=2,
+                )
+            made = super().make_private(data_loader=data_loader, poisson_sampling=True, **kwargs)
+            made[1].signal_skip_step = _of_pieces(made[1].signal_skip_step)
+            return made
         self._check_passes(data_loader)
         module, optimizer, *criterion, loader = super().make_private(
             data_loader=data_loader, poisson_sampling=False, **kwargs
@@ -298,8 +352,25 @@ class PrivacyEngine(OpacusPrivacyEngine):
 
     def _check_passes(self, data_loader: Any) -> None:
         if self.accountant.adjacency is not Adjacency.REPLACE_ONE:
-            raise UnsupportedError(NOTHING_PROVEN.format(self.accountant.adjacency.value))
+            raise UnsupportedError(PASSES_ONLY.format(self.accountant.adjacency.value))
         check_loader(data_loader)
+
+
+def _of_pieces(signal: Callable[..., None]) -> Callable[..., None]:
+    """The signal of an optimiser to add up gradients without a step, for the pieces of one batch alone.
+
+    Opacus' batch memory manager gives it for all pieces of a batch but the last. Anybody else adds up batches, and
+    nothing but who calls tells the two apart before the step.
+    """
+
+    def guarded(do_skip: bool = True) -> None:
+        frame = inspect.currentframe()
+        caller = frame.f_back if frame is not None else None
+        if caller is None or caller.f_globals.get("__name__") != batch_memory_manager.__name__:
+            raise UnsupportedError(ACCUMULATED)
+        signal(do_skip=do_skip)
+
+    return guarded
 
 
 register_accountant(MECHANISM, HockeystickAccountant, force=True)

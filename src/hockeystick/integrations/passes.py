@@ -28,6 +28,7 @@ try:
     from torch.utils.data import (
         BatchSampler,
         DataLoader,
+        DistributedSampler,
         RandomSampler,
         Sampler,
         SequentialSampler,
@@ -160,6 +161,21 @@ def counted(loader: Any, passes: Passes) -> Any:
         prefetch_factor=loader.prefetch_factor,
         persistent_workers=loader.persistent_workers,
     )
+
+
+def replaced(loader: Any) -> str | None:
+    """The name of a loader's sampler, where Poisson batches of all records are another law than what it says."""
+    known = (SequentialSampler, RandomSampler, DistributedSampler)
+    batches = loader.batch_sampler
+    if type(batches).__module__.startswith("opacus."):
+        return None
+    if type(batches) is not BatchSampler:
+        return type(batches).__name__
+    sampler = batches.sampler
+    all_once = not isinstance(sampler, RandomSampler) or (
+        not sampler.replacement and sampler.num_samples == len(sampler.data_source)
+    )
+    return None if type(sampler) in known and all_once else type(sampler).__name__
 
 
 def number(value: Any) -> Any:

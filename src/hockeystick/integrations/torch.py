@@ -31,6 +31,7 @@ try:
         BatchSampler,
         DataLoader,
         Dataset,
+        DistributedSampler,
         IterableDataset,
         RandomSampler,
         Sampler,
@@ -176,6 +177,8 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
             "one is added or removed the others move to other batches, in an order that is not drawn anew"
         )
         return replace(found, why=why)
+    if type(sampler) is DistributedSampler:
+        return _shared_out(sampler.num_replicas, batch_size, size, drop_last)
     if type(sampler) is SubsetRandomSampler:
         return _shuffled(batch_size, len(sampler.indices), drop_last)
     if type(sampler) is WeightedRandomSampler:
@@ -205,6 +208,19 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
     sampling = Shuffled(batch_size=min(batch_size, size), dataset_size=size, drop_last=drops) if size else None
     parameters = {"batch_size": batch_size, "dataset_size": size, **({"drop_last": True} if drops else {})}
     return Recognised("shuffled", parameters, why, sampling)
+
+
+def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
+    """The scheme of all processes together, each of which takes one place in turn of one order."""
+    if size % processes:
+        return _unknown(f"{size} records do not divide among {processes} processes: some come twice an epoch, or never")
+    found = _shuffled(batch_size * processes, size, drop_last)
+    why = (
+        f"{processes} processes share out one order of the records and together take {batch_size * processes} a step, "
+        "each record in one step an epoch; the order follows from a seed that is no secret: account for it with "
+        "adjacency 'replace-one'"
+    )
+    return replace(found, why=why)
 
 
 def _unknown(why: str) -> Recognised:

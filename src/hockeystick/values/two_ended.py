@@ -11,7 +11,7 @@ from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.outward import Shows
 
-Guarantee = Literal["certified", "proved", "upper bound", "estimate"]
+Guarantee = Literal["certified", "proved", "upper bound", "estimate", "if batches are Poisson"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Bound(Shows):
         estimate: the best guess, between the two ends; no guarantee.
         upper: certified upper end; ``inf`` only where ``reason`` says why.
         guarantee: ``"certified"`` (proved given the stated accuracy of the elementary functions) or ``"proved"``
-            (ball arithmetic throughout).
+            (ball arithmetic throughout), or ``"if batches are Poisson"`` where nobody has looked at the loader.
         accountant: the route by which the numbers came.
         direction: the direction that dominated (``"add"``, ``"remove"``, ``"replace-one"``, ``"zero-out"``,
             ``"restore"``).
