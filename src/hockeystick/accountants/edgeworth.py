@@ -162,7 +162,7 @@ class _Sum:
     def doubt(self, epsilon: float) -> str | None:
         """What is known to be wrong around there."""
         if math.isinf(epsilon):
-            return "the estimate does not come down to delta: black boxes fail with a larger probability, or delta is 0"
+            return "the estimate does not come down to delta: infinite losses have a larger probability, or delta is 0"
         said = ["an expansion in 1/sqrt(rounds), with no bound on its error"]
         if self._lattice:
             said.append(LATTICE)

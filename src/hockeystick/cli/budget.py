@@ -29,9 +29,9 @@ NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
     "mu": RISING, "rho": RISING, "threshold": FALLING, "bound": FALLING, "keys": RISING, "cutoff": RISING,
     "categories": float, "trials": FALLING, "probability": float, "gamma": float, "projections": FALLING,
-    "replace_one_distance": RISING,
+    "replace_one_distance": RISING, "noise": str,
 }  # fmt: skip
-"""The numbers of mechanisms; a quotient that no double stands for goes to the side on which a release costs more."""
+"""The keys of mechanisms; a quotient that no double stands for goes to the side on which a release costs more."""
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
@@ -110,9 +110,9 @@ def _numbers(command: Any) -> Any:
     for key, kind in reversed(NUMBERS.items()):
         flag = "--" + key.replace("_", "-")
         flags = (flag, "--sigma") if key == "noise_multiplier" else (flag,)
-        command = click.option(*flags, key, type=kind, metavar="NUMBER", help=f"The key {key} of the mechanism.")(
-            command
-        )
+        command = click.option(
+            *flags, key, type=kind, metavar="NAME" if kind is str else "NUMBER", help=f"The key {key} of the mechanism."
+        )(command)
     return command
 
 

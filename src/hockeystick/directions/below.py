@@ -71,7 +71,8 @@ def bracketed(below: Interval, above: Interval, why: str) -> Interval:
             "rounds",
         )
     middle = 0.5 * (below.estimate + above.estimate) if math.isfinite(below.estimate) else above.estimate
-    reasons = [width_of(why), *dict.fromkeys(found.limited for found in (above, below) if found.limited)]
+    said = dict.fromkeys(found.limited for found in (above, below) if found.limited)
+    reasons = [str(below.limited)] if below.lower == math.inf else [width_of(why), *said]
     estimate = min(max(middle, below.lower), above.upper)
     return replace(above, lower=below.lower, estimate=estimate, limited="; ".join(reasons))
 

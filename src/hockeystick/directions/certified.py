@@ -374,20 +374,27 @@ def _between(milder: Interval, worse: Interval, reason: str) -> Interval:
     return Interval(lower, min(max(estimate, lower), upper), upper, limited, worse.engine, worse.tilt)
 
 
+def _failure(composition: Composition) -> str:
+    """What happens where a loss is infinite, for people; masses that only stand for others are not spoken of."""
+    failing = (
+        getattr(pair, "base", pair) for pair, _ in composition.rounds if pair.infinite_mass and not pair.stands_in
+    )
+    return " or ".join(dict.fromkeys(base.failure for base in failing)) or DominatingPair.failure
+
+
 def _epsilon_of(composition: Composition, delta: float, gap: float | None, engine: EngineFactory) -> Interval:
     if not composition.rounds or composition.variation(delta) <= delta:
         return Interval(0.0, 0.0, 0.0)  # delta of any epsilon is at most the one of epsilon 0, the total variation
     infinite = composition.infinite_mass
     least, most = composition.infinite_mass_ends
     if delta < least or (delta == 0 and infinite > 0):
-        return Interval(
-            math.inf, math.inf, math.inf, f"the black boxes fail with probability {six_digits(infinite)} > delta"
-        )
+        reason = f"{_failure(composition)} with probability {six_digits(infinite)} > delta"
+        return Interval(math.inf, math.inf, math.inf, reason)
     supremum = composition.largest_loss
     if delta <= most:
         if supremum is None:
             reason = (
-                f"delta equals the black boxes' failure probability {six_digits(infinite)}"
+                f"delta equals the probability {six_digits(infinite)} with which {_failure(composition)}"
                 if infinite
                 else "delta is 0 and the loss is unbounded: the plan has no pure epsilon"
             )
@@ -396,7 +403,9 @@ def _epsilon_of(composition: Composition, delta: float, gap: float | None, engin
         low, high = supremum
         if exact:
             return Interval(low, min(max(float(composition.supremum[0]), low), high), high)
-        reason = f"delta is within rounding of the black boxes' failure probability {six_digits(infinite)}"
+        reason = (
+            f"delta is within rounding of the probability {six_digits(infinite)} with which {_failure(composition)}"
+        )
         return Interval(0.0, math.inf, math.inf, reason)
     targets = (log_left(delta, most, next_down), log_left(delta, least - composition.standing_mass, next_up))
     interval = engine(composition).epsilon(targets, gap)

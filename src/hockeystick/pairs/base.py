@@ -239,7 +239,13 @@ class RenyiCurve(ABC):
 
 
 class DominatingPair(RenyiCurve):
-    """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``."""
+    """A dominating pair (P, Q) in one direction: ``delta(eps) = E_P (1 - e^(eps - L))_+``.
+
+    Attributes:
+        failure: what happens where the loss is infinite, for people.
+    """
+
+    failure: ClassVar[str] = "an outcome rules out one of the two datasets"
 
     @property
     @abstractmethod

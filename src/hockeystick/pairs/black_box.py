@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class BlackBoxPair(DominatingPair):
 
     epsilon: float
     delta: float = 0.0
+
+    failure: ClassVar[str] = "the black boxes fail"
 
     @property
     def atoms(self) -> Atoms:

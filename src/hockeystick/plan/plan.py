@@ -206,6 +206,8 @@ class Plan(metaclass=NamedArguments):
     def premises(self) -> dict[str, str]:
         """What the program must do for an answer to be about it: sentences by what each is about."""
         said = {f"sampling {sampling.name}": sampling.assumption for sampling in self.samplings}
+        for item in self.rounds:
+            said |= item.mechanism.premises
         if self.unit == USER or self.partitions_per_unit is not None:
             said[f"unit {self.unit}"] = premise(self)
         if self.best_of is not None:

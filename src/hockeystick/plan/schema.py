@@ -11,7 +11,7 @@ rounds, in their order, and these before what is published.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Any
@@ -31,7 +31,7 @@ from hockeystick.values.domains import (
     AnyDomain,
     Domain,
     ListDomain,
-    choice,
+    Names,
     domains_of,
     listed,
     nearest,
@@ -80,7 +80,7 @@ NAMED = 8
 _IN_ROUNDS = ("mechanism", "sampling", "count", "epochs", *LABELS)
 """Keys of a round that belong neither to its mechanism nor to its sampling scheme alone."""
 
-_ADJACENCIES = [kind.value for kind in Adjacency]
+_ADJACENCIES = tuple(kind.value for kind in Adjacency)
 """What the key ``adjacency`` may be."""
 
 
@@ -206,7 +206,7 @@ _LABEL_KEYS = {key: _label(key) for key in LABELS}
 
 
 def _number(domain: AnyDomain, default: Any = None, missing: str | None = None) -> Key:
-    """A key whose value is a number, or a list of them, which may stand in a file beside the plan."""
+    """A key whose value is a number, a name, or a list of numbers, which may stand in a file beside the plan."""
     schema = domain.schema()
     if isinstance(domain, ListDomain) and not isinstance(domain.item, ListDomain):
         described = {"description": schema.pop("description")} if "description" in schema else {}
@@ -253,17 +253,6 @@ def _table(value: object, key: str) -> dict[Any, Any]:
     return value
 
 
-def _one_of(names: Sequence[str]) -> Callable[[object, str], str]:
-    """What checks that a value is one of the names."""
-
-    def check(value: object, key: str) -> str:
-        if value not in names:
-            raise InvalidInputError(choice(key, value, names), key)
-        return str(value)
-
-    return check
-
-
 def _rounds(value: object, key: str) -> list[Any]:
     if isinstance(value, dict):
         raise InvalidInputError(
@@ -291,10 +280,8 @@ PUBLISHED_KEYS: Mapping[str, Key] = {
 """The keys of the table ``published``."""
 
 SELECTION_KEYS: Mapping[str, Key] = {
-    "runs": Key(
-        _one_of(RUNS),
-        {"description": "law of the number of runs", "enum": list(RUNS), "type": "string"},
-        f"runs is missing; it must be one of {listed(RUNS)}",
+    "runs": _number(
+        Names(RUNS, "law of the number of runs"), missing=f"runs is missing; it must be one of {listed(RUNS)}"
     ),
     "mean": _number(MEAN, missing=f"mean is missing; a selection needs it ({MEAN.meaning})"),
     "shape": _number(SHAPE),
@@ -309,19 +296,10 @@ PLAN_KEYS: Mapping[str, Key] = {
         lambda value, key: checked_format(value),
         {"const": FORMAT, "default": FORMAT, "description": "format of the file", "type": "integer"},
     ),
-    "adjacency": Key(
-        _one_of(_ADJACENCIES),
-        _with_default(
-            {"description": "which datasets are neighbours", "enum": _ADJACENCIES, "type": "string"},
-            Adjacency.ADD_OR_REMOVE.value,
-        ),
-    ),
+    "adjacency": _number(Names(_ADJACENCIES, "which datasets are neighbours"), Adjacency.ADD_OR_REMOVE.value),
     "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
-    "unit": Key(
-        _one_of(UNITS),
-        _with_default({"description": "who is protected", "enum": list(UNITS), "type": "string"}, RECORD),
-    ),
+    "unit": _number(Names(UNITS, "who is protected"), RECORD),
     "records_per_unit": _number(RECORDS_PER_UNIT),
     "partitions_per_unit": _number(PARTITIONS_PER_UNIT),
     "selection": Key(_table, {"$ref": "#/$defs/Selection"}),

@@ -159,7 +159,7 @@ def _in_direction(asked: _Asked, direction: Direction, composition: Composition)
     else:
         if not asked.delta > infinite:
             raise NotApplicableError(
-                f"no epsilon has that delta: black boxes fail with probability {six_digits(infinite)}"
+                f"no epsilon has that delta: losses are infinite with probability {six_digits(infinite)}"
             )
         log = math.log(asked.delta - infinite)
         at = ContourEngine(composition, bundling=False).epsilon((log, log), LOCATED).estimate

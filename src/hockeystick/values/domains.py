@@ -234,7 +234,39 @@ class Switch:
         return {"type": "boolean", "description": self.meaning}
 
 
-AnyDomain: TypeAlias = Domain | ExactDomain | ListDomain | Switch
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """A few names, in words and as JSON Schema.
+
+    Attributes:
+        names: what is accepted.
+        meaning: what is named, for messages and for the schema.
+    """
+
+    names: tuple[str, ...]
+    meaning: str
+
+    @property
+    def accepted(self) -> str:
+        """The words after "must be"."""
+        return f"one of {listed(self.names)}"
+
+    def check(self, value: object, key: str) -> str:
+        """``value`` as a plain string, if it is one of the names.
+
+        Raises:
+            InvalidInputError: it is not; the message says which name is meant where it is a slip of one.
+        """
+        if not isinstance(value, str) or value not in self.names:
+            raise InvalidInputError(choice(key, value, self.names), key)
+        return str(value)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the names."""
+        return {"type": "string", "enum": list(self.names), "description": self.meaning}
+
+
+AnyDomain: TypeAlias = Domain | ExactDomain | ListDomain | Switch | Names
 """The domain of a parameter."""
 
 

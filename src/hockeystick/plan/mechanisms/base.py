@@ -126,6 +126,11 @@ class Mechanism(metaclass=NamedArguments):
     properties: ClassVar[frozenset[Property]] = frozenset()
     not_monotone: ClassVar[Mapping[str, str]] = {}
 
+    @property
+    def premises(self) -> Mapping[str, str]:
+        """What the program must do beside what the name says, for every answer to repeat: sentences by their labels."""
+        return {}
+
     @abstractmethod
     def pair(self, direction: Direction) -> DominatingPair:
         """The dominating pair of one unsampled round; never asked where the claim is ``renyi`` or ``refused``."""

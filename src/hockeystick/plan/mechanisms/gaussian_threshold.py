@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
+
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, exp_above, exp_below
 from hockeystick.pairs import GaussianPair
+from hockeystick.pairs.discrete import REACH, DiscreteGaussianPair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
-from hockeystick.plan.mechanisms.key_threshold import KEYS, THRESHOLD, KeyThreshold
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.plan.mechanisms.discrete_gaussian import NOISE as SIGMA
+from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
+from hockeystick.values.domains import MAGNITUDE
 
 LOG_UNITS = 64.0
 """Units of 1 by which the logarithm of the normal distribution function may be off; see ``numerics/rounding.py``."""
+
+SUM_UNITS = 8192.0
+"""Units of 1 by which the logarithm of a sum of discrete masses may be off: ten for each of the 770 that the exponents
+of its terms go up to, beyond which they are nothing; that of the normaliser is off by fewer."""
 
 SQUARED_UNITS = 16.0
 """Units of the argument's square: eight of that function, and those of a rounded argument."""
@@ -28,9 +37,12 @@ class GaussianThreshold(KeyThreshold):
     at, and which of a person's keys are kept, where there are more, depends on no other person's data.
 
     Args:
-        noise_multiplier: standard deviation of the noise on each count; greater than 0.
+        noise_multiplier: standard deviation of the noise on each count; greater than 0. Of integer noise the parameter
+            sigma of :class:`DiscreteGaussian`, from 1e-3 to 500.
         threshold: the least noisy count that is released, at least 1.
         keys: how many keys one person has at most, in one release.
+        noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
+            adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -38,11 +50,14 @@ class GaussianThreshold(KeyThreshold):
     >>> low, high = GaussianThreshold(noise_multiplier=2.0, threshold=11.0, keys=3).alone()
     >>> low < 2.8665157187919391e-07 < high
     True
+    >>> GaussianThreshold(noise_multiplier=2.0, threshold=11.0, keys=3, noise="integer").alone()[0] > high
+    True
     """
 
     noise_multiplier: Annotated[float, MAGNITUDE.of("standard deviation of the noise on a count")]
     threshold: Annotated[float, THRESHOLD]
     keys: Annotated[int, KEYS]
+    noise: Annotated[str, NOISE] = "continuous"
 
     name: ClassVar[str] = "gaussian-threshold"
     zeroed: ClassVar[Claim] = AS_ABSENT
@@ -50,18 +65,39 @@ class GaussianThreshold(KeyThreshold):
         "noise_multiplier": "more noise lifts a person's own key over the threshold"
     }
 
-    def __post_init__(self) -> None:
-        check_fields(self)
+    def check_integer(self) -> None:
+        """Refuse noise of which outcomes are not told apart, too.
+
+        Raises:
+            InvalidInputError: noise_multiplier is outside the domain of integer noise, or next to nothing.
+        """
+        SIGMA.of("sigma of integer noise on a count").check(self.noise_multiplier, "noise_multiplier")
+        super().check_integer()
 
     @property
-    def noise(self) -> GaussianPair:
+    def shared(self) -> GaussianPair | DiscreteGaussianPair:
         """Normal noise at distance 1."""
-        return GaussianPair(1 / self.noise_multiplier)
+        return self._discrete if self.noise == INTEGER else GaussianPair(1 / self.noise_multiplier)
+
+    @property
+    def _discrete(self) -> DiscreteGaussianPair:
+        return DiscreteGaussianPair(1, decimal(self.noise_multiplier) ** 2)
 
     def alone(self) -> tuple[float, float]:
-        """``Phi(-(T - 1) / sigma)``, on either side."""
-        from scipy.special import log_ndtr
+        """``Phi(-(T - 1) / sigma)``, of integer noise the sum of its law from ``T - 1`` on, on either side."""
+        x = -float(self.gap / decimal(self.noise_multiplier))
+        if self.noise == INTEGER:
+            log, units = self._log_sum(), SUM_UNITS
+        else:
+            from scipy.special import log_ndtr
 
-        x = float((1 - decimal(self.threshold)) / decimal(self.noise_multiplier))
-        log, slack = float(log_ndtr(x)), UNIT_ROUNDOFF * (LOG_UNITS + SQUARED_UNITS * x * x)
+            log, units = float(log_ndtr(x)), LOG_UNITS
+        slack = UNIT_ROUNDOFF * (units + SQUARED_UNITS * x * x)
         return exp_below(log - slack), min(exp_above(log + slack), 1.0)
+
+    def _log_sum(self) -> float:
+        """The logarithm of ``P(Z >= T - 1)`` of the discrete law, by its terms over the first one."""
+        start, sigma = float(self.gap), self.noise_multiplier
+        j = np.arange(math.ceil(REACH * sigma) + 2)
+        terms = math.fsum(np.exp(-0.5 * (j / sigma) * ((2 * start + j) / sigma)))
+        return math.log(terms) - 0.5 * (start / sigma) ** 2 - self._discrete.log_normaliser

@@ -1,9 +1,15 @@
 """What the mechanisms share that release keys: noisy counts of those keys whose noisy count reaches a threshold.
 
 Every key that some person of the dataset has gets its count, to which a person adds at most 1, plus independent noise Z
-of a symmetric law. A key of which the noisy count is at least the threshold T is released, with that noisy count; of
-the others nothing is. Keys that nobody has are not looked at: that is what the threshold is for. A person has at most L
-keys in one release (who has more keeps L of them, chosen by no other person's data).
+of a symmetric law: continuous, with a density, or integer, on the whole numbers. A key of which the noisy count is at
+least the threshold T is released, with that noisy count; of the others nothing is. Keys that nobody has are not looked
+at: that is what the threshold is for. A person has at most L keys in one release (who has more keeps L of them, chosen
+by no other person's data).
+
+Integer noise is for counts that are whole numbers: a person adds 1 to a count, or nothing. A noisy count is then at
+least T where it is at least T rounded up, which is meant by T below. ``P(Z >= T - 1)`` is then more than for a
+density, as the law has an atom at T - 1; a threshold between whole numbers may be the other way round, and the losses
+of A are smaller: neither kind of noise stands for the other one.
 
 **Two kinds of keys.** Remove a person. Of the keys of the others nothing changes. Of the person's own,
 
@@ -33,11 +39,14 @@ Such releases, and better thresholds, are those of Desfontaines, Voss, Gipson, M
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import TINY
 from hockeystick.pairs import BlackBoxPair, DominatingPair
 from hockeystick.pairs.finite import FinitePair
@@ -45,7 +54,8 @@ from hockeystick.pairs.joint import JointPair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Property, Status, claims_of
 from hockeystick.values.adjacency import Direction
-from hockeystick.values.domains import Domain, whole_numbers
+from hockeystick.values.domains import Domain, Names, check_fields, whole_numbers
+from hockeystick.values.errors import InvalidInputError
 
 MOST_KEYS = 1_000_000
 """Most keys of one person."""
@@ -58,31 +68,93 @@ THRESHOLD = Domain(
 KEYS = whole_numbers(1, MOST_KEYS).of("keys that one person has at most, in one release")
 """The bounds on one person's keys."""
 
+INTEGER = "integer"
+"""The name of noise on the whole numbers."""
+
+PREMISES: Mapping[str, str] = {
+    "continuous": "added to the counts of keys, noise with a density; whole-number noise releases a person's own key "
+    'more often, and is the key noise = "integer"',
+    INTEGER: "added to the counts of keys, which are whole numbers, as the noise is",
+}
+"""What every answer says of the noise, by the name of its kind."""
+
+NOISE = Names(tuple(PREMISES), "noise with a density, or whole-number noise on counts that are whole numbers")
+"""The kinds of noise."""
+
 WHY = (
     "keys that others have, too, and keys of one person alone are both allowed for above, and below all are of one kind"
 )
 """Why the ends of an answer are of two pairs."""
 
+OWN_KEY = "a key that is one person's own is released"
+"""What happens where a loss is infinite."""
+
 _BRACKET = Claim(Status.BRACKET, "proof in plan/mechanisms/key_threshold.py")
 """What is known in every direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKeyPair(BlackBoxPair):
+    """R, which tells everything with a probability, and nothing else."""
+
+    failure: ClassVar[str] = OWN_KEY
+
+
+class OwnKeyLaws(FinitePair):
+    """B: a person's own key, released or not, against the key that is not there."""
+
+    failure: ClassVar[str] = OWN_KEY
 
 
 class KeyThreshold(Mechanism):
     """Noisy counts of the keys whose noisy count reaches a threshold.
 
     Attributes:
+        threshold: the least noisy count that is released.
         keys: how many keys one person has at most, in one release.
+        noise: ``"continuous"`` or ``"integer"``.
     """
 
+    threshold: float
     keys: int
+    noise: str
 
     claims: ClassVar[Mapping[Direction, Claim]] = claims_of(_BRACKET, _BRACKET)
     properties: ClassVar[frozenset[Property]] = frozenset({Property.JOINT, Property.INFINITE_LOSS})
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.noise == INTEGER:
+            self.check_integer()
+
+    def check_integer(self) -> None:
+        """Refuse noise that is next to none under a threshold of 1.
+
+        Raises:
+            InvalidInputError: a person's own key is released with a probability that no double tells from 1.
+        """
+        if self.gap == 0 and self.alone()[1] >= 1:
+            raise InvalidInputError(
+                "threshold must be greater than 1 with so little noise; received 1: a key that is one person's own is "
+                "released next to always",
+                "threshold",
+            )
+
+    @property
+    def premises(self) -> Mapping[str, str]:
+        """What is assumed of the noise."""
+        return {f"{self.noise} noise": PREMISES[self.noise]}
+
+    @property
+    def gap(self) -> Fraction:
+        """How far the noise must lift a person's own key: T - 1, T rounded up where noise is on the whole numbers."""
+        least = decimal(self.threshold)
+        return (math.ceil(least) if self.noise == INTEGER else least) - Fraction(1)
+
     @property
     @abstractmethod
-    def noise(self) -> DominatingPair:
-        """A: the pair of one noisy count, to which a person adds 1."""
+    def shared(self) -> DominatingPair:
+        """A: the pair of the noisy count of a key that others have, too, to which a person adds 1."""
 
     @abstractmethod
     def alone(self) -> tuple[float, float]:
@@ -96,16 +168,16 @@ class KeyThreshold(Mechanism):
     def pair(self, direction: Direction) -> JointPair:
         """All keys, of either kind."""
         keys = 2 * self.keys if direction is Direction.REPLACE_ONE else self.keys
-        return JointPair(((self.noise, keys), (BlackBoxPair(0.0, max(self.alone()[1], TINY)), keys)))
+        return JointPair(((self.shared, keys), (OwnKeyPair(0.0, max(self.alone()[1], TINY)), keys)))
 
     def known(self, direction: Direction) -> Between:
         """Keys of either kind above; all of the first kind, or all of the second, below."""
         p, keys = Fraction(self.alone()[0]), self.keys
-        gone = FinitePair((1 - p, p), (Fraction(1), Fraction(0)))
+        gone = OwnKeyLaws((1 - p, p), (Fraction(1), Fraction(0)))
         if direction is Direction.REPLACE_ONE:
-            shared = JointPair(((self.noise, 2 * keys),))
+            shared = JointPair(((self.shared, 2 * keys),))
             below: tuple[DominatingPair, ...] = (shared, JointPair(((gone, keys), (gone.mirrored, keys))), shared)
         else:
             one = gone.mirrored if direction is Direction.ADD else gone
-            below = JointPair(((self.noise, keys),)), JointPair(((one, keys),))
+            below = JointPair(((self.shared, keys),)), JointPair(((one, keys),))
         return Between(self.pair(direction), below, WHY)

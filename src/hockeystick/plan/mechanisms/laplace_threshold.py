@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 from hockeystick.numerics.decimals import decimal
 from hockeystick.numerics.rounding import exp_above, exp_below, next_down, next_up
 from hockeystick.pairs import LaplacePair
+from hockeystick.pairs.discrete import DiscreteLaplacePair
 from hockeystick.plan.mechanisms.base import AS_ABSENT, Claim
-from hockeystick.plan.mechanisms.key_threshold import KEYS, THRESHOLD, KeyThreshold
-from hockeystick.values.domains import MAGNITUDE, check_fields
+from hockeystick.plan.mechanisms.key_threshold import INTEGER, KEYS, NOISE, THRESHOLD, KeyThreshold
+from hockeystick.values.domains import MAGNITUDE
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class LaplaceThreshold(KeyThreshold):
         scale: of the noise on each count; greater than 0.
         threshold: the least noisy count that is released, at least 1.
         keys: how many keys one person has at most, in one release.
+        noise: ``"continuous"``, noise with a density, or ``"integer"``, whole-number noise on counts to which a person
+            adds 1 or nothing. At a whole threshold whole-number noise releases a person's own key more often.
 
     Raises:
         InvalidInputError: a value outside its domain.
@@ -33,26 +37,31 @@ class LaplaceThreshold(KeyThreshold):
     >>> low, high = LaplaceThreshold(scale=2.0, threshold=41.0, keys=3).alone()
     >>> low <= math.exp(-20) / 2 <= high
     True
+    >>> LaplaceThreshold(scale=2.0, threshold=41.0, keys=3, noise="integer").alone()[0] > high  # 1 / (1 + e^(-1/2))
+    True
     """
 
     scale: Annotated[float, MAGNITUDE.of("scale of the noise on a count")]
     threshold: Annotated[float, THRESHOLD]
     keys: Annotated[int, KEYS]
+    noise: Annotated[str, NOISE] = "continuous"
 
     name: ClassVar[str] = "laplace-threshold"
     zeroed: ClassVar[Claim] = AS_ABSENT
     not_monotone: ClassVar[Mapping[str, str]] = {"scale": "more noise lifts a person's own key over the threshold"}
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     @property
-    def noise(self) -> LaplacePair:
+    def shared(self) -> LaplacePair | DiscreteLaplacePair:
         """Laplace noise at distance 1."""
-        return LaplacePair(1.0, self.scale)
+        return DiscreteLaplacePair(1, decimal(self.scale)) if self.noise == INTEGER else LaplacePair(1.0, self.scale)
 
     def alone(self) -> tuple[float, float]:
-        """``e^(-(T - 1) / scale) / 2``, on either side."""
-        exponent = float((1 - decimal(self.threshold)) / decimal(self.scale))  # to half a unit in the last place
-        low, high = exp_below(next_down(exponent)), exp_above(next_up(exponent))
-        return low / 2, next_up(high / 2)
+        """``a^(T - 1) / 2`` with ``a = e^(-1 / scale)``, of integer noise ``a^(T - 1) / (1 + a)``, on either side."""
+        low, high = self._decay(self.gap)
+        least, most = self._decay(Fraction(1)) if self.noise == INTEGER else (1.0, 1.0)
+        return max(next_down(low / next_up(1 + most)), 0.0), min(next_up(high / next_down(1 + least)), 1.0)
+
+    def _decay(self, gap: Fraction) -> tuple[float, float]:
+        """``a^gap``, on either side."""
+        exponent = -float(gap / decimal(self.scale))  # to half a unit in the last place
+        return exp_below(next_down(exponent)), exp_above(next_up(exponent))
