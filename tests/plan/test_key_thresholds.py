@@ -5,25 +5,42 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from mpmath import mp
 
 import hockeystick as hs
 import oracle
-from oracle.keys import release_delta, released_alone
+from oracle.keys import DISCRETE, key_law, release_delta, released_alone
 
-NOISES = ("laplace", "gaussian")
-KEY = {"laplace": "scale", "gaussian": "noise_multiplier"}
+NOISES = ("laplace", "gaussian", *DISCRETE)
+KEY = {noise: "scale" if "laplace" in noise else "noise_multiplier" for noise in NOISES}
 RELATIONS = ("remove", "add", "replace-one")
 
 
 def made(noise: str, scale: float, threshold: float, keys: int) -> hs.LaplaceThreshold | hs.GaussianThreshold:
     """The mechanism with that noise."""
-    return (hs.LaplaceThreshold if noise == "laplace" else hs.GaussianThreshold)(scale, threshold, keys)
+    kind = hs.LaplaceThreshold if "laplace" in noise else hs.GaussianThreshold
+    return kind(scale, threshold, keys, noise="integer" if noise in DISCRETE else "continuous")
+
+
+def of_sum(sigma: float, count: int) -> dict[int, Any]:
+    """The law of the sum of so many values of discrete Gaussian noise, in whole parts of ``10^40``."""
+    reach = math.ceil(16 * sigma)
+    one = [mp.exp(-((k / mp.mpf(sigma)) ** 2) / 2) for k in range(-reach, reach + 1)]
+    law = np.array([int(mass / mp.fsum(one) * 10**40) for mass in one], dtype=object)
+    total = np.array([1], dtype=object)
+    for _ in range(count):
+        total = np.convolve(total, law)
+    return {k - count * reach: mp.mpf(mass) / mp.mpf(10) ** (40 * count) for k, mass in enumerate(total)}
 
 
 def noise_alone(noise: str, scale: float, count: int, epsilon: float, adjacency: str = "remove") -> Any:
-    """delta of so many noisy counts that everybody sees."""
+    """delta of so many noisy counts that everybody sees; the loss of discrete Gaussian noise is that of their sum."""
+    if noise == "discrete-gaussian":
+        total = of_sum(scale, count)
+        ratio = mp.exp(epsilon)
+        return mp.fsum(max(mass - ratio * total.get(k + count, 0), mp.zero) for k, mass in total.items())
     item = {"mechanism": noise, KEY[noise]: scale, "count": count}
     return oracle.delta({"adjacency": adjacency, "round": [item]}, epsilon, 25)
 
@@ -157,3 +174,98 @@ def test_the_pair_takes_the_upper_end_of_the_probability_of_a_key(noise: str) ->
         told_apart += item.alone()[0] < truth
         assert item.pair(hs.Direction.REMOVE).infinite_mass >= truth
     assert told_apart > 0
+
+
+def test_integer_noise_releases_more_than_continuous_noise() -> None:
+    """delta of one key is ``a^(T - 1) / (1 + a)``, of L keys ``1 - (1 - .)^L``: no epsilon below, one above."""
+    a = mp.exp(mp.mpf(-1) / 10)
+    for keys in (1, 3):
+        told = 1 - (1 - a**139 / (1 + a)) ** keys
+        plan = hs.Plan([hs.Round(hs.LaplaceThreshold(10.0, 140.0, keys, noise="integer"))])
+        assert plan.epsilon(float(told) * (1 - 1e-9)).lower == math.inf
+        assert plan.epsilon(float(told) * (1 + 1e-9)).upper < math.inf
+    assert hs.Plan([hs.Round(hs.LaplaceThreshold(10.0, 140.0, 1, noise="integer"))]).epsilon(4.687e-7).lower == math.inf
+    continuous = hs.Plan([hs.Round(hs.LaplaceThreshold(10.0, 140.0, 1))])
+    assert continuous.epsilon(4.687e-7).upper < 0.100001
+    fractional = hs.LaplaceThreshold(1.0, 3.2, 1, noise="integer").alone()
+    assert fractional == hs.LaplaceThreshold(1.0, 4.0, 1, noise="integer").alone()
+
+
+@pytest.mark.parametrize("noise", DISCRETE)
+def test_replaced_persons_with_integer_noise_are_between_the_ends(noise: str) -> None:
+    """One key is taken away and another one brought, of persons alone or beside others: every outcome is looked at."""
+    scale, threshold, epsilon = 0.8, 4.0, 0.7
+    found = hs.Plan([hs.Round(made(noise, scale, threshold, 1))], "replace-one").delta(epsilon)
+    ratio, deltas = mp.exp(epsilon), {}
+    for taken in (0, 3, 30):
+        for brought in (0, 3, 30):
+            before = [(taken + 1, taken or None), (brought or None, brought + 1)]
+            (p, q), (r, s) = [[key_law(noise, scale, threshold, n) for n in counts] for counts in before]
+            deltas[taken, brought] = mp.fsum(
+                max(p.get(x, 0) * r.get(y, 0) - ratio * q.get(x, 0) * s.get(y, 0), mp.zero)
+                for x in {*p, *q}
+                for y in {*r, *s}
+            )
+    assert max(deltas.values()) <= found.upper
+    assert found.lower <= max(deltas.values()) * (1 + mp.mpf(1e-9))
+    assert found.lower == pytest.approx(float(max(deltas[0, 0], deltas[30, 30])), rel=1e-6)
+
+
+@pytest.mark.parametrize("noise", DISCRETE)
+@pytest.mark.parametrize("records", [2, 3])
+def test_users_with_several_records_on_one_key_are_below_the_upper_end(noise: str, records: int) -> None:
+    """A user adds m to a count: ``a^(T - m) / (1 + a)`` of integer Laplace noise, and more losses of a shared key."""
+    plan = hs.Plan(
+        [hs.Round(made(noise, 2.0, 30.0, 1))], "add-or-remove", unit="user", records_per_unit=records
+    )  # fmt: skip
+    for epsilon in (0.5, 1.0):
+        for others in (None, 3, 60):
+            p = key_law(noise, 2.0, 30.0, records + (others or 0))
+            q = key_law(noise, 2.0, 30.0, others)
+            truth = mp.fsum(max(mass - mp.exp(epsilon) * q.get(y, 0), mp.zero) for y, mass in p.items())
+            assert truth <= plan.delta(epsilon).upper
+
+
+def test_every_answer_says_which_noise_it_is_for() -> None:
+    for kind in (hs.LaplaceThreshold, hs.GaussianThreshold):
+        told = hs.Plan([hs.Round(kind(3.0, 60.0, 1))]).epsilon(1e-6).assumptions[1]
+        assert told.startswith("continuous noise: added to the counts of keys")
+        assert 'the key noise = "integer"' in told
+        integer = hs.Plan([hs.Round(kind(3.0, 60.0, 1, noise="integer"))])
+        assert integer.epsilon(1e-6).assumptions[1].startswith("integer noise: added to the counts of keys")
+        assert integer.delta(0.5).assumptions == integer.epsilon(1e-6).assumptions
+
+
+def test_an_infinite_epsilon_says_what_is_released() -> None:
+    """Not that a black box failed where there is none."""
+    for noise in NOISES:
+        keys = hs.Round(made(noise, 4.0, 20.0, 4))
+        found = hs.Plan([keys]).epsilon(1e-6)
+        assert found.lower == math.inf
+        assert (found.reason or "").startswith("a key that is one person's own is released with probability")
+        assert "box" not in (found.reason or "")
+    box = hs.Round(hs.ApproximateDP(0.1, 1e-9))
+    laws = hs.Round(hs.Pmf((0.5, 0.5, 0.0), (0.0, 0.5, 0.5)))
+    assert "the black boxes fail with probability 1e-9" in (hs.Plan([box]).epsilon(1e-12).reason or "")
+    assert "an outcome rules out one of the two datasets with" in (hs.Plan([laws]).epsilon(1e-3).reason or "")
+
+
+def test_names_and_domains_of_integer_noise() -> None:
+    for noise in (2.0, "discrete", None, ["integer"]):
+        with pytest.raises(hs.InvalidInputError, match="noise must be one of 'continuous', 'integer'"):
+            hs.LaplaceThreshold(2.0, 40.0, 3, noise=noise)  # type: ignore[arg-type]
+    for sigma in (1e-4, 501.0):
+        with pytest.raises(hs.InvalidInputError, match="noise_multiplier must be a number from 1e-3 to 500"):
+            hs.GaussianThreshold(sigma, 40.0, 3, noise="integer")
+    for kind in (hs.LaplaceThreshold, hs.GaussianThreshold):
+        with pytest.raises(hs.InvalidInputError, match="threshold must be greater than 1 with so little noise"):
+            kind(0.01, 1.0, 3, noise="integer")
+        assert kind(0.01, 2.0, 3, noise="integer").alone()[1] < 1e-40
+        plan = hs.Plan([hs.Round(kind(2.0, 40.0, 3, noise="integer")), hs.Round(kind(2.0, 40.0, 3))])
+        assert hs.Plan.from_dict(plan.to_dict()) == plan
+        assert {item.mechanism for item in plan.rounds} == {
+            kind(2.0, 40.0, 3, noise="integer"), kind(2.0, 40.0, 3, noise="continuous")
+        }  # fmt: skip
+    given = {"mechanism": "laplace-threshold", "noise": 2.0, "threshold": 40.0, "keys": 3}
+    with pytest.raises(hs.InvalidInputError, match="scale is missing"):
+        hs.Plan.from_dict({"round": [given]})
