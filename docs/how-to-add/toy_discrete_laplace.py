@@ -24,7 +24,6 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from hockeystick.numerics.decimals import decimal
-from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.plan.mechanisms.base import Claim, Mechanism, Status
 from hockeystick.values.adjacency import Direction
@@ -70,8 +69,7 @@ class ToyDiscreteLaplacePair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """The sum over the losses, rounded up."""
-        atoms = self.atoms
-        return moment.atoms(atoms.loss, atoms.log_p, t)
+        return self.atoms.log_moment(t)
 
 
 @dataclass(frozen=True)

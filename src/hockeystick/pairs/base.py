@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hockeystick.numerics.rounding import TINY, UNIT_ROUNDOFF, next_up
-from hockeystick.pairs import concentrated
+from hockeystick.pairs import concentrated, moment
 from hockeystick.pairs.transform import Transform
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class Atoms:
         slip = self.slip if isinstance(self.slip, float) else self.slip[which]
         log_slip = self.log_slip if isinstance(self.log_slip, float) else self.log_slip[which]
         return Atoms(self.loss[which], self.log_p[which], self.log_q[which], self.units, slip, log_slip)
+
+    def log_moment(self, t: float) -> float:
+        """An upper bound on K(t) of the finite losses: each of them, and its mass, may be as large as it says."""
+        return moment.atoms(self.loss + self.slip, self.log_p + self.log_slip, t, self.units)
 
 
 NO_ATOMS = Atoms(NO_MASS, NO_MASS, NO_MASS)
@@ -155,7 +159,8 @@ def transform_of_atoms(atoms: Atoms) -> AtomTransform:
 
     atoms = atoms.finite()
     seen = np.isfinite(atoms.log_p)
-    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]), atoms.units)
+    slip, log_slip = float(np.max(atoms.slip, initial=0.0)), float(np.max(atoms.log_slip, initial=0.0))
+    return AtomTransform(tuple(atoms.loss[seen]), tuple(atoms.log_p[seen]), atoms.units, slip, log_slip)
 
 
 def rounding_of(loss: float, units: float = 0.0) -> float:

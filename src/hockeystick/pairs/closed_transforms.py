@@ -14,6 +14,7 @@ from hockeystick.pairs.transform import line_upper, safe_log
 Array = npt.NDArray[np.float64]
 ComplexArray = npt.NDArray[np.complex128]
 
+LARGEST = 700.0  # exponents up to which e^y is formed
 LIGHT = 50.0  # log of how much lighter than the heaviest a term is that is left out of a sum
 PRODUCTS = 16  # complex products of a matrix product that take as long as one elementary function
 LOGARITHM = 4  # elementary functions that take as long as one guarded logarithm of a complex number
@@ -82,11 +83,15 @@ class AtomTransform:
         loss: finite losses.
         log_p: log-masses; they need not add up to 1.
         units: of ``|loss|``, by how much more than a few roundings the losses may be off.
+        slip: by how much more any loss may be off, absolutely.
+        log_slip: by how much more than a few roundings any log-mass may be off.
     """
 
     loss: tuple[float, ...]
     log_p: tuple[float, ...]
     units: float = 0.0
+    slip: float = 0.0
+    log_slip: float = 0.0
 
     @property
     def highest_tilt(self) -> float:
@@ -99,7 +104,7 @@ class AtomTransform:
         exponent = log_p + t * loss
         light = exponent < exponent.max() - LIGHT
         lost = float(np.exp(exponent[light] - exponent.max()).sum()) * (1 + 1e-9) if light.any() else 0.0
-        return AtomLine(loss[~light], log_p[~light], t, self.units, lost)
+        return AtomLine(loss[~light], log_p[~light], t, self.units, self.slip, self.log_slip, lost)
 
     def envelope(self, t: float, count: int) -> AtomTransform:
         """The transform itself, whose bound holds at every tilt."""
@@ -127,6 +132,8 @@ class AtomLine:
     log_p: Array
     t: float
     units: float
+    slip: float = 0.0
+    log_slip: float = 0.0
     lost: float = 0.0
 
     def cost(self, count: int) -> float:
@@ -139,6 +146,7 @@ class AtomLine:
 
         With ``j = a B + b``, B about the root of count, ``e^(i j step L)`` is a product of two factors, and all sums
         are one product of matrices. Each phase is off by some roundings of ``s |L|``, each sum by one rounding a term.
+        What losses and log-masses are off by besides makes each term off by ``e^(|z| slip + log_slip) - 1`` of itself.
         """
         s: Array = step * np.arange(count, dtype=np.float64)
         block = math.isqrt(max(count - 1, 0)) + 1
@@ -151,5 +159,7 @@ class AtomLine:
         size, own = np.abs(self.loss), 24 + len(terms) + np.abs(self.log_p) + np.abs(exponent) + abs(top)
         moving = float((terms * size).sum())
         worst = float((terms * own).sum()) + moving * (3 * s + self.units * (s + self.t))
-        value, error = safe_log(m, 4 * UNIT_ROUNDOFF * worst + self.lost)
+        most = 1 + math.exp(self.t * self.slip + self.log_slip)  # wherever the phase is
+        off = np.minimum(np.expm1(np.minimum(self.slip * (s + self.t) + self.log_slip, LARGEST)), most)
+        value, error = safe_log(m, 4 * UNIT_ROUNDOFF * worst + off * float(terms.sum()) + self.lost * (1 + off))
         return value + top, error + 4 * UNIT_ROUNDOFF * abs(top)

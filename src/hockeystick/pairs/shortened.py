@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 
-from hockeystick.pairs import moment
 from hockeystick.pairs.base import Atoms, DominatingPair
 from hockeystick.pairs.closed_transforms import AtomTransform
 from hockeystick.pairs.composition import Composition
@@ -68,7 +67,7 @@ class ShortenedPair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """The sum over the losses, rounded up."""
-        return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+        return self.atoms.log_moment(t)
 
 
 def shortened(composition: Composition, log_lost: float) -> tuple[Composition, float]:

@@ -101,10 +101,10 @@ def knots_of(pair: DominatingPair, gap: float, log_floor: float) -> Knots:
 
 def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """The connect-the-dots law: it dominates the pair."""
+    curve = PrivacyCurve(pair)
     exact = _on_lattice(pair, knots, Side.ABOVE)
     if exact is not None:
         return exact
-    curve = PrivacyCurve(pair)
     losses = knots.losses
     left = losses < 0
     above, below = curve.above(losses), curve.below(losses)
@@ -126,10 +126,10 @@ def law_above(pair: DominatingPair, knots: Knots) -> LatticeLaw:
 
 def law_below(pair: DominatingPair, knots: Knots) -> LatticeLaw:
     """The law of the tangents: the pair dominates it."""
+    curve = PrivacyCurve(pair)
     exact = _on_lattice(pair, knots, Side.BELOW)
     if exact is not None:
         return exact
-    curve = PrivacyCurve(pair)
     losses = knots.losses
     left = losses < 0
     middles = 0.5 * (losses[1:] + losses[:-1])

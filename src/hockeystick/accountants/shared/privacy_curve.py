@@ -33,9 +33,20 @@ class PrivacyCurve:
     >>> curve = PrivacyCurve(GaussianPair(1.0))
     >>> curve.delta(np.array([0.0, 1.0])).round(6).tolist()
     [0.382925, 0.126937]
+
+    Raises:
+        NotApplicableError: losses or log-masses may be off by more than roundings.
     """
 
     pair: DominatingPair
+
+    def __post_init__(self) -> None:
+        atoms = self.pair.atoms
+        if np.max(atoms.slip, initial=0.0) > 0 or np.max(atoms.log_slip, initial=0.0) > 0:
+            raise NotApplicableError(
+                "this method does not charge what the losses or masses of a round are declared to be off by (slip, "
+                "log_slip); use accountant 'auto' or 'grid'"
+            )
 
     def above(self, loss: Array) -> tuple[Array, Array]:
         """``P(loss < L < inf)`` and ``Q(loss < L < inf)``, shape of ``loss``."""

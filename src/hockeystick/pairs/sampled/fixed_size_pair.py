@@ -179,29 +179,31 @@ class WithoutReplacementPair(DominatingPair):
     @property
     def atoms(self) -> Atoms:
         """The atoms of positive loss when a record is removed, their mirror images, and the rest at loss 0."""
-        own, base = self._removed.atoms, self.base.atoms
-        up = base.loss > 0
-        loss, log_p, log_q = own.loss[up], own.log_p[up], own.log_q[up]
-        with np.errstate(divide="ignore"):
-            log_rest = np.log(np.array([self.rest]))
+        base = self.base.atoms
+        up, at_zero = self._removed.atoms.kept(base.loss > 0), base.kept(base.loss == 0)
+        rest = math.log(self.rest)
+        rest_slip = float(np.max(at_zero.slip, initial=0.0))
+        slip, log_slip = (np.broadcast_to(error, up.loss.shape) for error in (up.slip, up.log_slip))
         return Atoms(
-            np.concatenate([-loss[::-1], [0.0], loss]),
-            np.concatenate([log_q[::-1], log_rest, log_p]),
-            np.concatenate([log_p[::-1], log_rest, log_q]),
-            own.units,
+            np.concatenate([-up.loss[::-1], [0.0], up.loss]),
+            np.concatenate([up.log_q[::-1], [rest], up.log_p]),
+            np.concatenate([up.log_p[::-1], [rest], up.log_q]),
+            up.units,
+            np.concatenate([slip[::-1], [rest_slip], slip]),
+            np.concatenate([log_slip[::-1], [0.0], log_slip]),
         )
 
     @property
     def rest(self) -> float:
-        """The mass at loss 0, rounded up."""
+        """The mass at loss 0, rounded up, and by as much as the masses may be off."""
         atoms = self.base.atoms
-        with_record, without = np.exp(atoms.log_p), np.exp(atoms.log_q)
+        with_record, without = np.exp(atoms.log_p + atoms.log_slip), np.exp(atoms.log_q - atoms.log_slip)
         up = atoms.loss > 0
         apart = float(with_record[up].sum() - without[up].sum())
         if self.base.smooth is not None:
             masses = self.base.smooth.masses(np.array([_start(self.base.smooth)]))
             apart += float(masses.p_above[0] - masses.q_above[0])
-        same = float(without[atoms.loss == 0].sum())
+        same = float(with_record[atoms.loss == 0].sum())
         return ((1 - self.rate) * max(apart, 0.0) + same) * (1 + CARE) + REST_UP
 
     @property
@@ -235,7 +237,7 @@ class WithoutReplacementPair(DominatingPair):
         """The least of the bounds of the module, (3) where few cells are enough."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+            return self.atoms.log_moment(t)
         k = self.base.log_moment(t)
         rough = moment.rounded_up(moment.log_mixture(self.rate, k), 1.0 if k > 1 else 0.0)
         if spent():
@@ -272,9 +274,9 @@ class WithoutReplacementPair(DominatingPair):
         with np.errstate(divide="ignore", invalid="ignore"):
             up = np.where(gap > 0, np.clip((lifted + doubt) / gap, 0.0, mass), mass)
         total = float((mass * f[:-1] + up * np.diff(f)).sum())
-        atoms = self.base.atoms
-        seen = (atoms.loss > 0) & np.isfinite(atoms.loss)
-        total += float((np.exp(atoms.log_q[seen]) * _f(mixed_loss(atoms.loss[seen], self.rate), t)).sum())
+        base = self.base.atoms.loss
+        seen = self._removed.atoms.kept((base > 0) & np.isfinite(base))
+        total += float((np.exp(seen.log_q + seen.log_slip) * _f(seen.loss + seen.slip, t)).sum())
         return moment.rounded_up(math.log1p((total + tail) * (1 + CARE * (4 + t))))
 
     def _last_cell(self, t: float) -> tuple[float, float]:

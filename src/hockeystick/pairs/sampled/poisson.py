@@ -19,7 +19,6 @@ import numpy as np
 
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF, next_up
 from hockeystick.numerics.work import spend
-from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, Masses, SmoothPart, rounding_of, transform_of_atoms
 from hockeystick.pairs.transform import Transform
 
@@ -53,6 +52,11 @@ class BasePair(Protocol):
     @property
     def loss_range(self) -> tuple[float, float]:
         """Range of the base loss."""
+        ...
+
+    @property
+    def supremum_error(self) -> float:
+        """Bound on the rounding of the upper end of the range."""
         ...
 
     def log_moment(self, t: float) -> float:
@@ -230,16 +234,16 @@ def limit_variance(base: BasePair, rate: float) -> float | None:
 def _mixed_atoms(atoms: Atoms, rate: float) -> Atoms:
     """The atoms at loss psi, with the mass of the mixture (1 - q) Q + q P, against Q.
 
-    The slope of psi is at most 1, so that its loss is off by no more than that of the base: by ``slip``, and by
-    ``units`` of the size of the base's loss, which is no part of psi's. The logarithm of a sum is off by no more than
-    those of its terms. Where the base's loss is infinite psi is exact.
+    What the base's loss is off by, ``slip`` and ``units`` of its size, moves psi by the slope of that, which increases.
+    The logarithm of a sum is off by no more than those of its terms. Where the base's loss is infinite psi is exact.
     """
     with np.errstate(invalid="ignore"):
         log_mixture = np.logaddexp(math.log1p(-rate) + atoms.log_q, math.log(rate) + atoms.log_p)
-    slip = atoms.slip
-    if atoms.units:
-        own = atoms.units * UNIT_ROUNDOFF * np.abs(atoms.loss)
-        slip = slip + np.where(np.isfinite(atoms.loss), own, 0.0)
+    slip: Array | float = 0.0
+    if atoms.units or np.max(atoms.slip) > 0:
+        loss = np.where(np.isfinite(atoms.loss), atoms.loss, 0.0)
+        off = atoms.slip + atoms.units * UNIT_ROUNDOFF * np.abs(loss)
+        slip = off * mixed_slope(loss + off, mixed_loss(loss + off, rate), rate)
     return Atoms(mixed_loss(atoms.loss, rate), log_mixture, atoms.log_q, mixed_units(rate), slip, atoms.log_slip)
 
 
@@ -286,11 +290,16 @@ class _PoissonPair(DominatingPair):
         """What one round adds to mu^2, in this direction as in the other one."""
         return limit_variance(self.base, self.rate)
 
+    def _slope(self, loss: float) -> float:
+        """The slope of psi at a loss of the base."""
+        at = np.array([loss])
+        return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0])
+
     def log_moment(self, t: float) -> float:
         """K(t) after sampling, by the base's own way, or from the atoms."""
         spend(SAMPLED_MOMENT)
         if self.base.smooth is None:
-            return moment.atoms(self.atoms.loss, self.atoms.log_p, t, self.atoms.units)
+            return self.atoms.log_moment(t)
         return self.base.sampled_log_moment(self.rate, self.add, t)
 
 
@@ -325,7 +334,8 @@ class PoissonRemovePair(_PoissonPair):
     @property
     def supremum_error(self) -> float:
         """The error of the supremum of the loss: that of the base's, passed on, and roundings of psi."""
-        return rounding_of(self.loss_range[1], mixed_units(self.rate))
+        passed_on = self._slope(self.base.loss_range[1]) * self.base.supremum_error
+        return passed_on + rounding_of(self.loss_range[1], mixed_units(self.rate))
 
     @property
     def mirror(self) -> PoissonAddPair:
@@ -375,7 +385,11 @@ class PoissonAddPair(_PoissonPair):
     @property
     def supremum_error(self) -> float:
         """The error of the supremum of the loss, with the rounding of ``-log(1 - q)``."""
+        least, atoms = self.base.loss_range[0], self.base.atoms.finite()
         error = rounding_of(self.loss_range[1], mixed_units(self.rate))
+        if math.isfinite(least):
+            of_least = rounding_of(least, atoms.units) + float(np.max(atoms.slip, initial=0.0))
+            error += self._slope(least) * of_least
         return error + 4 * UNIT_ROUNDOFF * self.rate / (1 - self.rate)
 
     @property

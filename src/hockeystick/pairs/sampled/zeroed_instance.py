@@ -33,7 +33,6 @@ import numpy as np
 
 from hockeystick.numerics.legendre import HALF_WIDTH, rule
 from hockeystick.numerics.normal import HALF_LOG_TWO_PI
-from hockeystick.pairs import moment
 from hockeystick.pairs.base import Array, Atoms, DominatingPair, rounding_of
 from hockeystick.pairs.sampled.zeroed_pair import ZeroedPair
 
@@ -107,8 +106,7 @@ class OppositePair(DominatingPair):
 
     def log_moment(self, t: float) -> float:
         """The sum over the cells, rounded up."""
-        atoms = self.atoms
-        return moment.atoms(atoms.loss, atoms.log_p, t, atoms.units)
+        return self.atoms.log_moment(t)
 
 
 @lru_cache(maxsize=64)
