@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import pytest
 
 from hockeystick import Direction
 from hockeystick.pairs import BlackBoxPair, DominatingPair, GaussianPair, RenyiCurve
+from hockeystick.pairs.discrete import DiscreteLaplacePair
+from hockeystick.pairs.finite import FinitePair
 from hockeystick.pairs.sides import Between
 from hockeystick.plan import schema
 from hockeystick.plan.mechanisms import MECHANISMS, Claim, Mechanism, Status
@@ -190,3 +193,42 @@ class Bracketed(Mechanism):
 
     def with_against_without(self) -> GaussianPair:
         return GaussianPair(self.farthest)
+
+
+@dataclass(frozen=True)
+class Geometric(Mechanism):
+    """Discrete Laplace noise of scale 2 on a count."""
+
+    name: ClassVar[str] = "geometric"
+    claims: ClassVar[Mapping[Direction, Claim]] = dict.fromkeys(Direction, Claim(Status.TIGHT, "a toy's theorem"))
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        return DiscreteLaplacePair(2 if direction is Direction.REPLACE_ONE else 1, Fraction(2))
+
+    def with_against_without(self) -> DiscreteLaplacePair:
+        return DiscreteLaplacePair(1, Fraction(2))
+
+
+@dataclass(frozen=True)
+class Flattered(Geometric):
+    """The same, with the pair of a tenth more noise: a claim that is false, and a pair that is right in itself."""
+
+    name: ClassVar[str] = "flattered"
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        return DiscreteLaplacePair(2 if direction is Direction.REPLACE_ONE else 1, Fraction(22, 10))
+
+
+@dataclass(frozen=True)
+class OneOff(Geometric):
+    """The same, with outcomes that are off by one bin in the law with the record: it is the one without it."""
+
+    name: ClassVar[str] = "one-off"
+
+    def pair(self, direction: Direction) -> DominatingPair:
+        if direction is Direction.REPLACE_ONE:
+            return super().pair(direction)
+        fall, ends = Fraction(math.exp(-0.5)), 30
+        masses = [(1 - fall) / (1 + fall) * fall ** abs(k) for k in range(-ends, ends + 1)]
+        law = (*masses, 1 - sum(masses, Fraction(0)))
+        return FinitePair(law, law)

@@ -291,9 +291,9 @@ class _PoissonPair(DominatingPair):
         return limit_variance(self.base, self.rate)
 
     def _slope(self, loss: float) -> float:
-        """The slope of psi at a loss of the base."""
+        """The slope of psi at a loss of the base, 1 at an infinite one."""
         at = np.array([loss])
-        return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0])
+        return float(mixed_slope(at, mixed_loss(at, self.rate), self.rate)[0]) if loss < math.inf else 1.0
 
     def log_moment(self, t: float) -> float:
         """K(t) after sampling, by the base's own way, or from the atoms."""

@@ -1,0 +1,117 @@
+"""The contract of a dominating pair, checked: what every engine takes for granted, and no engine looks at.
+
+A pair that breaks it gets certified numbers all the same: masses of 1.3 together, losses that are not the logarithm of
+``p / q``, a range that leaves an atom out. :func:`check_pair` finds these. It does not know the mechanism, so that a
+right pair of another mechanism passes: that one dominates is for the proof, and for a test against the definition.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import cast
+
+import numpy as np
+
+from hockeystick.numerics.legendre import HALF_WIDTH, rule
+from hockeystick.numerics.rounding import UNIT_ROUNDOFF
+from hockeystick.pairs.base import Array, DominatingPair, SmoothPart, kink_of, rounding_of
+from hockeystick.pairs.sampled.poisson import BasePair, PoissonAddPair, PoissonRemovePair
+from hockeystick.values.errors import InvalidInputError
+
+NEAR = 1e-9  # what the quadrature may miss, of masses and of moments
+LOG_TAIL = -60.0  # log of the mass that the quadrature leaves out
+NODES = 16  # of the rule on each panel
+ROUNDINGS = 64  # of a log-mass, in units of itself and of 1
+ORDERS = (0.1, 1.0, 8.0)  # t of the moments
+RATE = 0.5  # of the samples whose atoms are looked at
+
+
+def check_pair(pair: DominatingPair) -> None:
+    """Refuse a pair whose atoms, densities, range and moments do not fit together.
+
+    Both laws have a mass of 1, infinite losses and what stands in for outcomes farther out included. Each loss is the
+    logarithm of ``p / q`` to within what the atoms declare (``units``, ``slip``, ``log_slip``), and lies in
+    ``loss_range``; losses of densities increase. ``log_moment`` and ``rho`` are at least what the law itself makes
+    them. The same holds after Poisson sampling, to within what the sampled atoms declare.
+
+    Args:
+        pair: of which atoms and densities are known.
+
+    Raises:
+        InvalidInputError: names the attribute, the value found and the one that the others make.
+        NotApplicableError: nothing but moments are known of the pair.
+
+    >>> from hockeystick.pairs import LaplacePair
+    >>> check_pair(LaplacePair(distance=1.0, scale=2.0))
+    """
+    factors = tuple(pair.factors)
+    if factors != ((pair, 1),):
+        for factor, _ in factors:
+            assert isinstance(factor, DominatingPair)
+            check_pair(factor)
+        return
+    _check(pair)
+    if pair.smooth is None:
+        base = cast(BasePair, pair)
+        for made in (PoissonRemovePair, PoissonAddPair):
+            _check(made(base, RATE))
+
+
+def _check(pair: DominatingPair) -> None:
+    name, atoms, smooth = type(pair).__name__, pair.atoms, pair.smooth
+    loss, log_p, log_q = atoms.loss, atoms.log_p, atoms.log_q
+    blur = atoms.log_slip + ROUNDINGS * UNIT_ROUNDOFF * (1 + np.where(np.isfinite(log_p), np.abs(log_p), 0.0))
+    with np.errstate(invalid="ignore"):
+        ratio = log_p - log_q
+        off = atoms.slip + 2 * blur + (16 + atoms.units) * UNIT_ROUNDOFF * np.abs(loss)
+        fits = np.where(np.isfinite(ratio), np.abs(loss - ratio) <= off, loss == ratio)
+    fits |= np.isneginf(log_p) & np.isneginf(log_q)
+    if not fits.all():
+        at = int(np.argmin(fits))
+        _refuse(name, f"atoms.loss[{at}]", loss[at], "log_p - log_q to within units, slip and log_slip", ratio[at])
+    near = NEAR + float((np.exp(np.maximum(log_p, log_q)) * np.expm1(np.minimum(blur, 1.0))).sum())
+    if smooth is not None:
+        x, log_weight = _nodes(smooth)
+        dense = smooth.loss(x)
+        if not (np.diff(dense) >= -2 * UNIT_ROUNDOFF * smooth.loss_error(x)[1:]).all():
+            _refuse(name, "smooth.loss", "a decreasing one", "that it increases with x", "an increasing one")
+        density = smooth.log_p(x) + log_weight
+        loss, log_p = np.concatenate([loss, dense]), np.concatenate([log_p, density])
+        log_q = np.concatenate([log_q, density - dense])
+    for law, masses in (("P", log_p), ("Q", log_q)):
+        total = float(np.exp(masses).sum())
+        if not abs(total - 1) <= near:
+            _refuse(name, f"the mass of {law}", total, f"1 to within {near:.1g}, that at infinite loss included", 1)
+    seen = np.isfinite(loss) & (log_p > -math.inf)
+    loss, log_p = loss[seen], log_p[seen]
+    (low, high), widest = pair.loss_range, float(np.max(atoms.slip, initial=0.0))
+    if len(loss):
+        under, over = low - rounding_of(low, atoms.units) - widest, high + max(pair.supremum_error, widest)
+        least, most = float(loss.min()), float(loss.max())
+        if not (low == -math.inf or under <= least) or not (high == math.inf or most <= over):
+            _refuse(name, "loss_range", pair.loss_range, "a range that holds all finite losses", (least, most))
+    exact = pair.exact_supremum
+    if exact is not None and not abs(float(exact) - high) <= pair.supremum_error + rounding_of(high):
+        _refuse(name, "exact_supremum", float(exact), "the upper end of loss_range", high)
+    for t in ORDERS:
+        moment = float(np.logaddexp.reduce(log_p + t * loss)) if len(loss) else -math.inf
+        for key, bound in (("log_moment", pair.log_moment(t)), ("rho", t * (1 + t) * pair.rho)):
+            if not bound >= moment - near * (1 + abs(moment)):
+                _refuse(name, f"{key} at t = {t}", bound, "at least the moment of the law", moment)
+
+
+def _nodes(smooth: SmoothPart) -> tuple[Array, Array]:
+    """Nodes of a rule on panels over the support, none across a kink, and the logarithms of their weights."""
+    low, high = smooth.support(LOG_TAIL)
+    kink = kink_of(smooth)
+    growth = float(smooth.growth(np.array([low, high])).max())
+    edges = np.linspace(low, high, math.ceil((high - low) * (growth + 4) / (2 * HALF_WIDTH[NODES])) + 1)
+    if kink is not None:
+        edges = np.unique(np.append(edges, kink))
+    unit, weight = rule(NODES)
+    half = 0.5 * np.diff(edges)[:, None]
+    return (edges[:-1, None] + half * (1 + unit)).ravel(), np.log(half * weight).ravel()
+
+
+def _refuse(name: str, what: str, found: object, accepted: str, truth: object) -> None:
+    raise InvalidInputError(f"{name}: {what} must be {accepted}; it is {found}, the rest of the pair makes it {truth}")
