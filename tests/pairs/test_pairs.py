@@ -17,7 +17,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hockeystick.numerics.legendre import rule
 from hockeystick.numerics.rounding import UNIT_ROUNDOFF
 from hockeystick.pairs import (
     BlackBoxPair,
@@ -29,6 +28,7 @@ from hockeystick.pairs import (
     PoissonSubstitutionPair,
     SmoothPart,
 )
+from hockeystick.pairs.check import check_pair
 from hockeystick.pairs.sampled.poisson import mixed_loss, unmixed_loss
 
 Array = npt.NDArray[np.float64]
@@ -319,28 +319,15 @@ def test_both_laws_have_mass_one(pair: DominatingPair) -> None:
             assert abs(smooth + mpmath.fsum(atom[which] for atom in truth.atoms) - 1) < 1e-20
 
 
-def integral(pair: DominatingPair, f: Callable[[Array], Array]) -> float:
-    """Of a function over the support, by a composite rule on the library's own functions."""
-    smooth = smooth_of(pair)
-    low, high = smooth.support(-60.0)
-    if isinstance(pair, PoissonSubstitutionPair):  # here the support is P's alone
-        low, high = min(low, -high), max(high, -low)
-    edges = np.linspace(low, high, max(8, math.ceil((high - low) * 8)) + 1)
-    x, w = rule(16)
-    half = 0.5 * np.diff(edges)
-    at = ((edges[:-1] + half)[:, None] + half[:, None] * x).ravel()
-    return math.fsum(f(at) * (half[:, None] * w).ravel())
-
-
 @settings(max_examples=150, deadline=None)
 @given(smooth_pairs)
-def test_the_librarys_laws_have_mass_one(pair: DominatingPair) -> None:
-    """``log_p`` and the atoms make 1 under P; ``E_P e^-L`` is the Q-mass where P has some: here all of it, hence 1."""
-    smooth, atoms = smooth_of(pair), pair.atoms
-    p = integral(pair, lambda x: np.exp(smooth.log_p(x))) + float(np.exp(atoms.log_p).sum())
-    q = integral(pair, lambda x: np.exp(smooth.log_p(x) - smooth.loss(x))) + float(np.exp(atoms.log_q).sum())
-    assert p == pytest.approx(1.0, abs=1e-11)
-    assert q == pytest.approx(1.0, abs=1e-11)
+def test_random_pairs_fit_in_themselves(pair: DominatingPair) -> None:
+    check_pair(pair)
+
+
+@every_pair
+def test_pairs_fit_in_themselves(pair: DominatingPair) -> None:
+    check_pair(pair)
 
 
 @every_pair

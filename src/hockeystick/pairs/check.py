@@ -70,8 +70,14 @@ def _check(pair: DominatingPair) -> None:
         at = int(np.argmin(fits))
         _refuse(name, f"atoms.loss[{at}]", loss[at], "log_p - log_q to within units, slip and log_slip", ratio[at])
     near = NEAR + float((np.exp(np.maximum(log_p, log_q)) * np.expm1(np.minimum(blur, 1.0))).sum())
+    tails = {"P": 0.0, "Q": 0.0}
     if smooth is not None:
         x, log_weight = _nodes(smooth)
+        beyond = smooth.masses(np.array(smooth.support(LOG_TAIL)))
+        tails = {
+            "P": float(beyond.p_below[0] + beyond.p_above[1]),
+            "Q": float(beyond.q_below[0] + beyond.q_above[1]),
+        }
         dense = smooth.loss(x)
         if not (np.diff(dense) >= -2 * UNIT_ROUNDOFF * smooth.loss_error(x)[1:]).all():
             _refuse(name, "smooth.loss", "a decreasing one", "that it increases with x", "an increasing one")
@@ -79,7 +85,7 @@ def _check(pair: DominatingPair) -> None:
         loss, log_p = np.concatenate([loss, dense]), np.concatenate([log_p, density])
         log_q = np.concatenate([log_q, density - dense])
     for law, masses in (("P", log_p), ("Q", log_q)):
-        total = float(np.exp(masses).sum())
+        total = float(np.exp(masses).sum()) + tails[law]
         if not abs(total - 1) <= near:
             _refuse(name, f"the mass of {law}", total, f"1 to within {near:.1g}, that at infinite loss included", 1)
     seen = np.isfinite(loss) & (log_p > -math.inf)
