@@ -500,7 +500,7 @@ def test_wrong_kinds_of_arguments_take_one_line(call: Any, words: str) -> None:
         ("Gaussian", "gaussian"),
         ("laplce", "laplace"),
         ("randomised-response", "randomized-response"),
-        ("skellam", None),
+        ("qzxwvk", None),
         ("truncated-gaussian", None),
         ("k-randomized-response", "randomized-response"),  # two categories, its default, dominate any number
         ("randomized-rounding", None),

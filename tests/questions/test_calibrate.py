@@ -18,7 +18,7 @@ from hockeystick import targets
 from hockeystick.accountants.auto import AutoAccountant
 from hockeystick.numerics import work
 from hockeystick.questions.calibration import TOLERANCE, beside_said
-from hockeystick.report.calibration import calibration_answer
+from hockeystick.report.calibration import calibration_answer, calibration_json
 from hockeystick.targets import Target
 
 SGD = hs.dp_sgd(noise_multiplier=1.0, sample_rate=0.01, steps=1000)
@@ -449,3 +449,17 @@ def test_a_value_beside_is_not_said_to_miss_where_that_is_unknown() -> None:
     assert not target.missed(bound)
     assert found.limited is not None
     assert beside_said(found).endswith("is not shown to meet it")
+
+
+def test_rounds_that_a_common_factor_leaves_as_they_are_are_named() -> None:
+    """Coins and guarantees have no noise multiplier and no scale."""
+    others = [hs.Round(hs.Binomial(200)), hs.Round(hs.Exponential(0.1)), hs.Round(hs.ApproximateDP(0.1, 1e-9))]
+    target = hs.targets.Epsilon(5.0, delta=1e-6)
+    found = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(2.0), count=5), *others]), "noise", target)
+    assert ("as they are", "approximate-dp, binomial, exponential: their noise is not scaled") in calibration_answer(
+        found
+    ).lines
+    assert calibration_json(found)["as_they_are"] == ["approximate-dp", "binomial", "exponential"]
+    alone = hs.calibrate(hs.Plan([hs.Round(hs.Gaussian(2.0)), hs.Round(hs.Laplace(3.0))]), "noise", target)
+    assert "as they are" not in dict(calibration_answer(alone).lines)
+    assert calibration_json(alone)["as_they_are"] == []

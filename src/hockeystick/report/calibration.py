@@ -50,6 +50,8 @@ def calibration_answer(found: Calibration) -> Answer:
         lines.append(("limited", found.limited))
     if parameter.name == "noise":
         lines.append(("noises", "; ".join(_noises(found))))
+        if left := _left(found):
+            lines.append(("as they are", f"{', '.join(left)}: their noise is not scaled"))
     lines += [*relation_lines(found.plan), ("rounds", rounds_said(found.plan))]
     lines += [*assumption_lines(found.plan), *warning_lines(found.plan, target.at_delta)]
     return Answer(headline, tuple(lines))
@@ -64,6 +66,12 @@ def _noises(found: Calibration) -> Iterator[str]:
                 yield f"{item.mechanism.name} {key.replace('_', ' ')} {round_up(noise, QUOTED)}"
 
 
+def _left(found: Calibration) -> list[str]:
+    """The mechanisms that a common factor on the noise leaves as they are."""
+    each = [item.mechanism for item in found.plan.rounds]
+    return sorted({one.name for one in each if all(getattr(one, key, None) is None for key in NOISES)})
+
+
 def calibration_json(found: Calibration) -> dict[str, Any]:
     """The object that ``hockeystick calibrate --json`` prints."""
     whole = named(found.parameter).whole
@@ -75,6 +83,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "achieved": _finite(found.achieved),
         "beside": None if beside is None else {"value": beside[0], **_finite(beside[1])},
         "limited": found.limited,
+        **({"as_they_are": _left(found)} if found.parameter == "noise" else {}),
         **relation_json(found.plan),
         "guarantee": found.achieved.guarantee,
         **caveats_json(found.plan, found.target.at_delta),

@@ -19,6 +19,7 @@ from hockeystick.pairs.sampled.poisson import BasePair
 from hockeystick.pairs.sides import Above, Known, Tight
 from hockeystick.plan.keywords import NamedArguments
 from hockeystick.values.adjacency import Direction
+from hockeystick.values.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from hockeystick.pairs.exact import ExactMechanism
@@ -108,6 +109,10 @@ class Property(StrEnum):
     UNBOUNDED = "unbounded"
 
 
+_NEEDED = {Status.BRACKET: "known", Status.RENYI: "curve"}
+"""What a mechanism has to define for a claim; all others follow from ``pair``."""
+
+
 class Mechanism(metaclass=NamedArguments):
     """A randomised mechanism that answers one round.
 
@@ -118,6 +123,9 @@ class Mechanism(metaclass=NamedArguments):
             a refusal with the reason, which is what holds of a mechanism that says nothing. It is not inherited.
         properties: what else holds of it; none by default, which allows the least.
         not_monotone: parameters in which privacy is not monotone, and why: they are not calibrated.
+
+    Raises:
+        InvalidInputError: of a class that claims nothing of a direction, or does not define what it claims.
     """
 
     name: ClassVar[str]
@@ -125,6 +133,27 @@ class Mechanism(metaclass=NamedArguments):
     zeroed: ClassVar[Claim] = ZERO_UNSAID
     properties: ClassVar[frozenset[Property]] = frozenset()
     not_monotone: ClassVar[Mapping[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "name" not in vars(cls):  # a base of several
+            return
+        claims: Mapping[Direction, Claim] = getattr(cls, "claims", {})
+        for direction in (Direction.REMOVE, Direction.ADD, Direction.REPLACE_ONE):
+            if direction not in claims:
+                raise InvalidInputError(
+                    f"claims of mechanism {cls.name!r} must hold 'remove', 'add' and 'replace-one'; "
+                    f"{direction.value!r} is missing: where nothing is proven, claim Status.REFUSED with the reason",
+                    "claims",
+                )
+            status = claims[direction].status
+            needed = _NEEDED.get(status)
+            if needed is not None and getattr(cls, needed) is getattr(Mechanism, needed):
+                raise InvalidInputError(
+                    f"mechanism {cls.name!r} claims {status.value!r} under {direction.value!r}, and has no {needed}: "
+                    f"define {needed}(direction), or claim less",
+                    needed,
+                )
 
     @property
     def premises(self) -> Mapping[str, str]:
