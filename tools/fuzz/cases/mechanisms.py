@@ -15,7 +15,7 @@ from fuzz.registry import case
 
 ASKED = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only", "qualified",
-    "of_many", "null_record",
+    "of_many", "null_record", "premises",
 )  # fmt: skip
 """What a round asks of a mechanism."""
 
@@ -42,10 +42,10 @@ MAKERS: dict[str, Callable[[Draw], Any]] = {
     "Exponential": lambda draw: hs.Exponential(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "GDP": lambda draw: hs.GDP(draw.spread(1e-3, 10.0)),
     "GaussianThreshold": lambda draw: hs.GaussianThreshold(
-        draw.spread(0.3, 30.0), draw.spread(1.0, 200.0), draw.random.randint(1, 20)
+        draw.spread(0.3, 30.0), draw.spread(1.0, 200.0), draw.random.randint(1, 20), draw.of("continuous", "integer")
     ),
     "LaplaceThreshold": lambda draw: hs.LaplaceThreshold(
-        draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20)
+        draw.spread(0.3, 30.0), draw.spread(1.0, 500.0), draw.random.randint(1, 20), draw.of("continuous", "integer")
     ),
     "PermuteAndFlip": lambda draw: hs.PermuteAndFlip(draw.of(0.0, draw.spread(1e-3, 5.0))),
     "ReportNoisyMax": lambda draw: hs.ReportNoisyMax(draw.spread(1e-3, 5.0)),
@@ -101,19 +101,25 @@ def rounds(draw: Draw, held: Held) -> None:
 
 
 @case("mechanism", *(f"{name}.{asked}" for name in ("GaussianThreshold", "LaplaceThreshold") for asked in
-      ("alone", "noise")))  # fmt: skip
+      ("alone", "shared", "gap", "check_integer")))  # fmt: skip
 def keys(draw: Draw, held: Held) -> None:
-    """The probability that a key of one person alone is released: two ends, at most a half, less for more."""
+    """The probability that a key of one person alone is released: two ends, less for more.
+
+    At most a half, but of integer noise under a threshold of 1; more of integer noise than of continuous noise.
+    """
     kind = draw.of(hs.GaussianThreshold, hs.LaplaceThreshold)
     noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e12), 1.0, 1e4))
-    made = held.ask("threshold", lambda: kind(noise, threshold, 1))
+    law = draw.note("kind of noise", draw.of("continuous", "integer"))
+    made = held.ask("threshold", lambda: kind(noise, threshold, 1, law))
     if made is None:
         return
     low, high = made.alone()
-    held.law(0 <= low <= high <= 0.5 * (1 + 1e-9) and high > 0, f"{low} to {high}")
-    held.law(made.noise.infinite_mass == 0, "noise with infinite loss")
-    farther = kind(noise, min(2 * threshold, 1e12), 1).alone()
+    held.law(0 <= low <= high <= (1 if made.gap == 0 else 0.5 * (1 + 1e-9)) and high > 0, f"{low} to {high}")
+    held.law(made.shared.infinite_mass == 0 or made.shared.stands_in, "noise with infinite loss")
+    farther = kind(noise, min(2 * threshold, 1e12), 1, law).alone()
     held.at_most("the probability at twice the threshold", farther[0], high)
+    continuous = kind(noise, min(float(made.gap + 1), 1e12), 1).alone()
+    held.at_most("the probability under continuous noise", continuous[0], high)
 
 
 @case("mechanism", "Pair", *(f"Pair.{name}" for name in
