@@ -1,86 +1,28 @@
-"""The toy discrete Laplace mechanism against sums written down here, which share nothing with the library."""
+"""The toy discrete Laplace mechanism: what its definition in the oracle does not hold already."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import pytest
-from mpmath import mp
 
 import hockeystick as hs
-from hockeystick.plan.mechanisms.toy_discrete_laplace import ToyDiscreteLaplace
-
-FAR = 400
-"""Answers farther out are left out: their probability is far below the 50 places that are compared."""
-
-
-def true_delta(
-    scale: float, distance: int, rounds: int, epsilon: float, rate: float = 1.0, add: bool = False
-) -> mp.mpf:
-    """delta by enumeration of all answers of one round, and of all sums of their losses, with 60 digits.
-
-    Args:
-        scale: of the noise, as the decimal that it prints as.
-        distance: between the two centres.
-        rounds: how many.
-        epsilon: where.
-        rate: with which the record is in the batch.
-        add: whether the law without the record is the one whose loss it is.
-    """
-    with mp.workdps(60):
-        r = mp.exp(-1 / mp.mpf(repr(scale)))
-        q = mp.mpf(repr(rate))
-
-        def noise(k: int) -> mp.mpf:
-            return (1 - r) / (1 + r) * r ** abs(k)
-
-        law: dict[int, tuple[mp.mpf, mp.mpf]] = defaultdict(lambda: (mp.zero, mp.zero))  # by j, which fixes the loss
-        for k in range(-FAR, FAR + 1):
-            j = min(max(k, 0), distance)
-            without, with_it = noise(k), (1 - q) * noise(k) + q * noise(k - distance)
-            p, other = (without, with_it) if add else (with_it, without)
-            law[j] = law[j][0] + p, law[j][1] + other
-        sums = {0: (mp.one, mp.one)}
-        if rounds > 1:
-            assert rate == 1.0  # then losses are an arithmetic progression, and their sums are known by that of the j
-        for _ in range(rounds):
-            longer: dict[int, tuple[mp.mpf, mp.mpf]] = defaultdict(lambda: (mp.zero, mp.zero))
-            for at, (p, other) in sums.items():
-                for j, (more_p, more_other) in law.items():
-                    longer[at + j] = longer[at + j][0] + p * more_p, longer[at + j][1] + other * more_other
-            sums = longer
-        alpha = mp.exp(mp.mpf(repr(epsilon)))
-        return mp.fsum(max(p - alpha * other, mp.zero) for p, other in sums.values())
+from hockeystick.pairs.check import check_pair
+from hockeystick.plan.mechanisms.toy_discrete_laplace import ToyDiscreteLaplace, ToyDiscreteLaplacePair
+from oracle.definition import Definition, counts, delta
+from oracle.definitions import discrete_laplace
 
 
-def held(found: hs.DeltaBound, truth: mp.mpf) -> None:
-    """The truth, which is known to 50 places, lies between the ends, and these are near each other."""
-    assert found.lower - mp.mpf("1e-50") <= truth <= found.upper + mp.mpf("1e-50")
-    assert found.upper - found.lower <= 1e-3 * found.upper
-
-
-@pytest.mark.parametrize("adjacency", ["add", "remove", "replace-one"])
-@pytest.mark.parametrize(("scale", "sensitivity"), [(2.0, 1), (2.5, 3), (0.7, 2)])
-@pytest.mark.parametrize("rounds", [1, 2, 7])
-def test_delta_is_that_of_all_answers(adjacency: str, scale: float, sensitivity: int, rounds: int) -> None:
-    plan = hs.Plan([hs.Round(ToyDiscreteLaplace(scale, sensitivity), count=rounds)], adjacency)
-    distance = 2 * sensitivity if adjacency == "replace-one" else sensitivity
-    for epsilon in (0.0, 0.3, 1.0):
-        held(plan.delta(epsilon), true_delta(scale, distance, rounds, epsilon))
-
-
-@pytest.mark.parametrize("add", [False, True])
-@pytest.mark.parametrize("epsilon", [0.0, 0.05, 0.2])
-def test_sampled_it_is_the_mixture(add: bool, epsilon: float) -> None:
-    plan = hs.Plan([hs.Round(ToyDiscreteLaplace(1.5, 2), hs.Poisson(0.1))], "add" if add else "remove")
-    held(plan.delta(epsilon), true_delta(1.5, 2, 1, epsilon, 0.1, add))
+@pytest.mark.parametrize("scale", [0.1, 2.5, 1e6])
+@pytest.mark.parametrize("distance", [1, 3, 1000])
+def test_its_pair_fits_in_itself(scale: float, distance: int) -> None:
+    check_pair(ToyDiscreteLaplacePair(distance, scale))
 
 
 @pytest.mark.parametrize("smaller", [1, 2])
 def test_a_smaller_difference_is_dominated(smaller: int) -> None:
     """The lemma of the proof, at the distances below the largest."""
+    near, far = (Definition({}, *counts(-80, 80), discrete_laplace(2.0, each)).laws("remove") for each in (smaller, 3))
     for epsilon in (0.0, 0.2, 0.5, 1.0):
-        assert true_delta(2.0, smaller, 1, epsilon) <= true_delta(2.0, 3, 1, epsilon)
+        assert delta(*near, epsilon, 1) <= delta(*far, epsilon, 1) + 1e-12
 
 
 def test_its_pure_epsilon_is_exact() -> None:
