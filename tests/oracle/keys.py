@@ -78,7 +78,9 @@ def key_law(noise: str, scale: Real, threshold: Real, count: int | None) -> dict
     with mp.workdps(DIGITS):
         s, t = to_mpf(scale), to_mpf(threshold)
         mass = _density(noise, s)
-        law = {} if count is None else {y: mass(mp.mpf(y - count)) for y in whole_numbers(t, s, count)}
+        law: dict[int | None, Mpf] = (
+            {} if count is None else {y: mass(mp.mpf(y - count)) for y in whole_numbers(t, s, count)}
+        )
         return {None: 1 - mp.fsum(law.values()), **law}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -244,8 +245,8 @@ def test_an_infinite_epsilon_says_what_is_released() -> None:
         assert found.lower == math.inf
         assert (found.reason or "").startswith("a key that is one person's own is released with probability")
         assert "box" not in (found.reason or "")
-    box = hs.Round(hs.ApproximateDP(0.1, 1e-9))
-    laws = hs.Round(hs.Pmf((0.5, 0.5, 0.0), (0.0, 0.5, 0.5)))
+    box, half = hs.Round(hs.ApproximateDP(0.1, 1e-9)), Fraction(1, 2)
+    laws = hs.Round(hs.Pmf((half, half, Fraction(0)), (Fraction(0), half, half)))
     assert "the black boxes fail with probability 1e-9" in (hs.Plan([box]).epsilon(1e-12).reason or "")
     assert "an outcome rules out one of the two datasets with" in (hs.Plan([laws]).epsilon(1e-3).reason or "")
 
