@@ -15,13 +15,13 @@ what is proven of one (``integrations/passes.py``).
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hockeystick.integrations.draws import Draws, check_accumulated
 from hockeystick.integrations.history import NOISE, RATE, Entry, entries, plan_from_history
 from hockeystick.integrations.needed import missing
 from hockeystick.integrations.noise import least_noise_multiplier
@@ -38,7 +38,6 @@ from hockeystick.values.errors import InvalidInputError, UnsupportedError
 try:
     from opacus import PrivacyEngine as OpacusPrivacyEngine
     from opacus.accountants import IAccountant, register_accountant
-    from opacus.utils import batch_memory_manager
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
@@ -51,13 +50,6 @@ PASSES_ONLY = (
     "a uniform order account by hand with sampling='shuffled' (hockeystick.dp_sgd), or leave poisson_sampling out"
 )
 """Why a loader without Poisson sampling is refused; ``{0!r}`` is the adjacency."""
-
-ACCUMULATED = (
-    "a step on several batches: a record may be in each of them, which no Poisson sampling of one batch covers; take a "
-    "step on each batch, make the loader with larger batches, or take a batch in pieces by "
-    "opacus.utils.batch_memory_manager"
-)
-"""Why gradients that are accumulated over batches are refused."""
 
 UNSEEN = (
     "nobody looked at the loader: the number is for one Poisson batch a step, and wrong with poisson_sampling=False or "
@@ -114,8 +106,7 @@ class HockeystickAccountant(IAccountant):
         """
 
         def record(optimizer: Any) -> None:
-            if optimizer.accumulated_iterations != 1:
-                raise UnsupportedError(ACCUMULATED)
+            check_accumulated(optimizer)
             self.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=sample_rate)
 
         return record
@@ -313,14 +304,16 @@ class PrivacyEngine(OpacusPrivacyEngine):
                     "make the loader of the records that are meant, with shuffle=True",
                     stacklevel=2,
                 )
-            made = super().make_private(data_loader=data_loader, poisson_sampling=True, **kwargs)
-            made[1].signal_skip_step = _of_pieces(made[1].signal_skip_step)
-            return made
-        self._check_passes(data_loader)
+        else:
+            self._check_passes(data_loader)
         module, optimizer, *criterion, loader = super().make_private(
-            data_loader=data_loader, poisson_sampling=False, **kwargs
+            data_loader=data_loader, poisson_sampling=poisson_sampling, **kwargs
         )
-        passes = Passes(loader.batch_sampler, self.accountant)
+        if poisson_sampling:
+            draws = Draws(loader.batch_sampler, optimizer, 1 / len(loader), self.accountant)
+            optimizer.attach_step_hook(draws.step)
+            return (module, optimizer, *criterion, loader)
+        passes = Passes(loader.batch_sampler, optimizer, self.accountant)
         optimizer.attach_step_hook(passes.step)
         return (module, optimizer, *criterion, counted(loader, passes))
 
@@ -354,23 +347,6 @@ class PrivacyEngine(OpacusPrivacyEngine):
         if self.accountant.adjacency is not Adjacency.REPLACE_ONE:
             raise UnsupportedError(PASSES_ONLY.format(self.accountant.adjacency.value))
         check_loader(data_loader)
-
-
-def _of_pieces(signal: Callable[..., None]) -> Callable[..., None]:
-    """The signal of an optimiser to add up gradients without a step, for the pieces of one batch alone.
-
-    Opacus' batch memory manager gives it for all pieces of a batch but the last. Anybody else adds up batches, and
-    nothing but who calls tells the two apart before the step.
-    """
-
-    def guarded(do_skip: bool = True) -> None:
-        frame = inspect.currentframe()
-        caller = frame.f_back if frame is not None else None
-        if caller is None or caller.f_globals.get("__name__") != batch_memory_manager.__name__:
-            raise UnsupportedError(ACCUMULATED)
-        signal(do_skip=do_skip)
-
-    return guarded
 
 
 register_accountant(MECHANISM, HockeystickAccountant, force=True)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from hockeystick.integrations.draws import check_accumulated, check_begin
 from hockeystick.integrations.history import NOISE
 from hockeystick.integrations.needed import missing
 from hockeystick.values.domains import shown
@@ -65,17 +66,19 @@ class Passes(BatchSampler):
 
     Args:
         batches: the batch sampler of a loader that :func:`check_loader` has passed.
+        optimizer: an optimiser of Opacus.
         recorder: told what the steps cost.
     """
 
-    def __init__(self, batches: Any, recorder: Recorder) -> None:
+    def __init__(self, batches: Any, optimizer: Any, recorder: Recorder) -> None:
         super().__init__(batches.sampler, batches.batch_size, batches.drop_last)
-        self._recorder = recorder
+        self._optimizer, self._recorder = optimizer, recorder
         self._begun, self._drawn, self._taken = 0, 0, 0
         self._recorded = 0  # of the passes begun
         self._last, self._noise = 0, 0.0  # how many the last step that began some recorded, and with what noise
 
     def __iter__(self) -> Iterator[list[int]]:
+        check_begin(self._optimizer)
         self._begun += 1
         mine = self._begun
         for batch in super().__iter__():
@@ -92,13 +95,9 @@ class Passes(BatchSampler):
 
         Raises:
             InvalidInputError: a noise multiplier below 0.
-            UnsupportedError: batches that did not come from here, or several of them in one step.
+            UnsupportedError: batches that did not come from here, or gradients of several backward passes.
         """
-        if optimizer.accumulated_iterations != 1:
-            raise UnsupportedError(
-                f"a step on {optimizer.accumulated_iterations} accumulated batches: a record may be in several of "
-                "them; take a step on each batch, or a larger batch in pieces by opacus.utils.batch_memory_manager"
-            )
+        check_accumulated(optimizer)
         if self._taken >= self._drawn:
             raise UnsupportedError(
                 "a step on a batch that is not from the loader that make_private returned: its passes cannot be "

@@ -1,0 +1,96 @@
+"""Batches drawn against steps taken: a step of the optimiser is on one batch of the loader, whole or in pieces.
+
+Opacus adds up clipped gradients for as long as steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager``
+does so with the pieces of one Poisson batch: together they are one step at the sample rate q. A loop that does so with
+k batches of the loader takes a step in which one record may be several times: its sum moves by as many clipping norms
+as Binomial(k, q) says (``MixtureGaussian``), for which no sample rate stands. Such steps are refused.
+
+Pieces are told from batches by counting: ``BatchMemoryManager`` signals once for each batch that it draws that a step
+is not to be skipped, so that in a pass the steps taken and those signalled ahead are as many as the batches drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
+
+from hockeystick.values.errors import UnsupportedError
+
+ON_EACH = (
+    "one record may be in several of them; take a step on each batch, and for larger batches give the DataLoader "
+    "a larger batch_size, and cut them into pieces by opacus.utils.batch_memory_manager.BatchMemoryManager"
+)
+"""Why a step on several batches is refused, and the way out."""
+
+
+class Steps(Protocol):
+    """An accountant, as far as steps on Poisson batches go."""
+
+    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
+        """Record one step of the optimiser."""
+
+
+class Draws:
+    """The batches that a Poisson-sampled loader draws, and the step hook of the optimiser that goes with them.
+
+    Args:
+        sampler: the batch sampler of a loader that Opacus made; from now on it counts what it draws. It remains of its
+            class, on which ``BatchMemoryManager`` looks.
+        optimizer: an optimiser of Opacus.
+        sample_rate: rate of the loader.
+        recorder: told of each step.
+    """
+
+    def __init__(self, sampler: Any, optimizer: Any, sample_rate: float, recorder: Steps) -> None:
+        self._optimizer, self._rate, self._recorder = optimizer, sample_rate, recorder
+        self._drawn = self._taken = 0  # in the pass that was begun last
+        kind = type(sampler)
+        counting = {"__module__": kind.__module__, "__iter__": lambda batches: self._of_pass(kind.__iter__(batches))}
+        sampler.__class__ = type(kind.__name__, (kind,), counting)
+
+    def _of_pass(self, batches: Iterable[Any]) -> Iterator[Any]:
+        check_begin(self._optimizer)
+        self._drawn = self._taken = 0
+        for batch in batches:
+            self._drawn += 1
+            yield batch
+
+    def step(self, optimizer: Any) -> None:
+        """Record one step of the optimiser, on one batch.
+
+        Raises:
+            InvalidInputError: a noise multiplier below 0.
+            UnsupportedError: a step on several batches.
+        """
+        check_accumulated(optimizer)
+        self._taken += 1
+        ahead = optimizer._step_skip_queue  # of batches that workers draw ahead, the last one perhaps in part
+        if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
+            raise UnsupportedError(
+                f"a step after skipped ones (signal_skip_step), on several batches: {self._drawn} were drawn in this "
+                f"pass, for steps up to number {self._taken}; {ON_EACH}"
+            )
+        self._recorder.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=self._rate)
+
+
+def check_accumulated(optimizer: Any) -> None:
+    """Refuse a step on gradients of several backward passes.
+
+    Raises:
+        UnsupportedError: there are several.
+    """
+    if optimizer.accumulated_iterations != 1:
+        raise UnsupportedError(f"a step on {optimizer.accumulated_iterations} accumulated batches; {ON_EACH}")
+
+
+def check_begin(optimizer: Any) -> None:
+    """Refuse a pass over a loader while gradients of an earlier one wait for their step.
+
+    Raises:
+        UnsupportedError: steps were skipped, or signalled and not taken.
+    """
+    if optimizer._is_last_step_skipped or optimizer._step_skip_queue:
+        raise UnsupportedError(
+            "a pass over the loader begins while gradients of the one before wait for their step: a record may be in "
+            "both; go through a loader of BatchMemoryManager to its end, or call make_private anew, which drops them"
+        )
