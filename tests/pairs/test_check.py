@@ -11,7 +11,7 @@ import pytest
 
 import hockeystick as hs
 from hockeystick.directions.directions import Directions
-from hockeystick.pairs import DominatingPair, PoissonRemovePair
+from hockeystick.pairs import DominatingPair, GaussianPair, PoissonRemovePair
 from hockeystick.pairs.base import Atoms
 from hockeystick.pairs.check import check_pair
 from hockeystick.pairs.sampled import poisson
@@ -110,3 +110,32 @@ def test_errors_that_a_sample_drops_are_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(poisson, "_mixed_atoms", dropped)
     with pytest.raises(hs.InvalidInputError, match=f"{PoissonRemovePair.__name__}: atoms.loss"):
         check_pair(off)
+
+
+class Bent:
+    """Normal densities whose losses are wrong by a factor."""
+
+    def __init__(self, factor: float) -> None:
+        self._whole, self._factor = GaussianPair(1.0).smooth, factor
+
+    def loss(self, x: Any) -> Any:
+        return self._factor * self._whole.loss(x)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(1.0, None), (1.001, "the mass of Q must be 1"), (-1.0, "smooth.loss must be increasing in x; it is decreasing")],
+)
+def test_losses_of_densities_increase_and_make_a_law_of_q(
+    factor: float, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = GaussianPair(1.0)
+    monkeypatch.setattr(GaussianPair, "smooth", Bent(factor))
+    if said is None:
+        check_pair(pair)
+        return
+    with pytest.raises(hs.InvalidInputError, match=said):
+        check_pair(pair)

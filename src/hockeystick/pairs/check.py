@@ -80,7 +80,7 @@ def _check(pair: DominatingPair) -> None:
         }
         dense = smooth.loss(x)
         if not (np.diff(dense) >= -2 * UNIT_ROUNDOFF * smooth.loss_error(x)[1:]).all():
-            _refuse(name, "smooth.loss", "a decreasing one", "that it increases with x", "an increasing one")
+            _refuse(name, "smooth.loss", "decreasing in places", "increasing in x", "increasing")
         density = smooth.log_p(x) + log_weight
         loss, log_p = np.concatenate([loss, dense]), np.concatenate([log_p, density])
         log_q = np.concatenate([log_q, density - dense])
