@@ -292,10 +292,6 @@ TABLES: Mapping[str, Mapping[str, Key]] = {"selection": SELECTION_KEYS, "publish
 """The tables that a plan has once, in the order in which they are read."""
 
 PLAN_KEYS: Mapping[str, Key] = {
-    "format": Key(
-        lambda value, key: checked_format(value),
-        {"const": FORMAT, "default": FORMAT, "description": "format of the file", "type": "integer"},
-    ),
     "adjacency": _number(Names(_ADJACENCIES, "which datasets are neighbours"), Adjacency.ADD_OR_REMOVE.value),
     "delta": _quotient(TARGET_DELTA, up=False),
     "round": Key(_rounds, {"type": "array", "minItems": 1, "maxItems": MAX_ROUNDS}, NO_ROUNDS),
@@ -304,6 +300,10 @@ PLAN_KEYS: Mapping[str, Key] = {
     "partitions_per_unit": _number(PARTITIONS_PER_UNIT),
     "selection": Key(_table, {"$ref": "#/$defs/Selection"}),
     "published": Key(_table, {"$ref": "#/$defs/Published"}),
+    "format": Key(
+        lambda value, key: checked_format(value),
+        {"const": FORMAT, "default": FORMAT, "description": "format of the file", "type": "integer"},
+    ),
 }
 """The keys of a plan; the schema of its rounds is completed by :func:`json_schema`."""
 

@@ -107,7 +107,7 @@ SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 
 OF_A_MECHANISM = (
     "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
-    "qualified", "of_many", "null_record",
+    "qualified", "of_many", "null_record", "premises",
 )  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
