@@ -7,6 +7,7 @@ import itertools
 import math
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -15,11 +16,14 @@ import pytest
 import torch
 from opacus.accountants import GaussianAccountant, PRVAccountant, RDPAccountant, create_accountant
 from opacus.accountants.utils import get_noise_multiplier
+from opacus.distributed import DifferentiallyPrivateDistributedDataParallel
 from opacus.schedulers import ExponentialNoise
 from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
+from torch.multiprocessing import start_processes
 from torch.utils.data import (
     DataLoader,
+    DistributedSampler,
     RandomSampler,
     SequentialSampler,
     SubsetRandomSampler,
@@ -304,7 +308,16 @@ def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(pois
 
 @pytest.mark.filterwarnings("default:nobody looked at the loader")
 def test_a_loader_that_nobody_looked_at_has_no_certified_number() -> None:
-    """Their engine does not say that batches are shuffled: 1.027 for what costs 5.2 and more."""
+    """Their engine does not say that batches are shuffled: 1.027 for what costs 5.2 and more.
+
+    One large sum tells nearly as much: the record moves one of the 40 sums by 2 C, where the others of its batch are
+    opposed. A sum above c comes with at least the normal tail at (c - 2) / noise where the record is there, and with at
+    most 40 times that at c / noise where it is not.
+    """
+
+    def tail(z: float) -> float:
+        return math.erfc(z / math.sqrt(2)) / 2
+
     engine = opacus.PrivacyEngine(accountant="hockeystick")
     module, optimizer, loader = engine.make_private(**shuffled(40), noise_multiplier=1.1, poisson_sampling=False)
     assert train(module, optimizer, loader) == 40
@@ -314,6 +327,7 @@ def test_a_loader_that_nobody_looked_at_has_no_certified_number() -> None:
     for adjacency in ("add-or-remove", "replace-one"):
         ran = hs.Round(hs.Gaussian(1.1), hs.Shuffled(batch_size=4, dataset_size=160))
         assert bound.upper < 0.2 * hs.Plan([ran], adjacency).epsilon(DELTA).ends["lower"]
+    assert max(math.log((tail((c - 2) / 1.1) - DELTA) / (40 * tail(c / 1.1))) for c in (5.8, 6.0, 6.2, 6.4)) > 4.8
 
 
 def test_a_loader_that_was_looked_at_has_a_certified_number() -> None:
@@ -343,6 +357,57 @@ def test_a_sampler_that_is_replaced_is_named() -> None:
         found = {**parts(50), "data_loader": DataLoader(data, batch_size=16, sampler=sampler)}
         with pytest.warns(UserWarning, match=f"replaces {name} by Poisson batches of all 200 records, 50 on average"):
             PrivacyEngine().make_private(**found, noise_multiplier=1.0)
+
+
+def one_of_two(rank: int, folder: str, size: int) -> None:
+    """What one of two processes that train together draws and records; its loss is 0, so that it learns noise alone."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    given = parts(size)
+    given["module"] = DifferentiallyPrivateDistributedDataParallel(given["module"])
+    given["optimizer"] = torch.optim.SGD(given["module"].parameters(), lr=1.0)
+    data = given["data_loader"].dataset
+    given["data_loader"] = DataLoader(data, batch_size=size, sampler=DistributedSampler(data))
+    engine = PrivacyEngine()
+    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.1)
+    drawn: list[list[int]] = []
+    moved = []
+    for features, labels in loader:
+        drawn.append([data.tensors[0].tolist().index(row) for row in features.tolist()])
+        before = nn.utils.parameters_to_vector(module.parameters()).detach()
+        optimizer.zero_grad()
+        (0 * nn.functional.cross_entropy(module(features), labels)).backward()
+        optimizer.step()
+        moved.append(nn.utils.parameters_to_vector(module.parameters()).detach() - before)
+    torch.save((engine.accountant.history, engine.get_epsilon(DELTA), drawn, moved), f"{folder}/{rank}")
+
+
+def test_two_processes_draw_poisson_batches_together_and_each_has_their_epsilon(tmp_path: Path) -> None:
+    """Two batches a pass of 400 records: each draws from a half of its own, and the noise of a step is added once."""
+    start_processes(one_of_two, (str(tmp_path), 100), nprocs=2, start_method="fork")
+    mine, other = (torch.load(tmp_path / str(rank)) for rank in range(2))
+    assert mine[0] == other[0] == [(1.1, 0.5, 2)]
+    assert mine[1] == other[1] == hs.dp_sgd(1.1, 0.5, 2).epsilon(DELTA).upper
+    seen, others = ({record for step in drawn for record in step} for drawn in (mine[2], other[2]))
+    assert not seen & others
+    assert all(80 < len(a) + len(b) < 320 for a, b in zip(mine[2], other[2], strict=True))
+    for a, b in zip(mine[3], other[3], strict=True):
+        assert torch.equal(a, b)
+        assert 0.75 < float(a.std()) / (1.1 / 200) < 1.25  # one noise of 1.1 C on a sum over 200 records
+
+
+def test_empty_shares_of_batches_which_opacus_leaves_out_are_refused() -> None:
+    """A share of a batch that is there if it is not empty has a record more often than the rate says."""
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        given = parts(4)
+        given["module"] = DifferentiallyPrivateDistributedDataParallel(given["module"])
+        given["optimizer"] = torch.optim.SGD(given["module"].parameters(), lr=0.1)
+        given["data_loader"] = DataLoader(given["data_loader"].dataset, batch_size=1)
+        made = PrivacyEngine().make_private(**given, noise_multiplier=1.1)
+        with pytest.raises(hs.UnsupportedError, match=r"of the 16 shares of batches .* were empty"):
+            train(*made)
+    finally:
+        torch.distributed.destroy_process_group()
 
 
 def shuffled(batches: int = BATCHES, **more: Any) -> dict[str, Any]:

@@ -45,15 +45,21 @@ class Draws:
         self._optimizer, self._rate, self._recorder = optimizer, sample_rate, recorder
         self._drawn = self._taken = 0  # in the pass that was begun last
         kind = type(sampler)
-        counting = {"__module__": kind.__module__, "__iter__": lambda batches: self._of_pass(kind.__iter__(batches))}
+        counting = {"__module__": kind.__module__, "__iter__": lambda own: self._of_pass(kind.__iter__(own), len(own))}
         sampler.__class__ = type(kind.__name__, (kind,), counting)
 
-    def _of_pass(self, batches: Iterable[Any]) -> Iterator[Any]:
+    def _of_pass(self, batches: Iterable[Any], steps: int) -> Iterator[Any]:
         check_begin(self._optimizer)
         self._drawn = self._taken = 0
         for batch in batches:
             self._drawn += 1
             yield batch
+        if self._drawn < steps:
+            raise UnsupportedError(
+                f"{steps - self._drawn} of the {steps} shares of batches that this process drew in a pass were empty, "
+                "and Opacus leaves those out: steps no longer go with those of other processes, nor with the sample "
+                "rate; give the DataLoader a larger batch_size, of which no process draws an empty share"
+            )
 
     def step(self, optimizer: Any) -> None:
         """Record one step of the optimiser, on one batch.

@@ -7,10 +7,12 @@ step has the same law given what came before. With s the least noise multiplier 
 dominated by one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same law on
 both datasets, and the hockey-stick divergence is jointly convex, so that averaging over them does not increase it.
 Adaptive composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10) then bounds P passes by P such rounds: an
-upper end. From below nothing is proven, because the order, which nobody sees, may well hide the record.
+upper end. From below nothing is said here, as passes may be broken off and their noise may change; of whole epochs with
+one noise there is a lower end (``plan/sampling/shuffled.py``).
 
 Where a record is added or removed, the argument fails: the others move to other batches, and where the last batch was
-full, the number of steps changes and gives the record away.
+full, the number of steps changes and gives the record away. What is proven there asks for more than passes, and is in
+the same place.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ except ModuleNotFoundError as error:
 
 NO_AMPLIFICATION = (
     "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "
-    "that sees all records; from below nothing is proven"
+    "that sees all records; from below nothing is said, which sampling 'shuffled' does of whole epochs"
 )
 """What is said of a plan with passes that are not sampled."""
 
