@@ -178,9 +178,8 @@ class HockeystickAccountant(IAccountant):
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
         if not self.checked:
             warnings.warn(UNSEEN, stacklevel=2)  # which Python shows once
-            return replace(found, guarantee="if batches are Poisson")
         if not self.unsampled:
-            return found
+            return found if self.checked else replace(found, guarantee="if batches are Poisson")
         reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
         above = UpperBound(found.upper, found.accountant, found.direction, reason=reason)
         return told(above, self.plan.samplings, delta)

@@ -177,7 +177,7 @@ def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Reco
             "one is added or removed the others move to other batches, in an order that is not drawn anew"
         )
         return replace(found, why=why)
-    if type(sampler) is DistributedSampler:
+    if type(sampler) is DistributedSampler and len(sampler.dataset) == size:
         return _shared_out(sampler.num_replicas, batch_size, size, drop_last)
     if type(sampler) is SubsetRandomSampler:
         return _shuffled(batch_size, len(sampler.indices), drop_last)
