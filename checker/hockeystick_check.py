@@ -1,0 +1,876 @@
+#!/usr/bin/env python3
+"""Proves the epsilon of a report again, in whole numbers: one file, the standard library alone.
+
+    python hockeystick_check.py report.html
+    python hockeystick_check.py plan.toml --epsilon 0.903 --delta 1e-5
+
+A report (HTML, Markdown or JSON) carries its plan and its claims; of a plan the claim is given.
+`--step N` takes losses in steps of 2^-N, `--both` bounds delta from below too, `--covered` only
+says what is covered. Status 0: every claim is proved. 3: one is not, or text and record disagree.
+4: the plan is not covered. 2: the file cannot be read. TOML needs Python 3.11, all else 3.9.
+
+What is computed. A plan is a number of rounds. A round is a pair of laws of what is published,
+P on one dataset and Q on its neighbour; its loss is L = log(P/Q), infinite where Q is 0. Of all
+rounds together, L being the sum of their losses, drawn from P,
+    delta(epsilon) = E max(0, 1 - e^(epsilon - L)).
+(epsilon, delta) is proved where an upper bound of this is at most delta, in each direction that
+the adjacency has.
+
+How. Each round's losses are moved to whole multiples of 2^-n. The sums of k rounds are k-fold
+convolutions, done exactly as products of long decimal numbers. Three lemmas about finite sums
+say which way a change of one round moves delta, whatever the other rounds are:
+  1 (spreading). Let losses from l to m have the P-mass p and the Q-mass q. Put P-masses a at l
+    and b at m in their place, with a + b = p and a e^-l + b e^-m = q: delta does not fall. For
+    the sum c of epsilon less the other losses, E max(0, 1 - e^c R) is convex in R = e^-L, and of
+    all laws of R on [e^-m, e^-l] with one mean the one on the two ends has the largest.
+  2 (merging). Count outcomes as one, with the sums p and q of their masses and the loss
+    log(p/q): delta does not rise. By the same convexity, R being replaced by its mean.
+  3 (growing). Delta grows with every P-mass and every loss.
+So there is an exact law with nowhere more mass than is kept here, whose delta is at least the
+truth. The masses kept are rounded up, and may add up to more than 1.
+
+A real number is kept as two whole multiples of 2^-BITS that it lies between. No float decides
+anything: floats occur in functions named guess_..., whose results are verified.
+"""
+
+import argparse
+import decimal
+import hashlib
+import html
+import json
+import math
+import re
+import sys
+import time
+from fractions import Fraction
+
+try:
+    import tomllib
+except ImportError:  # Python 3.9 and 3.10: reports, and plans in JSON
+    tomllib = None
+
+BITS = 200
+ONE = 1 << BITS
+UP, DOWN = True, False
+
+
+class Stop(Exception):
+    """Nothing is proved: the status to end with, and why."""
+
+
+# ------------------------------------------------------------------------------ real numbers
+
+
+class Real:
+    """A number between lo and hi, in units of 2^-BITS; every operation rounds outward."""
+
+    __slots__ = ("lo", "hi")
+
+    def __init__(self, lo, hi):
+        self.lo, self.hi = lo, hi
+
+    def __add__(self, other):
+        return Real(self.lo + other.lo, self.hi + other.hi)
+
+    def __sub__(self, other):
+        return Real(self.lo - other.hi, self.hi - other.lo)
+
+    def __mul__(self, other):
+        ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        return Real(min(ends) >> BITS, -(-max(ends) >> BITS))
+
+    def over(self, other):
+        if other.lo <= 0:
+            raise Stop(4, "losses are too large for the precision of this file")
+        ends = [(a << BITS, b) for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        return Real(min(a // b for a, b in ends), max(-(-a // b) for a, b in ends))
+
+
+def real(x):
+    """A fraction or whole number as a Real."""
+    scaled, below = x.numerator << BITS, x.denominator
+    return Real(scaled // below, -(-scaled // below))
+
+
+NONE, ALL, UNKNOWN = Real(0, 0), Real(ONE, ONE), Real(0, ONE)
+
+
+def exp_end(x, up):
+    """A bound of e^x above or below."""
+    y, halvings = x, 0
+    while abs(y) > ONE >> 7:  # halving rounds towards the wanted side, and e^x is monotone
+        y, halvings = (-(-y // 2) if up else y // 2), halvings + 1
+    term = total = ONE
+    for i in range(1, 23):
+        # Two floors: a term errs by at most (its predecessor's error * 2^-7 + 1) / i + 1 < 2.1
+        # units, all of them by < 50. What follows them is < 2 * 2^-161 / 23! < 2^-230, less
+        # than a unit. 80 covers both.
+        term = (term * y >> BITS) // i
+        total += term
+    total += 80 if up else -80
+    for _ in range(halvings):  # total > 0: the floor of its square is below, the next above
+        total = (total * total >> BITS) + (1 if up else 0)
+    return total
+
+
+def guess_log(m):
+    """About log m, for m from 1 to 2."""
+    return int(math.log(m / ONE) * 2**60) << (BITS - 60)
+
+
+def log_near(m, up):
+    """A bound of log m for m from 1 to 2: a guess, two steps of Newton, one step outward."""
+    y = guess_log(m)
+    for _ in range(2):
+        e = exp_end(y, UP)
+        y += (m - e) * ONE // e
+    y += (1 if up else -1) << 40
+    if exp_end(y, DOWN) < m if up else exp_end(y, UP) > m:  # the proof: e^x is monotone
+        raise ArithmeticError(f"log of {m}")
+    return y
+
+
+LOG2 = (log_near(2 * ONE, DOWN), log_near(2 * ONE, UP))
+
+
+def log_end(x, up):
+    """A bound of log x: with x = m 2^e, m from 1 to 2, it is log m + e log 2."""
+    e = x.bit_length() - 1 - BITS
+    m = x << -e if e < 0 else -(-x >> e) if up else x >> e  # towards the wanted side
+    return log_near(m, up) + e * LOG2[(e > 0) == up]
+
+
+def exp(x):
+    return Real(exp_end(x.lo, DOWN), exp_end(x.hi, UP))
+
+
+def log(x):
+    return Real(log_end(x.lo, DOWN), log_end(x.hi, UP))
+
+
+PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899  # / 10^80
+# 1 / sqrt(2 pi) = sqrt(10^80 / 2 PI): isqrt gives the floor, from PI + 1 below and PI above.
+PEAK = [math.isqrt(ONE * ONE * 10**80 // (2 * PI + 2)), math.isqrt(ONE * ONE * 10**80 // (2 * PI)) + 1]
+FAR = 25 * ONE // 2
+GUARD = 180
+
+
+def normal(x):
+    """Two bounds of the normal distribution function, for x between -12.5 and 12.5.
+
+    1/2 + S / sqrt(2 pi), S = x - x^3/(2 * 3) + ... + t_n/(2n + 1) + ..., t_n = -t_(n-1) x^2/2n, in
+    units of 2^-(BITS + GUARD), as terms grow up to e^(x^2/2) < 2^113.
+    An error of t_n reaches S in all later terms. With z = x^2/2 it is there multiplied by
+    sum_j (-z)^j n!/(n+j)! / (2(n+j)+1), the integral over u, v from 0 to 1 of the positive
+    n (1-u)^(n-1) e^(-z u v^2) v^2n, so by at most 1/(2n+1). The floors make the errors: at most 2
+    units of t_n, and one of the term. x^2 rounded down by a unit moves S by at most x/6 < 3.
+    From 2n > x^2 on terms fall and change sign: what is left out is below the last term, 1 unit.
+    Together at most 3n + 4 units; 8n + 20 are charged.
+    """
+    y = x << GUARD
+    square = y * y >> BITS + GUARD
+    total = term = y
+    n = 0
+    while abs(term) > 1 or 2 * n <= square >> BITS + GUARD:
+        n += 1
+        term = -(term * square >> BITS + GUARD) // (2 * n)
+        total += term // (2 * n + 1)
+    slack = 8 * n + 20
+    ends = [(total + s) * peak >> BITS + GUARD for s in (-slack, slack) for peak in PEAK]
+    return Real(max(0, (ONE >> 1) + min(ends)), min(ONE, (ONE >> 1) + max(ends) + 1))
+
+
+def normal_real(z):
+    """The same of a Real: it grows, by less than half of what z grows (its slope is < 0.4)."""
+    if z.hi <= -FAR or z.lo >= FAR:  # beyond, it is between its value at the end and 0 or 1
+        return Real(0, normal(-FAR).hi) if z.lo < 0 else Real(normal(FAR).lo, ONE)
+    found = normal(max(z.lo, -FAR))
+    return Real(found.lo if z.lo >= -FAR else 0, min(ONE, found.hi + (z.hi - z.lo) // 2 + 1))
+
+
+# ------------------------------------------------------------------- pairs, without sampling
+
+
+class Pair:
+    """Two laws: either the tails P(T > t), Q(T > t) of their loss T, or outcomes' (P, Q).
+
+    `ends` are the least and the greatest loss, where they are finite.
+    """
+
+    def __init__(self, tails=None, outcomes=(), ends=(None, None)):
+        self.tails, self.outcomes, self.ends = tails, outcomes, ends
+
+
+def gaussian(mu):
+    """N(mu, 1) and N(0, 1): T > t where x > t/mu + mu/2."""
+    half, inverse = real(Fraction(mu, 2)), real(Fraction(1, mu))
+
+    def tails(t):
+        x = t * inverse
+        return normal_real(half - x), normal_real(NONE - half - x)
+
+    return Pair(tails)
+
+
+def laplace(e):
+    """Laplace noise at two places e scales apart: T is -e and e outside of them.
+
+    Between, x scales from Q's place, T = 2x - e, P(X > x) = 1 - e^(x-e)/2, Q(X > x) = e^-x/2.
+    """
+    end, half = real(e), real(Fraction(1, 2))
+
+    def tails(t):
+        if t.lo >= end.hi:
+            return NONE, NONE
+        if t.hi < -end.hi:
+            return ALL, ALL
+        if t.lo < -end.lo or t.hi >= end.lo:
+            return UNKNOWN, UNKNOWN
+        return ALL - half * exp(half * (t - end)), half * exp(NONE - half * (t + end))
+
+    return Pair(tails, ends=(-e, e))
+
+
+def two_sided(e, lost, *masses):
+    """Outcomes and their mirror images, beside one of mass `lost` that only one law has."""
+    seen = [(p, q) for p, q in masses] + [(q, p) for p, q in masses]
+    if lost:
+        return Pair(outcomes=[*seen, (real(lost), NONE), (NONE, real(lost))])
+    return Pair(outcomes=seen, ends=(-e, e))
+
+
+def response(e, categories=2, delta=Fraction(0)):
+    """Odds of e^e to 1 against each other answer; the worst of all (e, delta) pairs."""
+    w = exp(real(-e))
+    true = real(1 - delta).over(ALL + real(categories - 1) * w)
+    even = true * w * real(Fraction(categories - 2, 2))  # half of the answers with loss 0
+    return two_sided(e, delta, (true, true * w), *([(even, even)] if categories > 2 else []))
+
+
+def staircase(e):
+    """Staircase noise of least size, at its whole distance (Geng and Viswanath 2016).
+
+    P is a = 1 - e^(-e/2) / 2 at loss e, a e^-e at -e, and what is left at 0.
+    """
+    half = real(Fraction(1, 2))
+    a = ALL - half * exp(real(Fraction(-e, 2)))
+    low = a * exp(real(-e))
+    even = half * Real(max(0, ONE - a.hi - low.hi), ONE - a.lo - low.lo)
+    return two_sided(e, 0, (a, low), (even, even))
+
+
+def discrete_laplace(scale, distance):
+    """Two-sided geometric noise: with w = e^(-1/scale), (1 - w)/(1 + w) w^|x - place|.
+
+    All outcomes beyond a place are one, of P-mass 1/(1 + w) or w^distance/(1 + w).
+    """
+    w = [exp(real(Fraction(-j, scale))) for j in range(distance + 1)]
+    end = ALL.over(ALL + w[1])
+    peak = end * (ALL - w[1])
+    pair = two_sided(Fraction(distance, scale), 0, (end, end * w[distance]))
+    pair.outcomes += [(peak * w[distance - j], peak * w[j]) for j in range(1, distance)]
+    return pair
+
+
+def discrete_gaussian(sigma, distance):
+    """Masses e^(-x^2 / 2 sigma^2) / Z on the whole numbers, at two places.
+
+    The weights beyond r add up, on each side, to less than the integral from r, which is below
+    sigma^2 / r times the weight at r. Outcomes farther than r from P's place are left out.
+    """
+    square = sigma * sigma
+    r = math.isqrt(int(square * 2 * BITS)) + 1
+    weight = [exp(real(Fraction(-x * x, 2 * square))) for x in range(r + distance + 1)]
+    total = weight[0]
+    for x in range(1, r + 1):
+        total += weight[x] + weight[x]
+    total = Real(total.lo, total.hi + (2 * real(square).hi * weight[r].hi >> BITS) + 1)
+    mass = [w.over(total) for w in weight]
+    places = range(-r, r + distance + 1)
+    return Pair(outcomes=[(mass[abs(x - distance)], mass[abs(x)]) for x in places])
+
+
+def listed(p, q):
+    """Outcomes whose masses are fractions."""
+    if len(p) != len(q) or min(*p, *q) < 0 or max(sum(p), sum(q)) > 1 + Fraction(1, 10**12):
+        raise Stop(4, "p and q are not the probabilities of as many outcomes")
+    return Pair(outcomes=[(real(a), real(b)) for a, b in zip(p, q)])
+
+
+def binomial(trials, heads, move):
+    """The number of heads among coins, which a record moves."""
+    whole, up, none = heads.denominator, heads.numerator, [Fraction(0)] * move
+    ways = [math.comb(trials, k) * up**k * (whole - up) ** (trials - k) for k in range(trials + 1)]
+    law = [Fraction(way, whole**trials) for way in ways]
+    return listed(none + law, law + none)
+
+
+# ------------------------------------------------------------------------------------ rounds
+
+
+class Round:
+    """A pair, the rate at which a record is sampled, and how often it is run.
+
+    Poisson sampling at the rate r makes of a pair (P, Q), with the record and without it, the
+    pair ((1 - r) Q + r P, Q), whose loss log(1 - r + r e^T) grows with T.
+    """
+
+    def __init__(self, name, pair, rate, count):
+        self.name, self.pair, self.rate, self.count = name, pair, rate, count
+        self.r, self.s = real(rate), real(1 - rate)
+
+    def mixed(self, p, q):
+        return p if self.rate == 1 else self.s * q + self.r * p
+
+    def tails(self, l):
+        """P(L > l) and Q(L > l), the record removed."""
+        if self.rate == 1:
+            return self.pair.tails(Real(l, l))
+        ratio = (exp(Real(l, l)) - self.s).over(self.r)  # L > l where e^T is above it
+        if ratio.lo <= 0:
+            return (ALL, ALL) if ratio.hi <= 0 else (UNKNOWN, UNKNOWN)
+        p, q = self.pair.tails(log(ratio))
+        return self.mixed(p, q), q
+
+    def most(self, added):
+        """The greatest loss, rounded up; None where it is infinite or not known."""
+        end = self.pair.ends[0 if added else 1]
+        if self.rate == 1 or (end is None and not added):
+            return end if end is None else -end if added else end
+        ratio = self.mixed(NONE if end is None else exp(real(end)), ALL)
+        return Fraction(-log(ratio).lo if added else log(ratio).hi, ONE)
+
+    def cells(self, n, added, cut):
+        """The law in cells (i, j, P-mass, Q-mass) whose losses are all from i 2^-n to j 2^-n."""
+        shift = BITS - n
+        cells = []
+        for p, q in self.pair.outcomes:
+            p = self.mixed(p, q)
+            if p.lo and q.lo:
+                loss = log(p.over(q))
+                i = loss.lo >> shift
+                cells.append((i, max(i + 1, -(-loss.hi >> shift)), p, q))
+        if self.pair.tails:
+            known = self.points(shift, 1 if added else 0, cut)
+            at = sorted(known)
+            for i, j in zip(at, at[1:]):  # the mass between two points is the difference of tails
+                p, q = (a - b for a, b in zip(known[i], known[j]))
+                cells.append((i, j, Real(max(0, p.lo), p.hi), Real(max(0, q.lo), q.hi)))
+        # A record added: P and Q change places, and the loss its sign.
+        return [(-j, -i, q, p) for i, j, p, q in cells] if added else cells
+
+    def points(self, shift, side, cut):
+        """Tails at points from loss 0 outwards, closer where there is mass, until `cut` is left.
+
+        Any points would do: what lies beyond them is in no cell.
+        """
+        known = {}
+        for sign in (1, -1):
+            i, left = 0, ONE
+            while left > cut:
+                known[i] = self.tails(i << shift)
+                tail = known[i][side]
+                left = tail.hi if sign == 1 else ONE - tail.lo
+                small, width = min(tail.hi, ONE - tail.lo), 1
+                while small * width**3 << 13 < ONE and 32 * width <= abs(i):
+                    width *= 2
+                i += sign * width
+        return known
+
+
+# ---------------------------------------------------------------------------- laws of losses
+
+
+class Law:
+    """Masses of the losses (start + i) 2^-n, and of infinity, in units of 1 / `unit`."""
+
+    def __init__(self, n, start, masses, infinite):
+        self.n, self.start, self.masses, self.infinite = n, start, masses, infinite
+
+    def variance(self):
+        """Of the finite losses: a measure by which steps are chosen, no bound."""
+        total = sum(self.masses)
+        first = sum(i * m for i, m in enumerate(self.masses))
+        second = sum(i * i * m for i, m in enumerate(self.masses))
+        return Fraction(second * total - first * first, total * total << 2 * self.n)
+
+
+def placed(n, atoms, infinite):
+    """The law of a dictionary of atoms."""
+    start = min(atoms)
+    masses = [0] * (max(atoms) - start + 1)
+    for i, m in atoms.items():
+        masses[i - start] = m
+    return Law(n, start, masses, infinite)
+
+
+def spread(cells, n, unit):
+    """The law above: each cell's mass goes to its two ends, by lemma 1.
+
+    With d = e^(l - m): a = (q e^l - p d) / (1 - d), b = (p - q e^l) / (1 - d). Both are rounded
+    up, and neither is above p. Mass that is in no cell goes to infinity, by lemma 3.
+    """
+    atoms, inside = {}, 0
+    for i, j, p, q in cells:
+        l, width = i << BITS - n, (i - j) << BITS - n
+        d, r = exp(Real(width, width)), q * exp(Real(l, l))
+        for k, mass in ((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d))):
+            atoms[k] = atoms.get(k, 0) - (-min(max(mass.hi, 0), p.hi) * unit >> BITS)
+        inside += p.lo
+    return placed(n, atoms, -(-max(0, ONE - inside) * unit >> BITS))
+
+
+def merged(cells, n, unit):
+    """The law below: each cell in one atom at log(p/q), by lemma 2.
+
+    Loss and mass are rounded down (lemma 3), and what is in no cell is left out.
+    """
+    atoms = {}
+    for _, _, p, q in cells:
+        ratio = (p.lo << BITS) // max(q.hi, 1)
+        if ratio >> 60:  # losses below -97 are left out
+            i = log_end(ratio, DOWN) >> BITS - n
+            atoms[i] = atoms.get(i, 0) + (p.lo * unit >> BITS)
+    return placed(n, atoms or {0: 0}, 0)
+
+
+def coarser(law):
+    """The law above with steps twice as wide: lemma 1 for each atom between two that stay.
+
+    a + b = m and a e^h + b e^-h = m, the ratios being relative: b = a e^h, a = m / (1 + e^h).
+    """
+    h = 1 << BITS - law.n
+    share = [ALL.over(ALL + exp(Real(x, x))).hi for x in (h, -h)]
+    first = law.start >> 1
+    masses = [0] * ((law.start + len(law.masses) >> 1) - first + 1)
+    for i, m in enumerate(law.masses, law.start):
+        k = (i >> 1) - first
+        if i & 1:
+            masses[k] -= -m * share[0] >> BITS
+            masses[k + 1] -= -m * share[1] >> BITS
+        else:
+            masses[k] += m
+    return Law(law.n - 1, first, masses, law.infinite)
+
+
+EXACT = decimal.Context(  # it stops where a digit would be lost
+    prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN,
+    traps=[decimal.Inexact, decimal.Rounded, decimal.InvalidOperation, decimal.Overflow],
+)
+
+
+def convolved(a, b):
+    """All sums of a_i b_(k-i), exactly, out of one product of two long decimal numbers.
+
+    Each mass stands in a slot of so many digits that no sum overflows it: a sum is at most the
+    greatest a times the sum of all b.
+    """
+    slot = len(str(max(a) * sum(b)))
+    x, y = (decimal.Decimal("".join([str(m).zfill(slot) for m in masses])) for masses in (a, b))
+    digits = format(EXACT.multiply(x, x if a is b else y), "f")
+    size = (len(a) + len(b) - 1) * slot
+    if len(digits) > size:
+        raise ArithmeticError("a product is longer than its slots")
+    digits = digits.zfill(size)
+    return [int(digits[k : k + slot]) for k in range(0, size, slot)]
+
+
+def times(a, b, unit, cut, up):
+    """The law of the sum of two losses, above or below, without ends of mass up to `cut`.
+
+    Above: masses are rounded up, the lowest losses raised to the lowest that stays, the highest
+    to infinity, which has at most the sum of both masses. Below: rounded down, ends left out.
+    """
+    if a.n < b.n:
+        a, b = b, a
+    while a.n > b.n:
+        a = coarser(a)
+    masses = convolved(a.masses, b.masses)
+    masses = [-(-m // unit) for m in masses] if up else [m // unit for m in masses]
+    first, end, below, beyond = 0, len(masses), 0, 0
+    while end > 1 and beyond + masses[end - 1] <= cut:
+        end -= 1
+        beyond += masses[end]
+    while first < end - 1 and below + masses[first] <= cut:
+        below += masses[first]
+        first += 1
+    masses = masses[first:end]
+    if up:
+        masses[0] += below
+    return Law(a.n, a.start + b.start + first, masses, a.infinite + b.infinite + beyond if up else 0)
+
+
+def power(law, k, unit, cut, variance, up):
+    """The law of the sum of k losses, by squaring; `cut` and `variance` may be spent on it.
+
+    A law that enters the sum k times may spend one k-th. Where steps twice as wide add little to
+    the variance (a half of h^2 for each odd atom, and there are as many even ones), they are taken.
+    """
+    found, levels = None, 2 * k.bit_length()
+    while True:
+        if k & 1:
+            found = law if found is None else times(found, law, unit, cut // levels, up)
+        k >>= 1
+        if not k:
+            return found
+        law = times(law, law, unit, cut // (levels * k), up)
+        while up and Fraction(k * levels, 2 << 2 * law.n) <= variance and len(law.masses) > 64:
+            law = coarser(law)
+
+
+class Curve:
+    """Delta at every epsilon of a law above, or below: sums over its highest losses."""
+
+    def __init__(self, law, unit, up):
+        self.n, self.unit, self.up = law.n, unit, up
+        self.top = law.start + len(law.masses)
+        self.masses, self.moments = [law.infinite], [0]
+        for i in range(self.top - 1, max(law.start, 1) - 1, -1):
+            m = law.masses[i - law.start]
+            self.masses.append(self.masses[-1] + m)
+            self.moments.append(self.moments[-1] + m * exp_end(-i << BITS - law.n, not up))
+
+    def delta(self, epsilon):
+        """The sum of m (1 - e^epsilon e^-l) over losses l above epsilon.
+
+        Above, both powers are rounded down, as epsilon is; below, up.
+        """
+        x = real(epsilon)
+        count = self.top - 1 - (x.lo >> BITS - self.n)  # losses above epsilon rounded down
+        count = min(max(0, count), len(self.masses) - 1)
+        power = exp_end(x.lo, DOWN) if self.up else exp_end(x.hi, UP)
+        scale = self.unit << 2 * BITS
+        return Fraction((self.masses[count] << 2 * BITS) - self.moments[count] * power, scale)
+
+    def epsilon(self, delta):
+        """The least multiple of 2^-24 that is proved at delta; None where there is none."""
+        low, high = -1, (max(self.top, 1) << 24 >> self.n) + 1
+        if self.delta(Fraction(high, 1 << 24)) > delta:
+            return None
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.delta(Fraction(middle, 1 << 24)) > delta:
+                low = middle
+            else:
+                high = middle
+        return Fraction(high, 1 << 24)
+
+
+# -------------------------------------------------------------------------- plans and reports
+
+DIRECTIONS = {  # whether the record is added; a pair of a replaced record is its own mirror image
+    "add-or-remove": (False, True), "remove": (False,), "add": (True,), "replace-one": (False,),
+}
+
+
+def number(table, key, default=None, whole=False, zero=False):
+    """A number of a table, taken out of it: above 0, or 0 too, or a whole one from 1 on."""
+    value = table.pop(key, default)
+    if isinstance(value, str):
+        match = re.fullmatch(r"(\d+\.?\d*)(?:/(\d+\.?\d*)|%)", value) or ["", "-1", None]
+        value = Fraction(Fraction(match[1]), Fraction(match[2] or 100))
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+        raise Stop(4, f"{key} is {value!r}, and has to be a number")
+    if value < 0 or (value == 0 and not zero) or (whole and Fraction(value).denominator != 1):
+        raise Stop(4, f"{key} = {value} is not covered")
+    return int(value) if whole else Fraction(value)
+
+
+def pair_of(name, table, distance):
+    """The pair of a mechanism whose sum a record moves by `distance` contributions."""
+    if name == "gaussian":
+        return gaussian(Fraction(distance, number(table, "noise_multiplier")))
+    if name == "laplace":
+        return laplace(Fraction(distance, number(table, "scale")))
+    if name == "discrete-gaussian":
+        move = number(table, "sensitivity", 1, whole=True)
+        return discrete_gaussian(number(table, "noise_multiplier") * move, move * distance)
+    if name == "discrete-laplace":
+        move = number(table, "sensitivity", 1, whole=True)
+        return discrete_laplace(number(table, "scale"), move * distance)
+    if name == "randomized-response":
+        return response(number(table, "epsilon"), number(table, "categories", 2, whole=True))
+    if name == "approximate-dp":
+        delta = number(table, "delta", zero=True)
+        return response(number(table, "epsilon", zero=True), delta=delta)
+    if name == "gdp":
+        return gaussian(number(table, "mu"))
+    if name == "staircase":
+        number(table, "sensitivity", 1)
+        return staircase(number(table, "epsilon"))
+    if name == "pmf":
+        return listed(*([number({0: x}, 0, zero=True) for x in table.pop(k)] for k in "pq"))
+    if name == "binomial":
+        trials = number(table, "trials", whole=True)
+        move = number(table, "sensitivity", 1, whole=True)
+        return binomial(trials, number(table, "probability", Fraction(1, 2)), move)
+    raise Stop(4, f"mechanism {name!r}")
+
+
+def round_of(table, adjacency):
+    """A round of a plan; all its keys have to be understood."""
+    table = {key: x for key, x in table.items() if key not in ("name", "note", "date")}
+    name, sampling = table.pop("mechanism", None), table.pop("sampling", "none")
+    on_sum = name in ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace")
+    replaced, distance, rate, steps = adjacency == "replace-one", 1, Fraction(1), None
+    if replaced and name in ("pmf", "binomial"):
+        raise Stop(4, f"mechanism {name!r} of a replaced record")
+    if replaced and on_sum:  # from one end of its range to the other
+        distance = number(table, "replace_one_distance", 2, whole=True)
+    if "batch_size" in table:
+        batch = number(table, "batch_size", whole=True)
+        records = number(table, "dataset_size", whole=True)
+        rate, steps = Fraction(batch, records), -(-records // batch)
+        table.pop("sample_rate", None)
+    elif sampling == "poisson":
+        rate = number(table, "sample_rate")
+        table.pop("dataset_size", None)
+    if rate > 1 or (sampling == "none") != (steps is None and rate == 1 and sampling != "poisson"):
+        raise Stop(4, f"sampling {sampling!r} at the rate {rate}")
+    if sampling == "without-replacement" and name in ("gaussian", "laplace") and rate < 1:
+        # A batch of fixed size has another record in the place of the one that is not drawn, so
+        # that the sum moves by 2. Given the rest of the batch and that other record, the laws
+        # with and without the record are (1 - r) M(y) + r M(x) and M(y): Poisson sampling.
+        distance = 2
+    elif sampling not in ("none", "poisson"):
+        raise Stop(4, f"sampling {sampling!r} of mechanism {name!r}")
+    if replaced and (sampling == "without-replacement" or rate < 1):
+        raise Stop(4, f"sampling {sampling!r} of a replaced record")
+    if "epochs" in table:
+        if steps is None:
+            raise Stop(4, "epochs without batch_size and dataset_size: give count")
+        count = steps * number(table, "epochs", zero=True)
+    else:
+        count = number(table, "count", 1, zero=True)
+    pair = pair_of(name, table, distance)
+    if table or count.denominator != 1:
+        raise Stop(4, f"key {min(table, default='count')!r} of mechanism {name!r}")
+    return Round(f"{name}, {sampling}, rate {rate}", pair, rate, int(count))
+
+
+def rounds_of(plan):
+    """The rounds of a plan, and the directions of its adjacency."""
+    adjacency = plan.get("adjacency", "add-or-remove")
+    for key in plan:
+        if key not in ("adjacency", "delta", "published", "round") and (key, plan[key]) != ("unit", "record"):
+            raise Stop(4, f"key {key!r} of the plan")
+    if adjacency not in DIRECTIONS:
+        raise Stop(4, f"adjacency {adjacency!r}")
+    rounds = [round_of(table, adjacency) for table in plan.get("round", ())]
+    return [one for one in rounds if one.count], DIRECTIONS[adjacency]
+
+
+def parsed(text):
+    """JSON twice: with floats, as checksums are made, and with fractions, which is what counts."""
+
+    def once(pairs):
+        if len(dict(pairs)) < len(pairs):
+            raise Stop(2, "a key stands twice in the JSON")
+        return dict(pairs)
+
+    try:
+        return [json.loads(text, object_pairs_hook=once, parse_float=kind) for kind in (None, Fraction)]
+    except (ValueError, RecursionError) as error:
+        raise Stop(2, f"no valid JSON: {error}") from None
+
+
+def shown(x, digits=5, rounding=decimal.ROUND_CEILING):
+    """A fraction as a decimal, rounded up."""
+    context = decimal.Context(prec=digits, rounding=rounding, Emin=decimal.MIN_EMIN)
+    return context.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))
+
+
+ROW = r"\s*([0-9.e+-]+|infinite)\s*"
+FORMS = {  # what stands around the record, the headline, the table, a row, and the plan
+    "HTML": (
+        '\n<script type="application/json" id="hockeystick-record">\n(.*?)\n</script>',
+        f"<strong>ε ≤{ROW}at δ ={ROW}</strong>",
+        "<caption>Epsilon at several deltas[^<]*</caption>(.*?)</table>",
+        f'<tr><th scope="row" class="number">{ROW}</th><td class="number">{ROW}</td>',
+        "<h2>The plan</h2>\n<pre><code>(.*?)</code></pre>",
+    ),
+    "Markdown": (
+        "\n```json hockeystick-record\n(.*?)\n```",
+        rf"\n\*\*ε ≤{ROW}at δ ={ROW}\*\*",
+        "\n\\| delta \\| epsilon at most \\|[^\n]*\n\\|[^\n]*(.*?)\n\n",
+        rf"\n\|{ROW}\|{ROW}\|",
+        "\n## The plan\n\n```toml\n(.*?)\n```",
+    ),
+}
+
+
+def one_of(pattern, text, what):
+    """The one place where a pattern occurs."""
+    found = re.findall(pattern, text, re.DOTALL)
+    if len(found) != 1:
+        raise Stop(2, f"{what} stands in {len(found)} places, and not in one")
+    return found[0]
+
+
+def read(text):
+    """The plan in a file, its claims (epsilon, delta), and where text and record disagree."""
+    form = "JSON" if text.lstrip().startswith("{") else "HTML" if "<html" in text else "Markdown"
+    if form == "Markdown" and "hockeystick-record" not in text:
+        if tomllib is None:
+            raise Stop(2, "TOML is read from Python 3.11 on: write the plan as JSON")
+        try:
+            return tomllib.loads(text, parse_float=Fraction), [], []
+        except ValueError as error:
+            raise Stop(2, f"no report and no plan: {error}") from None
+    patterns = FORMS.get(form)
+    floats, record = parsed(one_of(patterns[0], text, "the record") if patterns else text)
+    if "round" in record:
+        return record, [], []
+    if record.get("answer") not in ("report", "epsilon"):
+        raise Stop(2, "no report, no answer of epsilon and no plan")
+    wrong = []
+    body = {key: value for key, value in floats.items() if key != "checksum"}
+    sealed = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    if hashlib.sha256(sealed.encode("ascii")).hexdigest() != record.get("checksum"):
+        wrong.append("the checksum is not that of the numbers in the file")
+    answers = record["epsilon"]
+    if record["answer"] == "epsilon":
+        answers = [{**answers, "delta": record["delta"]}]
+        floats = {"epsilon": [floats["epsilon"]]}
+    # What a reader is shown: three digits, rounded up from the number itself, not its decimals.
+    ends = [one["upper"] for one in floats["epsilon"]]
+    claims = [(Fraction(shown(Fraction(x), 3)), Fraction(one["delta"])) for x, one in zip(ends, answers)]
+    if patterns:
+        seen = [one_of(patterns[1], text, "the headline")]
+        rows = re.findall(patterns[3], one_of(patterns[2], text, "the table of epsilon"))
+        seen = [(Fraction(e), Fraction(d)) for e, d in seen + [row[::-1] for row in rows]]
+        if seen != [claims[0], *claims]:
+            wrong.append("the numbers in the text are not those of the record")
+        claims = seen
+        plan = html.unescape(one_of(patterns[4], text, "the plan"))
+        if tomllib and tomllib.loads(plan, parse_float=Fraction) != record["plan"]:
+            wrong.append("the plan in the text is not that of the record")
+    return record["plan"], list(dict.fromkeys(claims)), wrong
+
+
+# ----------------------------------------------------------------------------------- proving
+
+
+def variance_of(one, added, least):
+    """About the variance of one round's loss: from steps that are not wider than it."""
+    n = 0
+    while True:
+        found = spread(one.cells(n, added, int(least * ONE)), n, 10**40).variance()
+        if n >= 40 or Fraction(1, 1 << 2 * n) <= found:
+            return found
+        n += 1
+
+
+def composed(rounds, added, steps, least, spare, up):
+    """The curve of a plan, rounds in steps of 2^-n; `least` is the smallest delta of interest.
+
+    What is cut and what is rounded cost far less than `least`, whichever step is taken.
+    """
+    size = sum(one.count for one in rounds) * least.denominator // least.numerator
+    unit = 10 ** (len(str(size)) + 12)
+    cut, law = int(least * unit) // (len(rounds) << 13), None
+    for one, n in zip(rounds, steps):
+        left = int(least * ONE) // (one.count * len(rounds) << 13)
+        first = (spread if up else merged)(one.cells(n, added, left), n, unit)
+        block = power(first, one.count, unit, cut, spare, up)
+        law = block if law is None else times(law, block, unit, cut, up)
+    return Curve(law, unit, up)
+
+
+def prove(rounds, added, claims, step, tell):
+    """The curve above of one direction, in finer steps until all claims are proved or none can be.
+
+    A cell of width h adds at most about h^2/4 to the variance. A share of the whole variance is
+    spent on that, at first 2^-6, then a quarter each time: the error of epsilon falls as much.
+    """
+    least = min(delta for _, delta in claims)
+    variances = [variance_of(one, added, least) * one.count for one in rounds]
+    before = {}
+    for attempt in range(9):
+        spare = Fraction(sum(variances), len(rounds) << 6 + 2 * attempt)
+        steps = [step] * len(rounds)
+        if step is None:
+            steps = [max(0, ((one.count << 60) // int(spare * 2**62 + 1)).bit_length() + 1 >> 1) for one in rounds]
+        tell(f"{'add' if added else 'remove'}: steps of 2^-{max(steps)}")
+        curve = composed(rounds, added, steps, least, 0 if step else spare, UP)
+        failed = [claim for claim in claims if curve.delta(claim[0]) > claim[1]]
+        now = {claim: curve.epsilon(claim[1]) for claim in failed}
+        hopeful = [c for c in failed if not (before.get(c) and now[c]) or 2 * now[c] - before[c] < c[0]]
+        if step is not None or not hopeful:
+            break
+        before = now
+    return curve, max(steps)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("file", nargs="?", help="a report, or a plan; by default from standard input")
+    parser.add_argument("--epsilon", help="the claim about a plan")
+    parser.add_argument("--delta", help="the claim's delta; by default the plan's")
+    parser.add_argument("--step", type=int, help="losses in steps of 2^-STEP")
+    parser.add_argument("--both", action="store_true", help="bound delta from below too")
+    parser.add_argument("--covered", action="store_true", help="only say whether the plan is covered")
+    asked = parser.parse_args(arguments)
+
+    def tell(line):
+        if sys.stderr.isatty():
+            print(line, file=sys.stderr)
+
+    try:
+        with open(asked.file, encoding="utf-8") if asked.file else sys.stdin as file:
+            plan, claims, wrong = read(file.read())
+        if asked.epsilon:
+            claims = [(Fraction(asked.epsilon), Fraction(asked.delta or plan.get("delta", 0)))]
+        rounds, directions = rounds_of(plan)
+        for one in rounds:
+            print(f"{one.count} x {one.name}")
+        if asked.covered:
+            print("covered")
+            return 0
+        if not claims:
+            raise Stop(2, "a plan has no claim: give --epsilon and --delta")
+        return judged(rounds, directions, claims, wrong, asked, tell)
+    except Stop as stop:
+        print({2: "not readable: ", 4: "not covered: "}[stop.args[0]] + stop.args[1])
+        return stop.args[0]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        print(f"not readable: {error!r}")
+        return 2
+
+
+def judged(rounds, directions, claims, wrong, asked, tell):
+    """Say what is proved of each claim, and the status."""
+    for line in wrong:
+        print(f"wrong: {line}")
+    status = 3 if wrong else 0
+    curves = {}
+    positive = [claim for claim in claims if claim[1] > 0 and rounds]
+    for added in directions if positive else ():
+        curves[added] = prove(rounds, added, positive, asked.step, tell)
+    for epsilon, delta in claims:
+        found = []
+        for added in directions:
+            most = [one.most(added) for one in rounds]
+            if None not in most and sum(a * one.count for a, one in zip(most, rounds)) <= epsilon:
+                found.append((Fraction(0), epsilon))  # no loss is above epsilon: delta is 0
+            elif added in curves:
+                found.append((curves[added][0].delta(epsilon), curves[added][0].epsilon(delta)))
+            else:
+                found.append((Fraction(1), None))
+        good = all(value <= delta for value, _ in found)
+        status = status if good else 3
+        line = f"{'proved' if good else 'NOT proved'}: epsilon <= {shown(epsilon)} at delta = {shown(delta)}"
+        line += "".join(f"; {'add' if a else 'remove'}: delta <= {shown(f[0])}" for a, f in zip(directions, found))
+        if not good:
+            proved = [e for _, e in found]
+            line += f"; proved is epsilon <= {'nothing' if None in proved else shown(max(proved), 7)}"
+        print(line)
+        for added in directions if asked.both and added in curves else ():
+            step = min(curves[added][1], 12)
+            curve = composed(rounds, added, [step] * len(rounds), delta, 0, DOWN)
+            print(f"  {'add' if added else 'remove'}: delta >= {shown(curve.delta(epsilon), 5, decimal.ROUND_FLOOR)}")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
