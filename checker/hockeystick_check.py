@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Proves the epsilon of a report again, in whole numbers: one file, the standard library alone.
-
     python hockeystick_check.py report.html
     python hockeystick_check.py plan.toml --epsilon 0.903 --delta 1e-5
 
@@ -20,19 +19,18 @@ How. Each round's losses are moved to whole multiples of 2^-n. The sums of k rou
 convolutions, done exactly as products of long decimal numbers. Three lemmas about finite sums
 say which way a change of one round moves delta, whatever the other rounds are:
   1 (spreading). Let losses from l to m have the P-mass p and the Q-mass q. Put P-masses a at l
-    and b at m in their place, with a + b = p and a e^-l + b e^-m = q: delta does not fall. For
-    the sum c of epsilon less the other losses, E max(0, 1 - e^c R) is convex in R = e^-L, and of
-    all laws of R on [e^-m, e^-l] with one mean the one on the two ends has the largest.
+    and b at m in their place, with a + b = p and a e^-l + b e^-m = q: delta does not fall. Let c
+    be epsilon less the other losses: E max(0, 1 - e^c R) is convex in R = e^-L, and of all laws
+    of R on [e^-m, e^-l] with one mean the one on the two ends has the largest.
   2 (merging). Count outcomes as one, with the sums p and q of their masses and the loss
     log(p/q): delta does not rise. By the same convexity, R being replaced by its mean.
   3 (growing). Delta grows with every P-mass and every loss.
-So there is an exact law with nowhere more mass than is kept here, whose delta is at least the
+So there is an exact law, with nowhere more mass than is kept here, whose delta is at least the
 truth. The masses kept are rounded up, and may add up to more than 1.
 
 A real number is kept as two whole multiples of 2^-BITS that it lies between. No float decides
 anything: floats occur in functions named guess_..., whose results are verified.
 """
-
 import argparse
 import decimal
 import hashlib
@@ -41,7 +39,7 @@ import json
 import math
 import re
 import sys
-import time
+from collections import Counter, namedtuple
 from fractions import Fraction
 
 try:
@@ -53,28 +51,21 @@ BITS = 200
 ONE = 1 << BITS
 UP, DOWN = True, False
 
-
 class Stop(Exception):
     """Nothing is proved: the status to end with, and why."""
 
-
 # ------------------------------------------------------------------------------ real numbers
-
 
 class Real:
     """A number between lo and hi, in units of 2^-BITS; every operation rounds outward."""
-
     __slots__ = ("lo", "hi")
 
     def __init__(self, lo, hi):
         self.lo, self.hi = lo, hi
-
     def __add__(self, other):
         return Real(self.lo + other.lo, self.hi + other.hi)
-
     def __sub__(self, other):
         return Real(self.lo - other.hi, self.hi - other.lo)
-
     def __mul__(self, other):
         ends = [a * b for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
         return Real(min(ends) >> BITS, -(-max(ends) >> BITS))
@@ -85,15 +76,12 @@ class Real:
         ends = [(a << BITS, b) for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
         return Real(min(a // b for a, b in ends), max(-(-a // b) for a, b in ends))
 
-
 def real(x):
     """A fraction or whole number as a Real."""
     scaled, below = x.numerator << BITS, x.denominator
     return Real(scaled // below, -(-scaled // below))
 
-
 NONE, ALL, UNKNOWN = Real(0, 0), Real(ONE, ONE), Real(0, ONE)
-
 
 def exp_end(x, up):
     """A bound of e^x above or below."""
@@ -112,54 +100,42 @@ def exp_end(x, up):
         total = (total * total >> BITS) + (1 if up else 0)
     return total
 
+def exp(x):
+    return Real(exp_end(x.lo, DOWN), exp_end(x.hi, UP))
 
 def guess_log(m):
     """About log m, for m from 1 to 2."""
     return int(math.log(m / ONE) * 2**60) << (BITS - 60)
 
-
-def log_near(m, up):
-    """A bound of log m for m from 1 to 2: a guess, two steps of Newton, one step outward."""
-    y = guess_log(m)
-    for _ in range(2):
-        e = exp_end(y, UP)
-        y += (m - e) * ONE // e
-    y += (1 if up else -1) << 40
-    if exp_end(y, DOWN) < m if up else exp_end(y, UP) > m:  # the proof: e^x is monotone
-        raise ArithmeticError(f"log of {m}")
-    return y
-
-
-LOG2 = (log_near(2 * ONE, DOWN), log_near(2 * ONE, UP))
-
+LOG2 = real(Fraction(69314718055994530941723212145817656807550013436025525412068000949339, 10**68))
+LOG2.hi += 1  # these are the first 68 digits, and 10^-68 is below a unit
 
 def log_end(x, up):
-    """A bound of log x: with x = m 2^e, m from 1 to 2, it is log m + e log 2."""
+    """A bound of log x. With x = m 2^e, m from 1 to 2, it is log m + e log 2; m is rounded."""
     e = x.bit_length() - 1 - BITS
-    m = x << -e if e < 0 else -(-x >> e) if up else x >> e  # towards the wanted side
-    return log_near(m, up) + e * LOG2[(e > 0) == up]
-
-
-def exp(x):
-    return Real(exp_end(x.lo, DOWN), exp_end(x.hi, UP))
-
+    m = x << -e if e < 0 else -(-x >> e) if up else x >> e
+    y = guess_log(m)
+    for _ in range(2):  # steps of Newton
+        power = exp_end(y, UP)
+        y += (m - power) * ONE // power
+    y += (1 if up else -1) << 40
+    if exp_end(y, DOWN) < m if up else exp_end(y, UP) > m:  # the proof: e^y is monotone
+        raise ArithmeticError(f"log of {m}")
+    return y + e * (LOG2.hi if (e > 0) == up else LOG2.lo)
 
 def log(x):
     return Real(log_end(x.lo, DOWN), log_end(x.hi, UP))
 
-
 PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899  # / 10^80
 # 1 / sqrt(2 pi) = sqrt(10^80 / 2 PI): isqrt gives the floor, from PI + 1 below and PI above.
-PEAK = [math.isqrt(ONE * ONE * 10**80 // (2 * PI + 2)), math.isqrt(ONE * ONE * 10**80 // (2 * PI)) + 1]
+PEAK = [math.isqrt(ONE * ONE * 10**80 // (2 * PI + 2 - 2 * i)) + i for i in (0, 1)]
 FAR = 25 * ONE // 2
-GUARD = 180
-
+FINE = BITS + 180
 
 def normal(x):
     """Two bounds of the normal distribution function, for x between -12.5 and 12.5.
-
     1/2 + S / sqrt(2 pi), S = x - x^3/(2 * 3) + ... + t_n/(2n + 1) + ..., t_n = -t_(n-1) x^2/2n, in
-    units of 2^-(BITS + GUARD), as terms grow up to e^(x^2/2) < 2^113.
+    units of 2^-FINE, as terms grow up to e^(x^2/2) < 2^113.
     An error of t_n reaches S in all later terms. With z = x^2/2 it is there multiplied by
     sum_j (-z)^j n!/(n+j)! / (2(n+j)+1), the integral over u, v from 0 to 1 of the positive
     n (1-u)^(n-1) e^(-z u v^2) v^2n, so by at most 1/(2n+1). The floors make the errors: at most 2
@@ -167,18 +143,16 @@ def normal(x):
     From 2n > x^2 on terms fall and change sign: what is left out is below the last term, 1 unit.
     Together at most 3n + 4 units; 8n + 20 are charged.
     """
-    y = x << GUARD
-    square = y * y >> BITS + GUARD
+    y, n = x << FINE - BITS, 0
+    square = y * y >> FINE
     total = term = y
-    n = 0
-    while abs(term) > 1 or 2 * n <= square >> BITS + GUARD:
+    while abs(term) > 1 or 2 * n <= square >> FINE:
         n += 1
-        term = -(term * square >> BITS + GUARD) // (2 * n)
+        term = -(term * square >> FINE) // (2 * n)
         total += term // (2 * n + 1)
     slack = 8 * n + 20
-    ends = [(total + s) * peak >> BITS + GUARD for s in (-slack, slack) for peak in PEAK]
+    ends = [(total + s) * peak >> FINE for s in (-slack, slack) for peak in PEAK]
     return Real(max(0, (ONE >> 1) + min(ends)), min(ONE, (ONE >> 1) + max(ends) + 1))
-
 
 def normal_real(z):
     """The same of a Real: it grows, by less than half of what z grows (its slope is < 0.4)."""
@@ -187,34 +161,21 @@ def normal_real(z):
     found = normal(max(z.lo, -FAR))
     return Real(found.lo if z.lo >= -FAR else 0, min(ONE, found.hi + (z.hi - z.lo) // 2 + 1))
 
-
 # ------------------------------------------------------------------- pairs, without sampling
-
-
-class Pair:
-    """Two laws: either the tails P(T > t), Q(T > t) of their loss T, or outcomes' (P, Q).
-
-    `ends` are the least and the greatest loss, where they are finite.
-    """
-
-    def __init__(self, tails=None, outcomes=(), ends=(None, None)):
-        self.tails, self.outcomes, self.ends = tails, outcomes, ends
-
+# A pair is known by a function t -> P(T > t), Q(T > t) of its loss T, or by its outcomes' masses
+# (p, q). `ends` are the least and the greatest loss, where they are finite.
+Pair = namedtuple("Pair", "tails outcomes ends")
 
 def gaussian(mu):
     """N(mu, 1) and N(0, 1): T > t where x > t/mu + mu/2."""
     half, inverse = real(Fraction(mu, 2)), real(Fraction(1, mu))
 
     def tails(t):
-        x = t * inverse
-        return normal_real(half - x), normal_real(NONE - half - x)
-
-    return Pair(tails)
-
+        return normal_real(half - t * inverse), normal_real(NONE - half - t * inverse)
+    return Pair(tails, [], (None, None))
 
 def laplace(e):
     """Laplace noise at two places e scales apart: T is -e and e outside of them.
-
     Between, x scales from Q's place, T = 2x - e, P(X > x) = 1 - e^(x-e)/2, Q(X > x) = e^-x/2.
     """
     end, half = real(e), real(Fraction(1, 2))
@@ -227,54 +188,45 @@ def laplace(e):
         if t.lo < -end.lo or t.hi >= end.lo:
             return UNKNOWN, UNKNOWN
         return ALL - half * exp(half * (t - end)), half * exp(NONE - half * (t + end))
+    return Pair(tails, [], (-e, e))
 
-    return Pair(tails, ends=(-e, e))
-
-
-def two_sided(e, lost, *masses):
+def two_sided(e, *masses, lost=0):
     """Outcomes and their mirror images, beside one of mass `lost` that only one law has."""
-    seen = [(p, q) for p, q in masses] + [(q, p) for p, q in masses]
+    outcomes = [*masses, *((q, p) for p, q in masses)]
     if lost:
-        return Pair(outcomes=[*seen, (real(lost), NONE), (NONE, real(lost))])
-    return Pair(outcomes=seen, ends=(-e, e))
+        return Pair(None, [*outcomes, (real(lost), NONE), (NONE, real(lost))], (None, None))
+    return Pair(None, outcomes, (-e, e))
 
-
-def response(e, categories=2, delta=Fraction(0)):
+def response(e, categories=2, delta=0):
     """Odds of e^e to 1 against each other answer; the worst of all (e, delta) pairs."""
     w = exp(real(-e))
     true = real(1 - delta).over(ALL + real(categories - 1) * w)
     even = true * w * real(Fraction(categories - 2, 2))  # half of the answers with loss 0
-    return two_sided(e, delta, (true, true * w), *([(even, even)] if categories > 2 else []))
-
+    return two_sided(e, (true, true * w), (even, even), lost=delta)
 
 def staircase(e):
     """Staircase noise of least size, at its whole distance (Geng and Viswanath 2016).
-
     P is a = 1 - e^(-e/2) / 2 at loss e, a e^-e at -e, and what is left at 0.
     """
     half = real(Fraction(1, 2))
     a = ALL - half * exp(real(Fraction(-e, 2)))
     low = a * exp(real(-e))
     even = half * Real(max(0, ONE - a.hi - low.hi), ONE - a.lo - low.lo)
-    return two_sided(e, 0, (a, low), (even, even))
-
+    return two_sided(e, (a, low), (even, even))
 
 def discrete_laplace(scale, distance):
     """Two-sided geometric noise: with w = e^(-1/scale), (1 - w)/(1 + w) w^|x - place|.
-
     All outcomes beyond a place are one, of P-mass 1/(1 + w) or w^distance/(1 + w).
     """
     w = [exp(real(Fraction(-j, scale))) for j in range(distance + 1)]
     end = ALL.over(ALL + w[1])
     peak = end * (ALL - w[1])
-    pair = two_sided(Fraction(distance, scale), 0, (end, end * w[distance]))
-    pair.outcomes += [(peak * w[distance - j], peak * w[j]) for j in range(1, distance)]
+    pair = two_sided(Fraction(distance, scale), (end, end * w[distance]))
+    pair.outcomes.extend((peak * w[distance - j], peak * w[j]) for j in range(1, distance))
     return pair
-
 
 def discrete_gaussian(sigma, distance):
     """Masses e^(-x^2 / 2 sigma^2) / Z on the whole numbers, at two places.
-
     The weights beyond r add up, on each side, to less than the integral from r, which is below
     sigma^2 / r times the weight at r. Outcomes farther than r from P's place are left out.
     """
@@ -284,18 +236,16 @@ def discrete_gaussian(sigma, distance):
     total = weight[0]
     for x in range(1, r + 1):
         total += weight[x] + weight[x]
-    total = Real(total.lo, total.hi + (2 * real(square).hi * weight[r].hi >> BITS) + 1)
+    total.hi += (2 * real(square).hi * weight[r].hi >> BITS) + 1
     mass = [w.over(total) for w in weight]
-    places = range(-r, r + distance + 1)
-    return Pair(outcomes=[(mass[abs(x - distance)], mass[abs(x)]) for x in places])
-
+    outcomes = [(mass[abs(x - distance)], mass[abs(x)]) for x in range(-r, r + distance + 1)]
+    return Pair(None, outcomes, (None, None))
 
 def listed(p, q):
     """Outcomes whose masses are fractions."""
     if len(p) != len(q) or min(*p, *q) < 0 or max(sum(p), sum(q)) > 1 + Fraction(1, 10**12):
         raise Stop(4, "p and q are not the probabilities of as many outcomes")
-    return Pair(outcomes=[(real(a), real(b)) for a, b in zip(p, q)])
-
+    return Pair(None, [(real(a), real(b)) for a, b in zip(p, q)], (None, None))
 
 def binomial(trials, heads, move):
     """The number of heads among coins, which a record moves."""
@@ -304,17 +254,13 @@ def binomial(trials, heads, move):
     law = [Fraction(way, whole**trials) for way in ways]
     return listed(none + law, law + none)
 
-
 # ------------------------------------------------------------------------------------ rounds
-
 
 class Round:
     """A pair, the rate at which a record is sampled, and how often it is run.
-
     Poisson sampling at the rate r makes of a pair (P, Q), with the record and without it, the
     pair ((1 - r) Q + r P, Q), whose loss log(1 - r + r e^T) grows with T.
     """
-
     def __init__(self, name, pair, rate, count):
         self.name, self.pair, self.rate, self.count = name, pair, rate, count
         self.r, self.s = real(rate), real(1 - rate)
@@ -336,14 +282,13 @@ class Round:
         """The greatest loss, rounded up; None where it is infinite or not known."""
         end = self.pair.ends[0 if added else 1]
         if self.rate == 1 or (end is None and not added):
-            return end if end is None else -end if added else end
+            return -end if end is not None and added else end
         ratio = self.mixed(NONE if end is None else exp(real(end)), ALL)
         return Fraction(-log(ratio).lo if added else log(ratio).hi, ONE)
 
     def cells(self, n, added, cut):
         """The law in cells (i, j, P-mass, Q-mass) whose losses are all from i 2^-n to j 2^-n."""
-        shift = BITS - n
-        cells = []
+        shift, cells = BITS - n, []
         for p, q in self.pair.outcomes:
             p = self.mixed(p, q)
             if p.lo and q.lo:
@@ -351,7 +296,7 @@ class Round:
                 i = loss.lo >> shift
                 cells.append((i, max(i + 1, -(-loss.hi >> shift)), p, q))
         if self.pair.tails:
-            known = self.points(shift, 1 if added else 0, cut)
+            known = self.points(shift, added, cut)
             at = sorted(known)
             for i, j in zip(at, at[1:]):  # the mass between two points is the difference of tails
                 p, q = (a - b for a, b in zip(known[i], known[j]))
@@ -359,125 +304,92 @@ class Round:
         # A record added: P and Q change places, and the loss its sign.
         return [(-j, -i, q, p) for i, j, p, q in cells] if added else cells
 
-    def points(self, shift, side, cut):
+    def points(self, shift, added, cut):
         """Tails at points from loss 0 outwards, closer where there is mass, until `cut` is left.
-
         Any points would do: what lies beyond them is in no cell.
         """
         known = {}
         for sign in (1, -1):
-            i, left = 0, ONE
+            i, left, width = 0, ONE, 1
             while left > cut:
                 known[i] = self.tails(i << shift)
-                tail = known[i][side]
-                left = tail.hi if sign == 1 else ONE - tail.lo
-                small, width = min(tail.hi, ONE - tail.lo), 1
-                while small * width**3 << 13 < ONE and 32 * width <= abs(i):
+                tail = known[i][added]
+                before, left = left, tail.hi if sign == 1 else ONE - tail.lo
+                if 4 * left < 3 * before:
+                    width = max(1, width >> 1)
+                elif 8 * left > 7 * before and min(left, ONE - left) * width**3 << 16 < ONE:
                     width *= 2
                 i += sign * width
         return known
 
-
 # ---------------------------------------------------------------------------- laws of losses
-
-
-class Law:
-    """Masses of the losses (start + i) 2^-n, and of infinity, in units of 1 / `unit`."""
-
-    def __init__(self, n, start, masses, infinite):
-        self.n, self.start, self.masses, self.infinite = n, start, masses, infinite
-
-    def variance(self):
-        """Of the finite losses: a measure by which steps are chosen, no bound."""
-        total = sum(self.masses)
-        first = sum(i * m for i, m in enumerate(self.masses))
-        second = sum(i * i * m for i, m in enumerate(self.masses))
-        return Fraction(second * total - first * first, total * total << 2 * self.n)
-
-
-def placed(n, atoms, infinite):
-    """The law of a dictionary of atoms."""
-    start = min(atoms)
-    masses = [0] * (max(atoms) - start + 1)
-    for i, m in atoms.items():
-        masses[i - start] = m
-    return Law(n, start, masses, infinite)
-
+# Masses of the losses i 2^-n, by i, and of infinity, in units of 1 / unit.
+Law = namedtuple("Law", "n masses infinite")
 
 def spread(cells, n, unit):
     """The law above: each cell's mass goes to its two ends, by lemma 1.
-
     With d = e^(l - m): a = (q e^l - p d) / (1 - d), b = (p - q e^l) / (1 - d). Both are rounded
     up, and neither is above p. Mass that is in no cell goes to infinity, by lemma 3.
     """
-    atoms, inside = {}, 0
+    atoms, inside = Counter(), 0
     for i, j, p, q in cells:
         l, width = i << BITS - n, (i - j) << BITS - n
         d, r = exp(Real(width, width)), q * exp(Real(l, l))
         for k, mass in ((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d))):
-            atoms[k] = atoms.get(k, 0) - (-min(max(mass.hi, 0), p.hi) * unit >> BITS)
+            atoms[k] -= -min(max(mass.hi, 0), p.hi) * unit >> BITS
         inside += p.lo
-    return placed(n, atoms, -(-max(0, ONE - inside) * unit >> BITS))
-
+    return Law(n, atoms, -(-max(0, ONE - inside) * unit >> BITS))
 
 def merged(cells, n, unit):
     """The law below: each cell in one atom at log(p/q), by lemma 2.
-
     Loss and mass are rounded down (lemma 3), and what is in no cell is left out.
     """
-    atoms = {}
+    atoms = Counter()
     for _, _, p, q in cells:
         ratio = (p.lo << BITS) // max(q.hi, 1)
         if ratio >> 60:  # losses below -97 are left out
-            i = log_end(ratio, DOWN) >> BITS - n
-            atoms[i] = atoms.get(i, 0) + (p.lo * unit >> BITS)
-    return placed(n, atoms or {0: 0}, 0)
-
+            atoms[log_end(ratio, DOWN) >> BITS - n] += p.lo * unit >> BITS
+    return Law(n, atoms, 0)
 
 def coarser(law):
     """The law above with steps twice as wide: lemma 1 for each atom between two that stay.
-
     a + b = m and a e^h + b e^-h = m, the ratios being relative: b = a e^h, a = m / (1 + e^h).
     """
     h = 1 << BITS - law.n
     share = [ALL.over(ALL + exp(Real(x, x))).hi for x in (h, -h)]
-    first = law.start >> 1
-    masses = [0] * ((law.start + len(law.masses) >> 1) - first + 1)
-    for i, m in enumerate(law.masses, law.start):
-        k = (i >> 1) - first
+    masses = Counter()
+    for i, m in law.masses.items():
         if i & 1:
-            masses[k] -= -m * share[0] >> BITS
-            masses[k + 1] -= -m * share[1] >> BITS
+            masses[i >> 1] -= -m * share[0] >> BITS
+            masses[(i >> 1) + 1] -= -m * share[1] >> BITS
         else:
-            masses[k] += m
-    return Law(law.n - 1, first, masses, law.infinite)
-
+            masses[i >> 1] += m
+    return Law(law.n - 1, masses, law.infinite)
 
 EXACT = decimal.Context(  # it stops where a digit would be lost
     prec=decimal.MAX_PREC, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN,
     traps=[decimal.Inexact, decimal.Rounded, decimal.InvalidOperation, decimal.Overflow],
 )
 
-
 def convolved(a, b):
     """All sums of a_i b_(k-i), exactly, out of one product of two long decimal numbers.
-
     Each mass stands in a slot of so many digits that no sum overflows it: a sum is at most the
     greatest a times the sum of all b.
     """
-    slot = len(str(max(a) * sum(b)))
-    x, y = (decimal.Decimal("".join([str(m).zfill(slot) for m in masses])) for masses in (a, b))
-    digits = format(EXACT.multiply(x, x if a is b else y), "f")
-    size = (len(a) + len(b) - 1) * slot
+    slot = len(str(max(a.values()) * sum(b.values())))
+    starts, ends, numbers = [min(a), min(b)], [max(a), max(b)], []
+    for law, start, end in zip((a, b)[: 1 if a is b else 2], starts, ends):
+        places = [str(law.get(i, 0)).zfill(slot) for i in range(start, end + 1)]
+        numbers.append(decimal.Decimal("".join(places)))
+    digits = format(EXACT.multiply(numbers[0], numbers[-1]), "f")
+    size = (sum(ends) - sum(starts) + 1) * slot
     if len(digits) > size:
         raise ArithmeticError("a product is longer than its slots")
     digits = digits.zfill(size)
-    return [int(digits[k : k + slot]) for k in range(0, size, slot)]
-
+    return sum(starts), [int(digits[k : k + slot]) for k in range(0, size, slot)]
 
 def times(a, b, unit, cut, up):
     """The law of the sum of two losses, above or below, without ends of mass up to `cut`.
-
     Above: masses are rounded up, the lowest losses raised to the lowest that stays, the highest
     to infinity, which has at most the sum of both masses. Below: rounded down, ends left out.
     """
@@ -485,7 +397,7 @@ def times(a, b, unit, cut, up):
         a, b = b, a
     while a.n > b.n:
         a = coarser(a)
-    masses = convolved(a.masses, b.masses)
+    start, masses = convolved(a.masses, b.masses)
     masses = [-(-m // unit) for m in masses] if up else [m // unit for m in masses]
     first, end, below, beyond = 0, len(masses), 0, 0
     while end > 1 and beyond + masses[end - 1] <= cut:
@@ -494,17 +406,14 @@ def times(a, b, unit, cut, up):
     while first < end - 1 and below + masses[first] <= cut:
         below += masses[first]
         first += 1
-    masses = masses[first:end]
-    if up:
-        masses[0] += below
-    return Law(a.n, a.start + b.start + first, masses, a.infinite + b.infinite + beyond if up else 0)
+    masses[first] += below if up else 0
+    kept = dict(enumerate(masses[first:end], start + first))
+    return Law(a.n, kept, a.infinite + b.infinite + beyond if up else 0)
 
-
-def power(law, k, unit, cut, variance, up):
-    """The law of the sum of k losses, by squaring; `cut` and `variance` may be spent on it.
-
-    A law that enters the sum k times may spend one k-th. Where steps twice as wide add little to
-    the variance (a half of h^2 for each odd atom, and there are as many even ones), they are taken.
+def power(law, k, unit, cut, spare, up):
+    """The law of the sum of k losses, by squaring; mass and variance are spent on it.
+    A law that enters the sum k times may spend one k-th. Steps twice as wide add h^2 to the
+    variance for each odd atom, a half of h^2 for all: where that is little, they are taken.
     """
     found, levels = None, 2 * k.bit_length()
     while True:
@@ -514,33 +423,30 @@ def power(law, k, unit, cut, variance, up):
         if not k:
             return found
         law = times(law, law, unit, cut // (levels * k), up)
-        while up and Fraction(k * levels, 2 << 2 * law.n) <= variance and len(law.masses) > 64:
+        while up and Fraction(k * levels, 2 << 2 * law.n) <= spare and len(law.masses) > 64:
             law = coarser(law)
-
 
 class Curve:
     """Delta at every epsilon of a law above, or below: sums over its highest losses."""
-
     def __init__(self, law, unit, up):
         self.n, self.unit, self.up = law.n, unit, up
-        self.top = law.start + len(law.masses)
+        self.top = max(law.masses) + 1
         self.masses, self.moments = [law.infinite], [0]
-        for i in range(self.top - 1, max(law.start, 1) - 1, -1):
-            m = law.masses[i - law.start]
+        for i in range(max(law.masses), 0, -1):
+            m = law.masses.get(i, 0)
             self.masses.append(self.masses[-1] + m)
             self.moments.append(self.moments[-1] + m * exp_end(-i << BITS - law.n, not up))
 
     def delta(self, epsilon):
         """The sum of m (1 - e^epsilon e^-l) over losses l above epsilon.
-
         Above, both powers are rounded down, as epsilon is; below, up.
         """
         x = real(epsilon)
         count = self.top - 1 - (x.lo >> BITS - self.n)  # losses above epsilon rounded down
         count = min(max(0, count), len(self.masses) - 1)
-        power = exp_end(x.lo, DOWN) if self.up else exp_end(x.hi, UP)
-        scale = self.unit << 2 * BITS
-        return Fraction((self.masses[count] << 2 * BITS) - self.moments[count] * power, scale)
+        factor = exp_end(x.lo, DOWN) if self.up else exp_end(x.hi, UP)
+        delta = (self.masses[count] << 2 * BITS) - self.moments[count] * factor
+        return Fraction(delta, self.unit << 2 * BITS)
 
     def epsilon(self, delta):
         """The least multiple of 2^-24 that is proved at delta; None where there is none."""
@@ -549,226 +455,168 @@ class Curve:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            if self.delta(Fraction(middle, 1 << 24)) > delta:
-                low = middle
-            else:
-                high = middle
+            proved = self.delta(Fraction(middle, 1 << 24)) <= delta
+            low, high = (low, middle) if proved else (middle, high)
         return Fraction(high, 1 << 24)
-
 
 # -------------------------------------------------------------------------- plans and reports
 
-DIRECTIONS = {  # whether the record is added; a pair of a replaced record is its own mirror image
-    "add-or-remove": (False, True), "remove": (False,), "add": (True,), "replace-one": (False,),
-}
-
-
-def number(table, key, default=None, whole=False, zero=False):
-    """A number of a table, taken out of it: above 0, or 0 too, or a whole one from 1 on."""
+def number(table, key, default=None, least=None, kind=Fraction):
+    """A number taken out of a table: above 0, or from `least` on; a whole one where kind is int."""
     value = table.pop(key, default)
-    if isinstance(value, str):
-        match = re.fullmatch(r"(\d+\.?\d*)(?:/(\d+\.?\d*)|%)", value) or ["", "-1", None]
-        value = Fraction(Fraction(match[1]), Fraction(match[2] or 100))
-    if isinstance(value, bool) or not isinstance(value, (int, Fraction)):
+    if isinstance(value, str) and re.fullmatch(r"[\d.]+(/[\d.]+|%)", value):
+        above, _, below = value.rstrip("%").partition("/")
+        value = Fraction(Fraction(above), Fraction(below or 100))
+    if isinstance(value, bool) or not isinstance(value, (int, Fraction)) or kind(value) != value:
         raise Stop(4, f"{key} is {value!r}, and has to be a number")
-    if value < 0 or (value == 0 and not zero) or (whole and Fraction(value).denominator != 1):
-        raise Stop(4, f"{key} = {value} is not covered")
-    return int(value) if whole else Fraction(value)
+    if value <= 0 if least is None else value < least:
+        raise Stop(4, f"{key} = {value} is out of range")
+    return kind(value)
 
+def whole(table, key, default=None):
+    return number(table, key, default, kind=int)
 
-def pair_of(name, table, distance):
-    """The pair of a mechanism whose sum a record moves by `distance` contributions."""
-    if name == "gaussian":
-        return gaussian(Fraction(distance, number(table, "noise_multiplier")))
-    if name == "laplace":
-        return laplace(Fraction(distance, number(table, "scale")))
-    if name == "discrete-gaussian":
-        move = number(table, "sensitivity", 1, whole=True)
-        return discrete_gaussian(number(table, "noise_multiplier") * move, move * distance)
-    if name == "discrete-laplace":
-        move = number(table, "sensitivity", 1, whole=True)
-        return discrete_laplace(number(table, "scale"), move * distance)
-    if name == "randomized-response":
-        return response(number(table, "epsilon"), number(table, "categories", 2, whole=True))
-    if name == "approximate-dp":
-        delta = number(table, "delta", zero=True)
-        return response(number(table, "epsilon", zero=True), delta=delta)
-    if name == "gdp":
-        return gaussian(number(table, "mu"))
-    if name == "staircase":
-        number(table, "sensitivity", 1)
-        return staircase(number(table, "epsilon"))
-    if name == "pmf":
-        return listed(*([number({0: x}, 0, zero=True) for x in table.pop(k)] for k in "pq"))
-    if name == "binomial":
-        trials = number(table, "trials", whole=True)
-        move = number(table, "sensitivity", 1, whole=True)
-        return binomial(trials, number(table, "probability", Fraction(1, 2)), move)
-    raise Stop(4, f"mechanism {name!r}")
+ON_SUM = {  # noise on a sum, by its keys and the distance d that a record moves it by
+    "gaussian": lambda t, d: gaussian(Fraction(d, number(t, "noise_multiplier"))),
+    "laplace": lambda t, d: laplace(Fraction(d, number(t, "scale"))),
+    "discrete-gaussian": lambda t, d: (lambda move: discrete_gaussian(
+        number(t, "noise_multiplier") * move, move * d))(whole(t, "sensitivity", 1)),
+    "discrete-laplace": lambda t, d: discrete_laplace(
+        number(t, "scale"), whole(t, "sensitivity", 1) * d),
+}
+ONE_WAY = {  # laws with a record and without it, which say nothing of a replaced one
+    "pmf": lambda t: listed(*([number({"": x}, "", least=0) for x in t.pop(k)] for k in "pq")),
+    "binomial": lambda t: binomial(whole(t, "trials"), number(t, "probability", Fraction(1, 2)),
+                                   whole(t, "sensitivity", 1)),
+}
+GIVEN = {  # guarantees, which are under the plan's own adjacency
+    "randomized-response": lambda t: response(number(t, "epsilon"), whole(t, "categories", 2)),
+    "approximate-dp": lambda t: response(
+        number(t, "epsilon", least=0), delta=number(t, "delta", least=0)),
+    "gdp": lambda t: gaussian(number(t, "mu")),
+    "staircase": lambda t: t.pop("sensitivity", None) and None or staircase(number(t, "epsilon")),
+}
+DIRECTIONS = {  # which of them add a record; a pair of a replaced one is its own mirror image
+    "add-or-remove": (False, True), "remove": (False,), "add": (True,), "replace-one": (False,)}
 
-
-def round_of(table, adjacency):
-    """A round of a plan; all its keys have to be understood."""
+def round_of(table, replaced):
+    """A round of a plan; every key has to be understood."""
     table = {key: x for key, x in table.items() if key not in ("name", "note", "date")}
     name, sampling = table.pop("mechanism", None), table.pop("sampling", "none")
-    on_sum = name in ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace")
-    replaced, distance, rate, steps = adjacency == "replace-one", 1, Fraction(1), None
-    if replaced and name in ("pmf", "binomial"):
-        raise Stop(4, f"mechanism {name!r} of a replaced record")
-    if replaced and on_sum:  # from one end of its range to the other
-        distance = number(table, "replace_one_distance", 2, whole=True)
-    if "batch_size" in table:
-        batch = number(table, "batch_size", whole=True)
-        records = number(table, "dataset_size", whole=True)
+    rate, steps, distance = Fraction(1), None, 1
+    if sampling != "none" and "batch_size" in table:
+        batch, records = whole(table, "batch_size"), whole(table, "dataset_size")
         rate, steps = Fraction(batch, records), -(-records // batch)
         table.pop("sample_rate", None)
     elif sampling == "poisson":
         rate = number(table, "sample_rate")
         table.pop("dataset_size", None)
-    if rate > 1 or (sampling == "none") != (steps is None and rate == 1 and sampling != "poisson"):
-        raise Stop(4, f"sampling {sampling!r} at the rate {rate}")
+    if replaced and name in ON_SUM:  # from one end of its range to the other
+        distance = whole(table, "replace_one_distance", 2)
     if sampling == "without-replacement" and name in ("gaussian", "laplace") and rate < 1:
-        # A batch of fixed size has another record in the place of the one that is not drawn, so
-        # that the sum moves by 2. Given the rest of the batch and that other record, the laws
-        # with and without the record are (1 - r) M(y) + r M(x) and M(y): Poisson sampling.
+        # In a batch of fixed size a record has another one's place: the sum moves by 2. Given the
+        # rest of the batch and that other record, y, the laws with and without the record x are
+        # (1 - r) M(y) + r M(x) and M(y), which is Poisson sampling.
         distance = 2
-    elif sampling not in ("none", "poisson"):
-        raise Stop(4, f"sampling {sampling!r} of mechanism {name!r}")
-    if replaced and (sampling == "without-replacement" or rate < 1):
-        raise Stop(4, f"sampling {sampling!r} of a replaced record")
-    if "epochs" in table:
-        if steps is None:
-            raise Stop(4, "epochs without batch_size and dataset_size: give count")
-        count = steps * number(table, "epochs", zero=True)
-    else:
-        count = number(table, "count", 1, zero=True)
-    pair = pair_of(name, table, distance)
-    if table or count.denominator != 1:
-        raise Stop(4, f"key {min(table, default='count')!r} of mechanism {name!r}")
-    return Round(f"{name}, {sampling}, rate {rate}", pair, rate, int(count))
-
+    elif sampling not in ("none", "poisson") or rate > 1:
+        raise Stop(4, f"mechanism {name!r} with sampling {sampling!r}")
+    if replaced and (rate < 1 or name in ONE_WAY):
+        raise Stop(4, f"mechanism {name!r} with sampling {sampling!r} of a replaced record")
+    if "epochs" in table and steps:
+        table["count"] = steps * number(table, "epochs", least=0)
+    count = number(table, "count", 1, least=0, kind=int)
+    if name not in {**ON_SUM, **ONE_WAY, **GIVEN}:
+        raise Stop(4, f"mechanism {name!r}")
+    pair = ON_SUM[name](table, distance) if name in ON_SUM else {**ONE_WAY, **GIVEN}[name](table)
+    if table:
+        raise Stop(4, f"key {min(table)!r} of mechanism {name!r}")
+    return Round(f"{name}, sampling {sampling}, rate {rate}", pair, rate, count)
 
 def rounds_of(plan):
     """The rounds of a plan, and the directions of its adjacency."""
-    adjacency = plan.get("adjacency", "add-or-remove")
-    for key in plan:
-        if key not in ("adjacency", "delta", "published", "round") and (key, plan[key]) != ("unit", "record"):
+    for key, value in plan.items():
+        if key not in ("adjacency", "delta", "published", "round") and value != "record":
             raise Stop(4, f"key {key!r} of the plan")
+    adjacency = plan.get("adjacency", "add-or-remove")
     if adjacency not in DIRECTIONS:
         raise Stop(4, f"adjacency {adjacency!r}")
-    rounds = [round_of(table, adjacency) for table in plan.get("round", ())]
+    rounds = [round_of(table, adjacency == "replace-one") for table in plan["round"]]
     return [one for one in rounds if one.count], DIRECTIONS[adjacency]
-
-
-def parsed(text):
-    """JSON twice: with floats, as checksums are made, and with fractions, which is what counts."""
-
-    def once(pairs):
-        if len(dict(pairs)) < len(pairs):
-            raise Stop(2, "a key stands twice in the JSON")
-        return dict(pairs)
-
-    try:
-        return [json.loads(text, object_pairs_hook=once, parse_float=kind) for kind in (None, Fraction)]
-    except (ValueError, RecursionError) as error:
-        raise Stop(2, f"no valid JSON: {error}") from None
-
 
 def shown(x, digits=5, rounding=decimal.ROUND_CEILING):
     """A fraction as a decimal, rounded up."""
     context = decimal.Context(prec=digits, rounding=rounding, Emin=decimal.MIN_EMIN)
     return context.divide(decimal.Decimal(x.numerator), decimal.Decimal(x.denominator))
 
-
-ROW = r"\s*([0-9.e+-]+|infinite)\s*"
-FORMS = {  # what stands around the record, the headline, the table, a row, and the plan
-    "HTML": (
-        '\n<script type="application/json" id="hockeystick-record">\n(.*?)\n</script>',
-        f"<strong>ε ≤{ROW}at δ ={ROW}</strong>",
-        "<caption>Epsilon at several deltas[^<]*</caption>(.*?)</table>",
-        f'<tr><th scope="row" class="number">{ROW}</th><td class="number">{ROW}</td>',
-        "<h2>The plan</h2>\n<pre><code>(.*?)</code></pre>",
-    ),
-    "Markdown": (
-        "\n```json hockeystick-record\n(.*?)\n```",
-        rf"\n\*\*ε ≤{ROW}at δ ={ROW}\*\*",
-        "\n\\| delta \\| epsilon at most \\|[^\n]*\n\\|[^\n]*(.*?)\n\n",
-        rf"\n\|{ROW}\|{ROW}\|",
-        "\n## The plan\n\n```toml\n(.*?)\n```",
-    ),
+NUMBER = r"\s*([0-9][0-9.e+-]*)\s*"
+FORMS = {  # what stands around the record, the headline, a row of the first table, and the plan
+    "HTML": ('\n<script type="application/json" id="hockeystick-record">\n(.*?)\n</script>',
+             f"<strong>ε ≤{NUMBER}at δ ={NUMBER}</strong>",
+             f'<tr><th scope="row" class="number">{NUMBER}</th><td class="number">{NUMBER}</td>',
+             "<h2>The plan</h2>\n<pre><code>(.*?)</code></pre>"),
+    "Markdown": ("\n```json hockeystick-record\n(.*?)\n```",
+                 rf"\n\*\*ε ≤{NUMBER}at δ ={NUMBER}\*\*", rf"\n\|{NUMBER}\|{NUMBER}\|",
+                 "\n## The plan\n\n```toml\n(.*?)\n```"),
 }
 
-
-def one_of(pattern, text, what):
-    """The one place where a pattern occurs."""
-    found = re.findall(pattern, text, re.DOTALL)
-    if len(found) != 1:
-        raise Stop(2, f"{what} stands in {len(found)} places, and not in one")
-    return found[0]
-
+def found(text, pattern, what):
+    """What stands in the one place where a pattern occurs."""
+    places = re.findall(pattern, text, re.DOTALL)
+    if len(places) != 1:
+        raise Stop(2, f"{what} stands in {len(places)} places of the file")
+    return places[0]
 
 def read(text):
     """The plan in a file, its claims (epsilon, delta), and where text and record disagree."""
-    form = "JSON" if text.lstrip().startswith("{") else "HTML" if "<html" in text else "Markdown"
-    if form == "Markdown" and "hockeystick-record" not in text:
+    if not text.lstrip().startswith("{") and "hockeystick-record" not in text:
         if tomllib is None:
             raise Stop(2, "TOML is read from Python 3.11 on: write the plan as JSON")
-        try:
-            return tomllib.loads(text, parse_float=Fraction), [], []
-        except ValueError as error:
-            raise Stop(2, f"no report and no plan: {error}") from None
-    patterns = FORMS.get(form)
-    floats, record = parsed(one_of(patterns[0], text, "the record") if patterns else text)
+        return tomllib.loads(text, parse_float=Fraction), [], []
+    form = FORMS.get("HTML" if "</html>" in text else "Markdown" if text[:1] == "#" else "JSON")
+    body = found(text, form[0], "the record") if form else text
+    floats, record = json.loads(body), json.loads(body, parse_float=Fraction)
     if "round" in record:
         return record, [], []
     if record.get("answer") not in ("report", "epsilon"):
-        raise Stop(2, "no report, no answer of epsilon and no plan")
-    wrong = []
-    body = {key: value for key, value in floats.items() if key != "checksum"}
-    sealed = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    if hashlib.sha256(sealed.encode("ascii")).hexdigest() != record.get("checksum"):
+        raise Stop(4, f"an answer of {record.get('answer')!r}: ask about its plan")
+    wrong, sum_ = [], floats.pop("checksum", None)
+    sealed = json.dumps(floats, sort_keys=True, separators=(",", ":"))
+    if hashlib.sha256(sealed.encode("ascii")).hexdigest() != sum_:
         wrong.append("the checksum is not that of the numbers in the file")
-    answers = record["epsilon"]
-    if record["answer"] == "epsilon":
-        answers = [{**answers, "delta": record["delta"]}]
-        floats = {"epsilon": [floats["epsilon"]]}
-    # What a reader is shown: three digits, rounded up from the number itself, not its decimals.
-    ends = [one["upper"] for one in floats["epsilon"]]
-    claims = [(Fraction(shown(Fraction(x), 3)), Fraction(one["delta"])) for x, one in zip(ends, answers)]
-    if patterns:
-        seen = [one_of(patterns[1], text, "the headline")]
-        rows = re.findall(patterns[3], one_of(patterns[2], text, "the table of epsilon"))
-        seen = [(Fraction(e), Fraction(d)) for e, d in seen + [row[::-1] for row in rows]]
+    lines = floats["epsilon"] if record["answer"] == "report" else [
+        {**floats["epsilon"], "delta": floats["delta"]}]
+    # As a reader is shown them: three digits, rounded up from the number that a double is.
+    claims = [tuple(Fraction(x) for x in (shown(Fraction(line["upper"]), 3), repr(line["delta"])))
+              for line in lines]
+    if form:
+        rows = [found(text, form[1], "the headline")]
+        rows += [(e, d) for d, e in re.findall(form[2], text)]
+        seen = [(Fraction(e), Fraction(d)) for e, d in rows]
         if seen != [claims[0], *claims]:
             wrong.append("the numbers in the text are not those of the record")
-        claims = seen
-        plan = html.unescape(one_of(patterns[4], text, "the plan"))
+        plan, claims = html.unescape(found(text, form[3], "the plan")), seen
         if tomllib and tomllib.loads(plan, parse_float=Fraction) != record["plan"]:
             wrong.append("the plan in the text is not that of the record")
     return record["plan"], list(dict.fromkeys(claims)), wrong
 
-
 # ----------------------------------------------------------------------------------- proving
 
-
 def variance_of(one, added, least):
-    """About the variance of one round's loss: from steps that are not wider than it."""
-    n = 0
-    while True:
-        found = spread(one.cells(n, added, int(least * ONE)), n, 10**40).variance()
-        if n >= 40 or Fraction(1, 1 << 2 * n) <= found:
-            return found
-        n += 1
-
+    """About the variance of one round's loss, from steps that are not wider than it; no bound."""
+    for n in range(40):
+        middles = [(i + j, p.hi) for i, j, p, _ in one.cells(n, added, int(least * ONE))]
+        total = sum(p for _, p in middles)
+        mean = Fraction(sum(i * p for i, p in middles), total)
+        found = Fraction(sum(i * i * p for i, p in middles), total) - mean * mean
+        if found >= 4:
+            break
+    return found * Fraction(1, 4 << 2 * n)
 
 def composed(rounds, added, steps, least, spare, up):
-    """The curve of a plan, rounds in steps of 2^-n; `least` is the smallest delta of interest.
-
-    What is cut and what is rounded cost far less than `least`, whichever step is taken.
-    """
+    """The curve of a plan in steps of 2^-n. What is cut and rounded costs far less than `least`."""
     size = sum(one.count for one in rounds) * least.denominator // least.numerator
-    unit = 10 ** (len(str(size)) + 12)
-    cut, law = int(least * unit) // (len(rounds) << 13), None
+    unit, law = 10 ** (len(str(size)) + 12), None
+    cut = int(least * unit) // (len(rounds) << 13)
     for one, n in zip(rounds, steps):
         left = int(least * ONE) // (one.count * len(rounds) << 13)
         first = (spread if up else merged)(one.cells(n, added, left), n, unit)
@@ -776,101 +624,87 @@ def composed(rounds, added, steps, least, spare, up):
         law = block if law is None else times(law, block, unit, cut, up)
     return Curve(law, unit, up)
 
-
 def prove(rounds, added, claims, step, tell):
-    """The curve above of one direction, in finer steps until all claims are proved or none can be.
-
-    A cell of width h adds at most about h^2/4 to the variance. A share of the whole variance is
-    spent on that, at first 2^-6, then a quarter each time: the error of epsilon falls as much.
+    """The curve above, in finer and finer steps until all claims are proved, or none can be.
+    Cells of width h add about h^2/4 to the variance. A share of the whole variance is spent on
+    that: 2^-6, then a quarter each time, by which the error of epsilon falls.
     """
-    least = min(delta for _, delta in claims)
-    variances = [variance_of(one, added, least) * one.count for one in rounds]
-    before = {}
-    for attempt in range(9):
-        spare = Fraction(sum(variances), len(rounds) << 6 + 2 * attempt)
-        steps = [step] * len(rounds)
-        if step is None:
-            steps = [max(0, ((one.count << 60) // int(spare * 2**62 + 1)).bit_length() + 1 >> 1) for one in rounds]
+    least, before = min(delta for _, delta in claims), {}
+    if least < Fraction(1, 10**30):
+        raise Stop(4, f"delta = {shown(least)}: the precision is enough for 1e-30")
+    whole = sum(variance_of(one, added, least) * one.count for one in rounds)
+    for attempt in range(10):
+        spare = Fraction(whole, len(rounds) << 6 + 2 * attempt)
+        steps = [step] * len(rounds) if step is not None else [
+            int(Fraction(one.count, 4 * spare)).bit_length() + 1 >> 1 for one in rounds]
         tell(f"{'add' if added else 'remove'}: steps of 2^-{max(steps)}")
-        curve = composed(rounds, added, steps, least, 0 if step else spare, UP)
-        failed = [claim for claim in claims if curve.delta(claim[0]) > claim[1]]
-        now = {claim: curve.epsilon(claim[1]) for claim in failed}
-        hopeful = [c for c in failed if not (before.get(c) and now[c]) or 2 * now[c] - before[c] < c[0]]
-        if step is not None or not hopeful:
+        curve = composed(rounds, added, steps, least, spare if step is None else 0, UP)
+        open_ = [claim for claim in claims if curve.delta(claim[0]) > claim[1]]
+        now = {claim: curve.epsilon(claim[1]) for claim in open_}
+        if not open_ or step is not None or attempt > 2 and all(  # as much again is not enough
+            now[c] and now[c] <= before[c] < 2 * now[c] - c[0] for c in open_):
             break
         before = now
     return curve, max(steps)
 
+def judged(rounds, directions, claims, status, asked, tell):
+    """Say what is proved of each claim, and the status."""
+    names = {False: "remove", True: "add"}
+    curves = {}
+    for epsilon, delta in claims:
+        values, best = {}, [Fraction(0)]
+        for added in directions:
+            most = [one.most(added) for one in rounds]
+            values[added] = Fraction(0)  # where no loss is above epsilon
+            if None in most or sum(a * one.count for a, one in zip(most, rounds)) > epsilon:
+                positive = [claim for claim in claims if claim[1] > 0]
+                if added not in curves and positive:
+                    curves[added] = prove(rounds, added, positive, asked.step, tell)
+                values[added] = curves[added][0].delta(epsilon) if added in curves else Fraction(1)
+                best.append(curves[added][0].epsilon(delta) if added in curves else None)
+        good = max(values.values()) <= delta
+        status = status if good else 3
+        proved = "" if good else "; proved is epsilon <= " + (
+            "nothing" if None in best else str(shown(max(best), 7)))
+        bounds = "".join(f"; {names[a]}: delta <= {shown(x)}" for a, x in values.items())
+        print(f"{'proved' if good else 'NOT proved'}: epsilon <= {shown(epsilon)}"
+              f" at delta = {shown(delta)}{bounds}{proved}")
+        for added in curves if asked.both else ():
+            steps = [min(curves[added][1], 12)] * len(rounds)
+            low = composed(rounds, added, steps, delta, 0, DOWN).delta(epsilon)
+            print(f"  {names[added]}: delta >= {shown(low, 5, decimal.ROUND_FLOOR)}")
+    return status
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", nargs="?", help="a report, or a plan; by default from standard input")
-    parser.add_argument("--epsilon", help="the claim about a plan")
-    parser.add_argument("--delta", help="the claim's delta; by default the plan's")
+    parser.add_argument("file", help="a report, or a plan")
+    parser.add_argument("--epsilon", type=Fraction, help="the claim about a plan")
+    parser.add_argument("--delta", type=Fraction, help="the claim's delta; by default the plan's")
     parser.add_argument("--step", type=int, help="losses in steps of 2^-STEP")
     parser.add_argument("--both", action="store_true", help="bound delta from below too")
-    parser.add_argument("--covered", action="store_true", help="only say whether the plan is covered")
+    parser.add_argument("--covered", action="store_true", help="only say what is covered")
     asked = parser.parse_args(arguments)
-
-    def tell(line):
-        if sys.stderr.isatty():
-            print(line, file=sys.stderr)
-
+    tell = print if sys.stderr.isatty() else lambda line: None
     try:
-        with open(asked.file, encoding="utf-8") if asked.file else sys.stdin as file:
+        with open(asked.file, encoding="utf-8") as file:
             plan, claims, wrong = read(file.read())
-        if asked.epsilon:
-            claims = [(Fraction(asked.epsilon), Fraction(asked.delta or plan.get("delta", 0)))]
+        if asked.epsilon is not None:
+            delta = plan.get("delta", 0) if asked.delta is None else asked.delta
+            claims = [(asked.epsilon, number({"delta": delta}, "delta", least=0))]
         rounds, directions = rounds_of(plan)
-        for one in rounds:
-            print(f"{one.count} x {one.name}")
+        for line in [f"{one.count} x {one.name}" for one in rounds] + wrong:
+            print(line)
         if asked.covered:
-            print("covered")
             return 0
         if not claims:
             raise Stop(2, "a plan has no claim: give --epsilon and --delta")
-        return judged(rounds, directions, claims, wrong, asked, tell)
+        return judged(rounds, directions, claims, 3 if wrong else 0, asked, tell)
     except Stop as stop:
         print({2: "not readable: ", 4: "not covered: "}[stop.args[0]] + stop.args[1])
         return stop.args[0]
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"not readable: {error!r}")
         return 2
-
-
-def judged(rounds, directions, claims, wrong, asked, tell):
-    """Say what is proved of each claim, and the status."""
-    for line in wrong:
-        print(f"wrong: {line}")
-    status = 3 if wrong else 0
-    curves = {}
-    positive = [claim for claim in claims if claim[1] > 0 and rounds]
-    for added in directions if positive else ():
-        curves[added] = prove(rounds, added, positive, asked.step, tell)
-    for epsilon, delta in claims:
-        found = []
-        for added in directions:
-            most = [one.most(added) for one in rounds]
-            if None not in most and sum(a * one.count for a, one in zip(most, rounds)) <= epsilon:
-                found.append((Fraction(0), epsilon))  # no loss is above epsilon: delta is 0
-            elif added in curves:
-                found.append((curves[added][0].delta(epsilon), curves[added][0].epsilon(delta)))
-            else:
-                found.append((Fraction(1), None))
-        good = all(value <= delta for value, _ in found)
-        status = status if good else 3
-        line = f"{'proved' if good else 'NOT proved'}: epsilon <= {shown(epsilon)} at delta = {shown(delta)}"
-        line += "".join(f"; {'add' if a else 'remove'}: delta <= {shown(f[0])}" for a, f in zip(directions, found))
-        if not good:
-            proved = [e for _, e in found]
-            line += f"; proved is epsilon <= {'nothing' if None in proved else shown(max(proved), 7)}"
-        print(line)
-        for added in directions if asked.both and added in curves else ():
-            step = min(curves[added][1], 12)
-            curve = composed(rounds, added, [step] * len(rounds), delta, 0, DOWN)
-            print(f"  {'add' if added else 'remove'}: delta >= {shown(curve.delta(epsilon), 5, decimal.ROUND_FLOOR)}")
-    return status
-
 
 if __name__ == "__main__":
     sys.exit(main())
