@@ -129,13 +129,13 @@ def log(x):
 PI = 314159265358979323846264338327950288419716939937510582097494459230781640628620899  # / 10^80
 # 1 / sqrt(2 pi) = sqrt(10^80 / 2 PI): isqrt gives the floor, from PI + 1 below and PI above.
 PEAK = [math.isqrt(ONE * ONE * 10**80 // (2 * PI + 2 - 2 * i)) + i for i in (0, 1)]
-FAR = 25 * ONE // 2
-FINE = BITS + 180
+FAR = 16 * ONE
+FINE = BITS + 260
 
 def normal(x):
-    """Two bounds of the normal distribution function, for x between -12.5 and 12.5.
+    """Two bounds of the normal distribution function, for x between -16 and 16.
     1/2 + S / sqrt(2 pi), S = x - x^3/(2 * 3) + ... + t_n/(2n + 1) + ..., t_n = -t_(n-1) x^2/2n, in
-    units of 2^-FINE, as terms grow up to e^(x^2/2) < 2^113.
+    units of 2^-FINE, as terms grow up to e^(x^2/2) < 2^185.
     An error of t_n reaches S in all later terms. With z = x^2/2 it is there multiplied by
     sum_j (-z)^j n!/(n+j)! / (2(n+j)+1), the integral over u, v from 0 to 1 of the positive
     n (1-u)^(n-1) e^(-z u v^2) v^2n, so by at most 1/(2n+1). The floors make the errors: at most 2
@@ -618,7 +618,7 @@ def composed(rounds, added, steps, least, spare, up):
     unit, law = 10 ** (len(str(size)) + 12), None
     cut = int(least * unit) // (len(rounds) << 13)
     for one, n in zip(rounds, steps):
-        left = int(least * ONE) // (one.count * len(rounds) << 13)
+        left = max(int(least * ONE) // (one.count * len(rounds) << 13), ONE >> 185)
         first = (spread if up else merged)(one.cells(n, added, left), n, unit)
         block = power(first, one.count, unit, cut, spare, up)
         law = block if law is None else times(law, block, unit, cut, up)
@@ -630,8 +630,8 @@ def prove(rounds, added, claims, step, tell):
     that: 2^-6, then a quarter each time, by which the error of epsilon falls.
     """
     least, before = min(delta for _, delta in claims), {}
-    if least < Fraction(1, 10**30):
-        raise Stop(4, f"delta = {shown(least)}: the precision is enough for 1e-30")
+    if least < Fraction(1, 10**40):
+        raise Stop(4, f"delta = {shown(least)}: the precision is enough for 1e-40")
     whole = sum(variance_of(one, added, least) * one.count for one in rounds)
     for attempt in range(10):
         spare = Fraction(whole, len(rounds) << 6 + 2 * attempt)
@@ -677,7 +677,7 @@ def judged(rounds, directions, claims, status, asked, tell):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("file", help="a report, or a plan")
+    parser.add_argument("file", help="a report, or a plan; - is standard input")
     parser.add_argument("--epsilon", type=Fraction, help="the claim about a plan")
     parser.add_argument("--delta", type=Fraction, help="the claim's delta; by default the plan's")
     parser.add_argument("--step", type=int, help="losses in steps of 2^-STEP")
@@ -686,7 +686,7 @@ def main(arguments=None):
     asked = parser.parse_args(arguments)
     tell = print if sys.stderr.isatty() else lambda line: None
     try:
-        with open(asked.file, encoding="utf-8") as file:
+        with open(0 if asked.file == "-" else asked.file, encoding="utf-8") as file:
             plan, claims, wrong = read(file.read())
         if asked.epsilon is not None:
             delta = plan.get("delta", 0) if asked.delta is None else asked.delta

@@ -45,6 +45,7 @@ def add_documents(group: OneLineGroup) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The numbers alone, as one JSON object.")
 @click.option("--title", metavar="TEXT", help="What was run, for the first line of the report.")
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Delta of the headline; beats the one in the plan.")
+@click.option("--checker", is_flag=True, help="Put the program that proves it again beside the report.")
 def report(
     plan: str | None,
     output: str | None,
@@ -52,6 +53,7 @@ def report(
     as_json: bool,
     title: str | None,
     delta: float | None,
+    checker: bool,
     **flags: Any,
 ) -> None:
     """A page to file: what was run, what it guarantees, what that means, and what it rests on.
@@ -61,14 +63,17 @@ def report(
 
     Example: hockeystick report plan.toml -o report.html
     """
+    from hockeystick.report.document.checker import NAME, source
     from hockeystick.report.document.files import JSON, MARKDOWN, report_text
     from hockeystick.report.document.made import made
     from hockeystick.report.document.record import report_record
     from hockeystick.report.document.wording import headline
-    from hockeystick.values.files import write_text
+    from hockeystick.values.files import write_bytes, write_text
 
     if as_markdown and as_json:
         raise InvalidInputError("give --markdown or --json; received both")
+    if checker and output is None:
+        raise InvalidInputError("--checker is put beside the report: say with --output where that is")
     form = _form(output, MARKDOWN if as_markdown else JSON if as_json else None)
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing the report"):
@@ -78,6 +83,8 @@ def report(
         click.echo(text, nl=False)
         return
     write_text(output, text)
+    if checker:
+        write_bytes(Path(output).with_name(NAME), source())
     click.echo(f"{headline(record)}, written to {place(output)}")
 
 
@@ -132,19 +139,27 @@ def statement(
 
 @click.command()
 @click.argument("file", shell_complete=files)
-def verify(file: str) -> None:
+@click.option("--independent", is_flag=True, help="Prove its epsilon by a program that shares nothing with this one.")
+def verify(file: str, independent: bool) -> None:
     """Compute again every number that FILE states.
 
     FILE is a report (HTML, Markdown or JSON), or any other answer that was printed with --json; - is standard input.
     Status 0: each number is sound, and what is not verified has a line. Status 3: some are not, with a line for each.
+    With --independent also status 4: the plan is not covered.
 
     Example: hockeystick verify report.html
     """
+    from hockeystick.report.document.checker import checked
     from hockeystick.report.document.verify import verified
 
     named = "<stdin>" if file == STANDARD_INPUT else place(file)
     try:
         text = _read(file)
+        if independent:
+            with progress("proving again"):
+                status, lines = checked(text)
+            click.echo(lines, nl=False)
+            click.get_current_context().exit(status)
         with progress("computing again"):
             found = verified(text)
     except InvalidInputError as error:

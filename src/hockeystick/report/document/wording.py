@@ -28,6 +28,7 @@ from hockeystick.report.document.blocks import (
     Table,
     Title,
 )
+from hockeystick.report.document.checker import NAME
 from hockeystick.report.document.figures import figures
 from hockeystick.report.document.shares import (
     CROWD,
@@ -436,5 +437,10 @@ def _made(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
     yield Code(f"hockeystick report plan.toml --delta {delta}{named} --output report.html", "console")
     yield Paragraph("To have every number of this file computed again and compared:")
     yield Code("hockeystick verify report.html", "console")
+    yield Paragraph(
+        f"To have the epsilons proved again by one file of Python that shares nothing with the program and can be read "
+        f"in an hour, take {NAME} (with --checker the first of these commands puts it beside the report):"
+    )
+    yield Code(f"python {NAME} report.html", "console")
     yield Heading("The plan")
     yield Code(plan_text(plan), "toml")
