@@ -391,7 +391,7 @@ def convolved(a, b):
 def times(a, b, unit, cut, up):
     """The law of the sum of two losses, above or below, without ends of mass up to `cut`.
     Above: masses are rounded up, the lowest losses raised to the lowest that stays, the highest
-    to infinity, which has at most the sum of both masses. Below: rounded down, ends left out.
+    to infinity: 1 - (1 - x)(1 - y), which grows with x and y. Below: rounded down, ends left out.
     """
     if a.n < b.n:
         a, b = b, a
@@ -408,7 +408,8 @@ def times(a, b, unit, cut, up):
         first += 1
     masses[first] += below if up else 0
     kept = dict(enumerate(masses[first:end], start + first))
-    return Law(a.n, kept, a.infinite + b.infinite + beyond if up else 0)
+    x, y = min(a.infinite, unit), min(b.infinite, unit)
+    return Law(a.n, kept, x + y - x * y // unit + beyond if up else 0)
 
 def power(law, k, unit, cut, spare, up):
     """The law of the sum of k losses, by squaring; mass and variance are spent on it.

@@ -1,0 +1,454 @@
+"""The checker against exact rationals, mpmath and enumeration; and each of its roundings, sides and cuts turned round.
+
+Every check takes a module, so that it runs on the file and on mutants of it: a mutant that no check notices fails.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import random
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import mpmath as mp
+import pytest
+
+FILE = Path(__file__).parents[1] / "checker" / "hockeystick_check.py"
+SOURCE = FILE.read_text(encoding="utf-8")
+MOST_LINES, MOST_CHARACTERS = 720, 100
+ALLOWED = {"isqrt", "gcd", "comb"}  # of math, outside of functions that guess
+mp.mp.dps = 90
+
+
+def module_of(source: str) -> Any:
+    """The checker, or a mutant of it, as a module of its own."""
+    module = ModuleType("hockeystick_check")
+    exec(compile(source, str(FILE), "exec"), module.__dict__)  # noqa: S102
+    return module
+
+
+@cache
+def checker() -> Any:
+    return module_of(SOURCE)
+
+
+def test_it_is_one_file_of_few_lines_for_python_3_9() -> None:
+    assert len(SOURCE.splitlines()) <= MOST_LINES
+    assert max(map(len, SOURCE.splitlines())) <= MOST_CHARACTERS
+    ast.parse(SOURCE, feature_version=(3, 9))
+
+
+def test_it_imports_the_standard_library_alone() -> None:
+    nodes = list(ast.walk(ast.parse(SOURCE)))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    assert names
+    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names
+    assert not {"importlib", "ctypes", "subprocess", "random", "statistics"} & set(names)
+
+
+def floats_in(source: str) -> list[str]:
+    """Where a float could decide: outside of functions whose name begins with guess_."""
+    found = []
+
+    def look(node: ast.AST) -> None:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("guess_"):
+            return
+        if isinstance(node, ast.Constant) and isinstance(node.value, float | complex):
+            found.append(f"line {node.lineno}: {node.value!r}")
+        if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Div):
+            found.append(f"line {node.lineno}: true division")
+        if isinstance(node, ast.Name) and node.id in {"float", "complex", "eval", "exec", "__import__", "getattr"}:
+            found.append(f"line {node.lineno}: {node.id}")
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "math":
+            if node.attr not in ALLOWED:
+                found.append(f"line {node.lineno}: math.{node.attr}")
+        if isinstance(node, ast.ImportFrom) and node.module == "math":
+            found.append(f"line {node.lineno}: from math import")
+        for child in ast.iter_child_nodes(node):
+            look(child)
+
+    look(ast.parse(source))
+    return found
+
+
+def test_no_float_decides() -> None:
+    assert not floats_in(SOURCE)
+    for bad in ("x = 0.5", "x = float(1)", "x = a / b", "import math\nmath.exp(1)", "from math import exp", "x /= 2"):
+        assert floats_in(bad)
+    assert not floats_in("def guess_it(x):\n    return 0.5 * x / 2")
+
+
+# ---- what is computed, against mpmath
+
+
+def inside(module: Any, found: Any, true: Any, width: int = 1 << 60) -> None:
+    """A Real holds a number, and is narrow."""
+    assert found.lo <= true * module.ONE <= found.hi, (found.lo, found.hi, true)
+    assert found.hi - found.lo <= width
+
+
+def check_elementary(module: Any) -> None:
+    draw = random.Random(1)
+    one = module.ONE
+    for _ in range(200):
+        x = draw.randrange(-40 * one, 40 * one) >> draw.randrange(60)
+        true = mp.exp(mp.mpf(x) / one)
+        assert module.exp_end(x, False) <= true * one <= module.exp_end(x, True)
+        assert module.exp_end(x, True) - module.exp_end(x, False) <= max(true, 1) * 2**30
+        y = draw.randrange(1, one) << draw.randrange(30) >> draw.randrange(80)
+        if y:
+            assert module.log_end(y, False) <= mp.log(mp.mpf(y) / one) * one <= module.log_end(y, True)
+            assert module.log_end(y, True) - module.log_end(y, False) <= 1 << 44
+    for _ in range(60):
+        x = draw.randrange(-16 * one, 16 * one) >> draw.randrange(20)
+        inside(module, module.normal(x), mp.ncdf(mp.mpf(x) / one), 1 << 20)
+        z = module.Real(x, x + (one >> 100))
+        wide = module.normal_real(z)
+        assert wide.lo <= mp.ncdf(mp.mpf(z.lo) / one) * one
+        assert wide.hi >= mp.ncdf(mp.mpf(z.hi) / one) * one
+    far = module.normal_real(module.Real(-20 * one, -20 * one))
+    assert far.lo == 0 < far.hi < one >> 180
+
+
+def check_reals(module: Any) -> None:
+    """Ends of sums, products and quotients against fractions: the last unit counts."""
+    draw = random.Random(2)
+    for _ in range(300):
+        a, b, c, d = (draw.randrange(-(1 << 210), 1 << 210) for _ in range(4))
+        x, y = module.Real(min(a, b), max(a, b)), module.Real(min(c, d), max(c, d))
+        for i, j in itertools.product((x.lo, x.hi), (y.lo, y.hi)):
+            assert (x + y).lo <= i + j <= (x + y).hi
+            assert (x - y).lo <= i - j <= (x - y).hi
+            assert (x * y).lo <= Fraction(i * j, module.ONE) <= (x * y).hi
+            over = module.Real(abs(y.lo) + 1, abs(y.lo) + abs(y.hi) + 1)
+            quotient = x.over(over)
+            for k in (over.lo, over.hi):
+                assert quotient.lo <= Fraction(i * module.ONE, k) <= quotient.hi
+        r = Fraction(a, abs(c) + 1)
+        assert module.real(r).lo <= r * module.ONE <= module.real(r).hi
+
+
+def check_products(module: Any) -> None:
+    """Few digits, so that roundings show: tails of sums are not below the exact ones above, nor above them below."""
+    draw = random.Random(3)
+    for _ in range(60):
+        unit, cut = 10**3, draw.choice([0, 5])
+        laws = [
+            module.Law(4, {i: draw.randrange(60) for i in range(low, low + draw.randrange(2, 9))}, draw.randrange(9))
+            for low in (draw.randrange(-9, 9), draw.randrange(-9, 9))
+        ]
+        exact: dict[int, Fraction] = {}
+        for (i, a), (j, b) in itertools.product(laws[0].masses.items(), laws[1].masses.items()):
+            exact[i + j] = exact.get(i + j, Fraction(0)) + Fraction(a * b, unit)
+        lost = laws[0].infinite + laws[1].infinite - Fraction(laws[0].infinite * laws[1].infinite, unit)
+        above, below = (module.times(*laws, unit, cut, up) for up in (True, False))
+        for i in exact:
+            true = sum(m for j, m in exact.items() if j >= i)
+            assert sum(m for j, m in above.masses.items() if j >= i) + above.infinite >= true + lost
+            assert sum(m for j, m in below.masses.items() if j >= i) <= true
+        assert sum(above.masses.values()) + above.infinite <= sum(exact.values()) + lost + len(exact)
+        assert sum(below.masses.values()) >= sum(exact.values()) - len(exact) - 2 * cut
+        wider = module.coarser(laws[0])
+        fine = mp.mpf(1) / 2**4
+        for c in range(-12, 20):  # deltas at all thresholds, which lemma 1 does not lower
+            threshold = mp.exp(c * fine / 2)
+            before, after = (
+                sum(m * max(0, 1 - threshold * mp.exp(-i * mp.mpf(2) ** -law.n)) for i, m in law.masses.items())
+                for law in (laws[0], wider)
+            )
+            assert after >= before - mp.mpf(10) ** -50
+        assert sum(wider.masses.values()) <= sum(laws[0].masses.values()) + len(laws[0].masses)
+
+
+# ---- whole plans, against enumeration
+
+G, L = mp.mpf("0.3"), mp.mpf("0.2")
+
+
+def two_sided(e: Any, lost: Any = 0) -> list[tuple[Any, Any]]:
+    """The worst pair of an (epsilon, delta) guarantee."""
+    high = (1 - mp.mpf(lost)) / (1 + mp.exp(-e))
+    low = (1 - mp.mpf(lost)) - high
+    return [(high, low), (low, high)] + ([(mp.mpf(lost), mp.mpf(0)), (mp.mpf(0), mp.mpf(lost))] if lost else [])
+
+
+def on_integers(weight: Callable[[int], Any], distance: int, most: int) -> list[tuple[Any, Any]]:
+    """A law on the integers at two places; most: where weights are below 1e-60."""
+    total = sum(weight(x) for x in range(-most, most + 1))
+    return [(weight(x - distance) / total, weight(x) / total) for x in range(-most, most + distance + 1)]
+
+
+def stairs(e: Any) -> list[tuple[Any, Any]]:
+    """The staircase's density at its usual gamma, stair by stair, at 0 and one sensitivity away."""
+    gamma, w, parts = 1 / (1 + mp.exp(e / 2)), mp.exp(-e), []
+    a = (1 - w) / (2 * (gamma + w * (1 - gamma)))
+
+    def density(x: Any) -> Any:
+        k = int(mp.floor(abs(x)))
+        return a * w ** (k if abs(x) - k < gamma else k + 1)
+
+    ends = sorted({k + s for k in range(-60, 61) for s in (gamma, 1 - gamma, mp.mpf(0))})
+    for x, y in itertools.pairwise(ends):
+        middle = (x + y) / 2
+        parts.append(((y - x) * density(middle - 1), (y - x) * density(middle)))
+    return parts
+
+
+CASES: dict[str, tuple[dict[str, Any], list[tuple[Any, Any]]]] = {
+    "response": ({"mechanism": "randomized-response", "epsilon": Fraction(3, 10)}, two_sided(G)),
+    "approximate-dp": (
+        {"mechanism": "approximate-dp", "epsilon": Fraction(3, 10), "delta": Fraction(1, 100)},
+        two_sided(G, mp.mpf(1) / 100),
+    ),
+    "categories": (
+        {"mechanism": "randomized-response", "epsilon": Fraction(3, 10), "categories": 5},
+        [(p / (mp.exp(G) + 4), q / (mp.exp(G) + 4)) for p, q in [(mp.exp(G), 1), (1, mp.exp(G)), (3, 3)]],
+    ),
+    "pmf": (
+        {"mechanism": "pmf", "p": ["1/2", "3/10", "1/5", 0], "q": ["1/4", "1/2", 0, "1/4"]},
+        [(mp.mpf(a), mp.mpf(b)) for a, b in [("0.5", "0.25"), ("0.3", "0.5"), ("0.2", 0), (0, "0.25")]],
+    ),
+    "binomial": (
+        {"mechanism": "binomial", "trials": 6},
+        [((mp.binomial(6, k - 1) if k else 0) / 64, (mp.binomial(6, k) if k < 7 else 0) / 64) for k in range(8)],
+    ),
+    "discrete-laplace": (
+        {"mechanism": "discrete-laplace", "scale": 5, "sensitivity": 2},
+        on_integers(lambda x: mp.exp(-abs(x) * L), 2, 700),
+    ),
+    "discrete-gaussian": (
+        {"mechanism": "discrete-gaussian", "noise_multiplier": Fraction(3, 2), "sensitivity": 2},
+        on_integers(lambda x: mp.exp(-mp.mpf(x * x) / 18), 2, 60),
+    ),
+    "staircase": ({"mechanism": "staircase", "epsilon": Fraction(3, 10)}, stairs(G)),
+}
+SAMPLES: dict[str, dict[str, Any]] = {"whole": {}, "sampled": {"sampling": "poisson", "sample_rate": Fraction(1, 4)}}
+EPSILONS = (Fraction(0), Fraction(1, 10), Fraction(1, 4))
+
+
+def gathered(outcomes: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Outcomes of nearly one ratio counted as one, which changes no delta, so that products stay short."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for p, q in outcomes:
+        key = mp.nstr(q / p, 40) if p else "none"
+        a, b = found.get(key, (mp.mpf(0), mp.mpf(0)))
+        found[key] = a + p, b + q
+    return list(found.values())
+
+
+def enumerated(outcomes: list[tuple[Any, Any]], rate: Any, added: bool, rounds: int, epsilon: Fraction) -> Any:
+    """Delta by the definition: the sum of max(0, P - e^epsilon Q) over all outcomes of all rounds."""
+    mixed = [(rate * p + (1 - rate) * q, q) for p, q in outcomes]
+    mixed = gathered([(q, p) for p, q in mixed] if added else mixed)
+    together = [(mp.mpf(1), mp.mpf(1))]
+    for _ in range(rounds):
+        together = gathered([(a * p, b * q) for a, b in together for p, q in mixed])
+    factor = mp.exp(mp.mpf(epsilon.numerator) / epsilon.denominator)
+    return sum(max(mp.mpf(0), p - factor * q) for p, q in together)
+
+
+def bounds(module: Any, plan: dict[str, Any], added: bool, steps: int) -> list[tuple[Any, Any]]:
+    """Delta below and above at each epsilon."""
+    rounds, _ = module.rounds_of(plan)
+    least = Fraction(1, 10**8)
+    curves = [module.composed(rounds, added, [steps] * len(rounds), least, Fraction(0), up) for up in (False, True)]
+    return [tuple(exact(curve.delta(epsilon)) for curve in curves) for epsilon in EPSILONS]
+
+
+def exact(x: Fraction) -> Any:
+    return mp.mpf(x.numerator) / x.denominator
+
+
+def check_enumerated(module: Any) -> None:
+    for (keys, outcomes), extra, rounds in itertools.product(CASES.values(), SAMPLES.values(), (1, 3)):
+        if rounds == 3 and len(outcomes) > 60:
+            continue
+        rate = mp.mpf(1) / 4 if extra else mp.mpf(1)
+        plan = {"round": [{**keys, **extra, "count": rounds}]}
+        for added in (False, True):
+            for (low, high), epsilon in zip(bounds(module, plan, added, 9), EPSILONS, strict=True):
+                true = enumerated(outcomes, rate, added, rounds, epsilon)
+                assert low <= true <= high, (keys, extra, rounds, added, epsilon, low, true, high)
+                # cuts are a 2^-13th of 1e-8, steps 2^-9: what the steps cost is of second order, at kinks of first
+                assert high - true <= mp.mpf(2) ** -9 * rounds, (keys, extra, rounds, added, epsilon, true, high)
+
+
+def gaussian_delta(mu: Any, epsilon: Any) -> Any:
+    return mp.ncdf(mu / 2 - epsilon / mu) - mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+
+
+def laplace_delta(e: Any, epsilon: Any) -> Any:
+    return 1 - mp.exp((epsilon - e) / 2) if epsilon < e else mp.mpf(0)
+
+
+def sampled_delta(curve: Callable[[Any], Any], rate: Any, added: bool, epsilon: Any) -> Any:
+    """The sampled pair's delta from the curve of a pair that is its own mirror image, at one epsilon above 0.
+
+    Removed: rate times delta at log(1 + (e^epsilon - 1) / rate). Added: H_b(Q || P) = 1 - b + b H_(1/b)(P || Q).
+    """
+
+    def removed(b: Any) -> Any:  # H_b of the mixture against Q, for every b > 0
+        x = 1 + (b - 1) / rate
+        if x <= 0:
+            return 1 - b
+        one = curve(mp.log(x)) if x >= 1 else 1 - x + x * curve(-mp.log(x))
+        return rate * one
+
+    b = mp.exp(epsilon)
+    return 1 - b + b * removed(1 / b) if added else removed(b)
+
+
+CLOSED: dict[str, tuple[dict[str, Any], Callable[[Any], Any], Any, bool]] = {
+    "gaussian": ({"mechanism": "gaussian", "noise_multiplier": 2, "count": 4}, lambda e: gaussian_delta(1, e), 1, True),
+    "gdp": ({"mechanism": "gdp", "mu": Fraction(3, 4)}, lambda e: gaussian_delta(mp.mpf(3) / 4, e), 1, True),
+    "laplace": ({"mechanism": "laplace", "scale": 2}, lambda e: laplace_delta(mp.mpf(1) / 2, e), 1, True),
+    "sampled gaussian": (
+        {"mechanism": "gaussian", "noise_multiplier": 1, "sampling": "poisson", "sample_rate": Fraction(1, 5)},
+        lambda e: gaussian_delta(1, e), mp.mpf(1) / 5, True,
+    ),
+    "sampled laplace": (
+        {"mechanism": "laplace", "scale": 1, "sampling": "poisson", "sample_rate": Fraction(1, 5)},
+        lambda e: laplace_delta(mp.mpf(1), e), mp.mpf(1) / 5, True,
+    ),
+    "fixed batches": (  # the sum moves by 2
+        {"mechanism": "gaussian", "noise_multiplier": 2, "sampling": "without-replacement",
+         "batch_size": 20, "dataset_size": 100},
+        lambda e: gaussian_delta(1, e), mp.mpf(1) / 5, True,
+    ),
+    "replaced": ({"mechanism": "gaussian", "noise_multiplier": 2}, lambda e: gaussian_delta(1, e), 1, False),
+    "replaced at 1": (
+        {"mechanism": "laplace", "scale": 2, "replace_one_distance": 1},
+        lambda e: laplace_delta(mp.mpf(1) / 2, e), 1, False,
+    ),
+}  # fmt: skip
+
+
+def check_closed_forms(module: Any) -> None:
+    for keys, curve, rate, one_record in CLOSED.values():
+        plan = {"adjacency": "add-or-remove" if one_record else "replace-one", "round": [keys]}
+        _, directions = module.rounds_of(plan)
+        assert list(directions) == ([False, True] if one_record else [False])
+        for added in directions:
+            for (low, high), epsilon in zip(bounds(module, plan, added, 5), EPSILONS, strict=True):
+                true = sampled_delta(curve, rate, added, exact(epsilon)) if rate != 1 else curve(exact(epsilon))
+                assert low <= true <= high, (keys, added, epsilon, low, true, high)
+                assert high - true <= true / 50 + mp.mpf(10) ** -3, (keys, added, epsilon, true, high)
+
+
+def check_truncation(module: Any) -> None:
+    """What is in no cell is infinite: cells of three quarters of the mass leave one quarter."""
+    part = module.real(Fraction(3, 8))
+    law = module.spread([(0, 1, part, part * module.exp(module.Real(-(module.ONE >> 3), -(module.ONE >> 3))))] * 2, 2, 10**9)
+    assert law.infinite >= 250_000_000
+    assert sum(law.masses.values()) >= 750_000_000
+
+
+def check_verdicts(module: Any) -> None:
+    """Against what the file decides: true claims within 1e-3 are proved, claims that are 1 % too low are not."""
+
+    def status(plan: dict[str, Any], epsilon: Fraction, delta: Fraction) -> int:
+        rounds, directions = module.rounds_of(plan)
+        asked = type("Asked", (), {"step": None, "both": False})
+        return int(module.judged(rounds, directions, [(epsilon, delta)], 0, asked, lambda line: None))
+
+    # Gaussian, noise 2, 4 rounds: mu = 1; delta at epsilon by the closed form
+    plan = {"round": [{"mechanism": "gaussian", "noise_multiplier": 2, "count": 4}]}
+    delta = Fraction(1, 10**5)
+    true = Fraction(mp.nstr(mp.findroot(lambda e: gaussian_delta(1, e) - mp.mpf(1) / 10**5, 4), 30))
+    assert status(plan, true * Fraction(1001, 1000), delta) == 0
+    assert status(plan, true * Fraction(999, 1000), delta) == 3
+    pure = {"round": [{"mechanism": "laplace", "scale": 10, "count": 3}]}
+    assert status(pure, Fraction(3, 10), Fraction(0)) == 0
+    assert status(pure, Fraction(299, 1000), Fraction(0)) == 3
+    both = {"round": [{"mechanism": "randomized-response", "epsilon": Fraction(3, 10),
+                       "sampling": "poisson", "sample_rate": Fraction(1, 4)}]}  # fmt: skip
+    up, down = (s * mp.log(1 + (mp.exp(s * mp.mpf("0.3")) - 1) / 4) for s in (1, -1))
+    assert down < up  # removing a record is the worse direction
+    assert status(both, Fraction(mp.nstr(up, 20)) + Fraction(1, 10**9), Fraction(0)) == 0
+    assert status(both, Fraction(mp.nstr(down, 20)) + Fraction(1, 10**9), Fraction(0)) == 3
+
+
+CHECKS: dict[str, Callable[[Any], None]] = {
+    "elementary": check_elementary,
+    "reals": check_reals,
+    "products": check_products,
+    "truncation": check_truncation,
+    "closed forms": check_closed_forms,
+    "verdicts": check_verdicts,
+    "enumerated": check_enumerated,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_what_it_computes(name: str) -> None:
+    CHECKS[name](checker())
+
+
+MUTANTS = [
+    ("elementary", "80 if up else -80", "-80 if up else 80"),
+    ("elementary", "total * total >> BITS) + (1 if up else 0)", "total * total >> BITS) - (1 << 40)"),
+    ("elementary", "LOG2.hi if (e > 0) == up else LOG2.lo", "(LOG2.hi if (e > 0) == up else LOG2.lo) + (1 << 150)"),
+    ("elementary", "(1 if up else -1) << 40", "(-1 if up else 1) << 40"),
+    ("elementary", "real(Fraction(69314718055994530941723212145817", "real(Fraction(69314718055994530941723212145818"),
+    ("elementary", "PI = 3141592653589793", "PI = 3141592653589794"),
+    ("elementary", "min(ONE, found.hi + (z.hi - z.lo) // 2 + 1)", "min(ONE, found.hi)"),
+    ("elementary", "Real(0, normal(-FAR).hi)", "Real(0, 0)"),
+    ("elementary", "term * square >> FINE) // (2 * n)", "term * square >> FINE) // (2 * n + 1)"),
+    ("reals", "return Real(min(ends) >> BITS, -(-max(ends) >> BITS))", "return Real(min(ends) >> BITS, max(ends) >> BITS)"),
+    ("reals", "max(-(-a // b) for a, b in ends)", "max(a // b for a, b in ends)"),
+    ("reals", "Real(self.lo - other.hi, self.hi - other.lo)", "Real(self.lo - other.lo, self.hi - other.hi)"),
+    ("reals", "Real(scaled // below, -(-scaled // below))", "Real(scaled // below, scaled // below)"),
+    ("products", "[-(-m // unit) for m in masses] if up", "[m // unit for m in masses] if up"),
+    ("products", "else [m // unit for m in masses]", "else [-(-m // unit) for m in masses]"),
+    ("products", "x + y - x * y // unit + beyond if up", "x + y - x * y // unit if up"),
+    ("products", "x + y - x * y // unit + beyond if up", "x + beyond if up"),
+    ("products", "masses[first] += below if up else 0", "pass"),
+    ("products", "masses[first] += below if up else 0", "masses[first] += 0 if up else 2 * below + 9"),
+    ("products", "masses[i >> 1] -= -m * share[0] >> BITS", "masses[i >> 1] -= -m * share[1] >> BITS"),
+    ("products", "masses[(i >> 1) + 1] -= -m * share[1] >> BITS", "masses[(i >> 1) + 1] += m * share[0] >> BITS"),
+    ("products", "slot = len(str(max(a.values()) * sum(b.values())))", "slot = len(str(max(a.values()) * max(b.values())))"),
+    ("products", "return sum(starts), [", "return sum(starts) - 1, ["),
+    ("truncation", "-(-max(0, ONE - inside) * unit >> BITS)", "0"),
+    ("closed forms", "((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d)))", "((j, (r - p * d).over(ALL - d)), (i, (p - r).over(ALL - d)))"),
+    ("closed forms", "((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d)))", "((i, p),)"),
+    ("closed forms", "return [(-j, -i, q, p) for", "return [(-j, -i, p, q) for"),
+    ("closed forms", "self.s * q + self.r * p", "self.r * q + self.s * p"),
+    ("closed forms", "half - t * inverse)", "half + t * inverse)"),
+    ("closed forms", "return Real(log_end(x.lo, DOWN), log_end(x.hi, UP))", "return Real(log_end(x.hi, UP), log_end(x.lo, DOWN))"),
+    ("closed forms", "        distance = 2\n", "        distance = 1\n"),
+    ("closed forms", '"replace_one_distance", 2)', '"replace_one_distance", 1)'),
+    ("closed forms", "count = self.top - 1 - (x.lo >> BITS - self.n)", "count = self.top - 2 - (x.lo >> BITS - self.n)"),
+    ("closed forms", "m * exp_end(-i << BITS - law.n, not up)", "m * exp_end(-(i - 1) << BITS - law.n, not up)"),
+    ("closed forms", "log_end(ratio, DOWN) >> BITS - n]", "1 + (log_end(ratio, DOWN) >> BITS - n)]"),
+    ("closed forms", "(True,), \"replace-one\"", "(False,), \"replace-one\""),
+    ("closed forms", '"add-or-remove": (False, True)', '"add-or-remove": (False,)'),
+    ("enumerated", "i = loss.lo >> shift", "i = -(-loss.lo >> shift)"),
+    ("enumerated", "max(i + 1, -(-loss.hi >> shift))", "i + 1 - (loss.lo > 0)"),
+    ("enumerated", "(real(lost), NONE), (NONE, real(lost))", "(NONE, real(lost))"),
+    ("enumerated", "real(Fraction(categories - 2, 2))", "real(Fraction(categories - 2, 1))"),
+    ("enumerated", "end = ALL.over(ALL + w[1])", "end = ALL.over(ALL + w[0])"),
+    ("enumerated", "Fraction(-x * x, 2 * square)", "Fraction(-x * x, square)"),
+    ("enumerated", "a = ALL - half * exp(real(Fraction(-e, 2)))", "a = ALL - half * exp(real(-e))"),
+    ("enumerated", "if k & 1:", "if k & 1 and found is None:"),
+    ("enumerated", "return listed(none + law, law + none)", "return listed(law + none, law + none)"),
+    ("verdicts", "good = max(values.values()) <= delta", "good = min(values.values()) <= delta"),
+    ("verdicts", "good = max(values.values()) <= delta", "good = max(values.values()) <= 2 * delta"),
+    ("verdicts", "sum(a * one.count for a, one in zip(most, rounds)) > epsilon", "sum(most) > epsilon"),
+    ("verdicts", "Fraction(-log(ratio).lo if added else log(ratio).hi, ONE)", "Fraction(log(ratio).hi, ONE)"),
+]  # fmt: skip
+
+
+@pytest.mark.share(7)
+@pytest.mark.parametrize(("check", "old", "new"), MUTANTS, ids=[f"{i}-{m[0]}" for i, m in enumerate(MUTANTS)])
+def test_a_mutant_is_noticed(check: str, old: str, new: str) -> None:
+    """One rounding, side or cut turned round: the check that is named fails, or the mutant stops by itself."""
+    assert SOURCE.count(old) >= 1, f"the checker has no {old!r} any more: change this entry with it"
+    with pytest.raises((AssertionError, ArithmeticError)):
+        CHECKS[check](module_of(SOURCE.replace(old, new, 1)))
