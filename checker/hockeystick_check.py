@@ -536,7 +536,8 @@ def round_of(table, replaced):
 def rounds_of(plan):
     """The rounds of a plan, and the directions of its adjacency."""
     for key, value in plan.items():
-        if key not in ("adjacency", "delta", "published", "round") and value != "record":
+        if key not in ("adjacency", "delta", "published", "round") and (key, value) not in (
+                ("format", 1), ("unit", "record")):
             raise Stop(4, f"key {key!r} of the plan")
     adjacency = plan.get("adjacency", "add-or-remove")
     if adjacency not in DIRECTIONS:
@@ -596,7 +597,7 @@ def read(text):
         if seen != [claims[0], *claims]:
             wrong.append("the numbers in the text are not those of the record")
         plan, claims = html.unescape(found(text, form[3], "the plan")), seen
-        if tomllib and tomllib.loads(plan, parse_float=Fraction) != record["plan"]:
+        if tomllib and {"format": 1, **record["plan"]} != tomllib.loads(plan, parse_float=Fraction):
             wrong.append("the plan in the text is not that of the record")
     return record["plan"], list(dict.fromkeys(claims)), wrong
 
