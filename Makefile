@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check release-check
+.PHONY: help demo test test-slow test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -53,6 +53,7 @@ help:
 	@echo 'make readme    put what the commands in README.md and docs/ print back into those files'
 	@echo 'make validate VALUES=path.json    hold the bounds against a file of true values'
 	@echo 'make papers-check    compute every number in the table of docs/papers.md again'
+	@echo 'make checker-check    prove the epsilon of every example again by the checker that shares nothing with the package'
 	@echo 'make fuzz N=10000 SEED=1          hold random calls to laws; goes on where it was stopped'
 	@echo 'make mutants   drop, halve and turn round charges, one at a time: a test has to notice each (NAMES=...: a part)'
 	@echo 'make bench     time and true error beside other accountants, into docs/benchmark.md (CASES=..., PEERS=...: a part)'
@@ -203,6 +204,9 @@ fuzz: .venv/.run-time
 
 mutants: .venv/.test
 	@$(BIN)/python tools/mutants.py --jobs $(JOBS) '$(NAMES)'
+
+checker-check: .venv/.run-time
+	@$(BIN)/python tools/checker_check.py
 
 papers-check: .venv/.run-time
 	@$(BIN)/python tools/papers_check.py

@@ -263,7 +263,7 @@ class Round:
     """
     def __init__(self, name, pair, rate, count):
         self.name, self.pair, self.rate, self.count = name, pair, rate, count
-        self.r, self.s = real(rate), real(1 - rate)
+        self.r, self.s, self.known = real(rate), real(1 - rate), {}
 
     def mixed(self, p, q):
         return p if self.rate == 1 else self.s * q + self.r * p
@@ -312,12 +312,14 @@ class Round:
         for sign in (1, -1):
             i, left, width = 0, ONE, 1
             while left > cut:
-                known[i] = self.tails(i << shift)
+                if i << shift not in self.known:
+                    self.known[i << shift] = self.tails(i << shift)
+                known[i] = self.known[i << shift]
                 tail = known[i][added]
                 before, left = left, tail.hi if sign == 1 else ONE - tail.lo
-                if 4 * left < 3 * before:
+                if 8 * left < 7 * before:
                     width = max(1, width >> 1)
-                elif 8 * left > 7 * before and min(left, ONE - left) * width**3 << 16 < ONE:
+                elif 16 * left > 15 * before and min(left, ONE - left) * width**3 << 16 < ONE:
                     width *= 2
                 i += sign * width
         return known
@@ -424,7 +426,7 @@ def power(law, k, unit, cut, spare, up):
         if not k:
             return found
         law = times(law, law, unit, cut // (levels * k), up)
-        while up and Fraction(k * levels, 2 << 2 * law.n) <= spare and len(law.masses) > 64:
+        while up and Fraction(k * levels, 2 << 2 * law.n) <= spare and law.n > 0:
             law = coarser(law)
 
 class Curve:
@@ -603,10 +605,10 @@ def read(text):
 
 # ----------------------------------------------------------------------------------- proving
 
-def variance_of(one, added, least):
+def variance_of(one, added):
     """About the variance of one round's loss, from steps that are not wider than it; no bound."""
     for n in range(40):
-        middles = [(i + j, p.hi) for i, j, p, _ in one.cells(n, added, int(least * ONE))]
+        middles = [(i + j, p.hi) for i, j, p, _ in one.cells(n, added, ONE >> 24)]
         total = sum(p for _, p in middles)
         mean = Fraction(sum(i * p for i, p in middles), total)
         found = Fraction(sum(i * i * p for i, p in middles), total) - mean * mean
@@ -629,22 +631,22 @@ def composed(rounds, added, steps, least, spare, up):
 def prove(rounds, added, claims, step, tell):
     """The curve above, in finer and finer steps until all claims are proved, or none can be.
     Cells of width h add about h^2/4 to the variance. A share of the whole variance is spent on
-    that: 2^-6, then a quarter each time, by which the error of epsilon falls.
+    that: first all of it, then a quarter each time, by which the error of epsilon falls, too.
     """
     least, before = min(delta for _, delta in claims), {}
     if least < Fraction(1, 10**40):
         raise Stop(4, f"delta = {shown(least)}: the precision is enough for 1e-40")
-    whole = sum(variance_of(one, added, least) * one.count for one in rounds)
-    for attempt in range(10):
-        spare = Fraction(whole, len(rounds) << 6 + 2 * attempt)
+    whole = sum(variance_of(one, added) * one.count for one in rounds)
+    for attempt in range(13):
+        spare = Fraction(whole, len(rounds) << 2 * attempt)
         steps = [step] * len(rounds) if step is not None else [
             int(Fraction(one.count, 4 * spare)).bit_length() + 1 >> 1 for one in rounds]
         tell(f"{'add' if added else 'remove'}: steps of 2^-{max(steps)}")
         curve = composed(rounds, added, steps, least, spare if step is None else 0, UP)
         open_ = [claim for claim in claims if curve.delta(claim[0]) > claim[1]]
         now = {claim: curve.epsilon(claim[1]) for claim in open_}
-        if not open_ or step is not None or attempt > 2 and all(  # as much again is not enough
-            now[c] and now[c] <= before[c] < 2 * now[c] - c[0] for c in open_):
+        if not open_ or step is not None or attempt > 4 and all(  # four such gains are too little
+                now[c] and 0 <= 4 * (before[c] - now[c]) < now[c] - c[0] for c in open_):
             break
         before = now
     return curve, max(steps)

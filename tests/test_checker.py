@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import itertools
 import random
+import signal
 import sys
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,7 +20,14 @@ from typing import Any
 import mpmath as mp
 import pytest
 
-FILE = Path(__file__).parents[1] / "checker" / "hockeystick_check.py"
+import hockeystick as hs
+from hockeystick.report.document.checker import checked
+from hockeystick.report.document.files import report_text
+from hockeystick.report.document.made import made
+from hockeystick.report.document.record import report_record
+
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "checker" / "hockeystick_check.py"
 SOURCE = FILE.read_text(encoding="utf-8")
 MOST_LINES, MOST_CHARACTERS = 720, 100
 ALLOWED = {"isqrt", "gcd", "comb"}  # of math, outside of functions that guess
@@ -450,5 +458,52 @@ MUTANTS = [
 def test_a_mutant_is_noticed(check: str, old: str, new: str) -> None:
     """One rounding, side or cut turned round: the check that is named fails, or the mutant stops by itself."""
     assert SOURCE.count(old) >= 1, f"the checker has no {old!r} any more: change this entry with it"
-    with pytest.raises((AssertionError, ArithmeticError)):
-        CHECKS[check](module_of(SOURCE.replace(old, new, 1)))
+    signal.signal(signal.SIGVTALRM, endless)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    try:
+        with pytest.raises((AssertionError, ArithmeticError, LookupError)):
+            CHECKS[check](module_of(SOURCE.replace(old, new, 1)))
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def endless(*_: object) -> None:
+    """A mutant that runs on and on proves nothing."""
+    raise ArithmeticError("endless")
+
+
+GALLERY = ["wikimedia-pageviews-gaussian-day", "de2022-cifar10-wrn16-4", "rappor-tutorial-permanent"]
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_a_claim_of_the_gallery_is_proved_and_a_smaller_one_is_not(name: str) -> None:
+    """The library's epsilon, as it is shown; and the same library lying by one in a hundred."""
+    text = (ROOT / "examples" / "plans" / f"{name}.toml").read_text(encoding="utf-8")
+    report = report_text(report_record(hs.Plan.load(ROOT / "examples" / "plans" / f"{name}.toml"), None, None, made()), "HTML")
+    status, lines = checked(report)
+    assert (status, "NOT" in lines) == (0, False), lines
+    plan, claims, wrong = checker().read(report)
+    assert plan["round"] == checker().read(text)[0]["round"]
+    assert not wrong
+    rounds, directions = checker().rounds_of(plan)
+    asked = type("Asked", (), {"step": None, "both": False})
+    upper = Fraction(hs.Plan.load(ROOT / "examples" / "plans" / f"{name}.toml").epsilon(claims[0][1].__float__()).upper)
+    lie = upper * Fraction(99, 100)
+    assert checker().judged(rounds, directions, [(lie, claims[0][1])], 0, asked, lambda line: None) == 3
+
+
+def test_a_file_that_was_changed_is_told() -> None:
+    plan = hs.Plan([hs.Round(hs.Laplace(scale=10.0), count=3)], delta=1e-6)
+    record = report_record(plan, None, None, made())
+    for form in ("HTML", "Markdown"):
+        text = report_text(record, form)
+        assert checked(text)[0] == 0
+        assert "not those of the record" in checked(text.replace("≤ 0.3", "≤ 0.4", 1))[1]
+        assert checked(text.replace("≤ 0.3", "≤ 0.4", 1))[0] == 3
+        status, lines = checked(text.replace("scale = 10", "scale = 20", 1))
+        assert (status, "the plan in the text" in lines) == (3, True)
+        status, lines = checked(text.replace('"scale": 10', '"scale": 11', 1))
+        assert (status, "checksum" in lines) == (3, True)
+    assert checked(report_text(record, "JSON"))[0] == 0
+    assert checked("no report")[0] == 2
+    assert checked('{"round": [{"mechanism": "zcdp", "rho": 1}]}') == (4, "not covered: mechanism 'zcdp'\n")
