@@ -75,9 +75,13 @@ def floats_in(source: str) -> list[str]:
             found.append(f"line {node.lineno}: true division")
         if isinstance(node, ast.Name) and node.id in {"float", "complex", "eval", "exec", "__import__", "getattr"}:
             found.append(f"line {node.lineno}: {node.id}")
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "math":
-            if node.attr not in ALLOWED:
-                found.append(f"line {node.lineno}: math.{node.attr}")
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == "math"
+            and node.attr not in ALLOWED
+        ):
+            found.append(f"line {node.lineno}: math.{node.attr}")
         if isinstance(node, ast.ImportFrom) and node.module == "math":
             found.append(f"line {node.lineno}: from math import")
         for child in ast.iter_child_nodes(node):
@@ -412,7 +416,11 @@ MUTANTS = [
     ("elementary", "min(ONE, found.hi + (z.hi - z.lo) // 2 + 1)", "min(ONE, found.hi)"),
     ("elementary", "Real(0, normal(-FAR).hi)", "Real(0, 0)"),
     ("elementary", "term * square >> FINE) // (2 * n)", "term * square >> FINE) // (2 * n + 1)"),
-    ("reals", "return Real(min(ends) >> BITS, -(-max(ends) >> BITS))", "return Real(min(ends) >> BITS, max(ends) >> BITS)"),
+    (
+        "reals",
+        "return Real(min(ends) >> BITS, -(-max(ends) >> BITS))",
+        "return Real(min(ends) >> BITS, max(ends) >> BITS)",
+    ),
     ("reals", "max(-(-a // b) for a, b in ends)", "max(a // b for a, b in ends)"),
     ("reals", "Real(self.lo - other.hi, self.hi - other.lo)", "Real(self.lo - other.lo, self.hi - other.hi)"),
     ("reals", "Real(scaled // below, -(-scaled // below))", "Real(scaled // below, scaled // below)"),
@@ -424,18 +432,34 @@ MUTANTS = [
     ("products", "masses[first] += below if up else 0", "masses[first] += 0 if up else 2 * below + 9"),
     ("products", "masses[i >> 1] -= -m * share[0] >> BITS", "masses[i >> 1] -= -m * share[1] >> BITS"),
     ("products", "masses[(i >> 1) + 1] -= -m * share[1] >> BITS", "masses[(i >> 1) + 1] += m * share[0] >> BITS"),
-    ("products", "slot = len(str(max(a.values()) * sum(b.values())))", "slot = len(str(max(a.values()) * max(b.values())))"),
+    (
+        "products",
+        "slot = len(str(max(a.values()) * sum(b.values())))",
+        "slot = len(str(max(a.values()) * max(b.values())))",
+    ),
     ("products", "return sum(starts), [", "return sum(starts) - 1, ["),
     ("truncation", "-(-max(0, ONE - inside) * unit >> BITS)", "0"),
-    ("closed forms", "((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d)))", "((j, (r - p * d).over(ALL - d)), (i, (p - r).over(ALL - d)))"),
+    (
+        "closed forms",
+        "((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d)))",
+        "((j, (r - p * d).over(ALL - d)), (i, (p - r).over(ALL - d)))",
+    ),
     ("closed forms", "((i, (r - p * d).over(ALL - d)), (j, (p - r).over(ALL - d)))", "((i, p),)"),
     ("closed forms", "return [(-j, -i, q, p) for", "return [(-j, -i, p, q) for"),
     ("closed forms", "self.s * q + self.r * p", "self.r * q + self.s * p"),
     ("closed forms", "half - t * inverse)", "half + t * inverse)"),
-    ("closed forms", "return Real(log_end(x.lo, DOWN), log_end(x.hi, UP))", "return Real(log_end(x.hi, UP), log_end(x.lo, DOWN))"),
+    (
+        "closed forms",
+        "return Real(log_end(x.lo, DOWN), log_end(x.hi, UP))",
+        "return Real(log_end(x.hi, UP), log_end(x.lo, DOWN))",
+    ),
     ("closed forms", "        distance = 2\n", "        distance = 1\n"),
     ("closed forms", '"replace_one_distance", 2)', '"replace_one_distance", 1)'),
-    ("closed forms", "count = self.top - 1 - (x.lo >> BITS - self.n)", "count = self.top - 2 - (x.lo >> BITS - self.n)"),
+    (
+        "closed forms",
+        "count = self.top - 1 - (x.lo >> BITS - self.n)",
+        "count = self.top - 2 - (x.lo >> BITS - self.n)",
+    ),
     ("closed forms", "m * exp_end(-i << BITS - law.n, not up)", "m * exp_end(-(i - 1) << BITS - law.n, not up)"),
     ("closed forms", "log_end(ratio, DOWN) >> BITS - n]", "1 + (log_end(ratio, DOWN) >> BITS - n)]"),
     ("closed forms", "(True,), \"replace-one\"", "(False,), \"replace-one\""),
