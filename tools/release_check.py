@@ -120,7 +120,9 @@ def check_wheel(wheel: Archive, files: Iterable[str], licences: Iterable[str]) -
     Raises:
         ReleaseError: a file is missing, or one too many.
     """
+    files = tuple(files)
     package = {name.removeprefix("src/") for name in files if name.startswith(f"src/{PACKAGE}/")}
+    package |= {f"{PACKAGE}/{Path(name).name}" for name in files if name.startswith("checker/")}
     info = next(name.split("/")[0] for name in wheel.names if ".dist-info/" in name)
     beside = (*METADATA, *(f"licenses/{name}" for name in licences))
     _same("the wheel", wheel.names, package | {f"{info}/{name}" for name in beside})
@@ -145,7 +147,7 @@ def check_sdist(sdist: Archive, files: Iterable[str]) -> None:
         raise ReleaseError(
             f"the sdist has {len(superfluous)} files that no release needs: {', '.join(superfluous[:5])}"
         )
-    wanted = {name for name in known if name.split("/")[0] in ("src", "tests", "tools", "examples", "docs")}
+    wanted = {name for name in known if name.split("/")[0] in ("src", "checker", "tests", "tools", "examples", "docs")}
     missing = sorted(wanted - sdist.names)
     if missing:
         raise ReleaseError(f"the sdist lacks {len(missing)} files: {', '.join(missing[:5])}")
