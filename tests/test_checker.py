@@ -486,7 +486,7 @@ def test_a_mutant_is_noticed(check: str, old: str, new: str) -> None:
     """One rounding, side or cut turned round: the check that is named fails, or the mutant stops by itself."""
     assert SOURCE.count(old) >= 1, f"the checker has no {old!r} any more: change this entry with it"
     signal.signal(signal.SIGVTALRM, endless)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 60)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 20)
     try:
         with pytest.raises((AssertionError, ArithmeticError, LookupError)):
             CHECKS[check](module_of(SOURCE.replace(old, new, 1)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -164,3 +166,23 @@ def test_of_several_plans_the_one_that_is_refused_is_named(plan: Path, tmp_path:
                    "sample_rate = 0.1\n")  # fmt: skip
     assert refused("epsilon", plan, bad, "--delta", "1e-5").startswith(f"{bad}: mechanism 'laplace' with sampling")
     assert "give a PLAN or the flags" in refused("epsilon", plan, plan, *FLAGS)
+
+
+def test_the_checker_is_put_beside_a_report_and_run_apart_from_the_package(plan: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    assert run("report", plan, "-o", report, "--checker").exit_code == 0
+    beside = report.with_name("hockeystick_check.py")
+    assert beside.read_bytes() == (Path(__file__).parents[2] / "checker" / beside.name).read_bytes()
+    alone = subprocess.run([sys.executable, "-I", "-S", beside, report], capture_output=True, text=True, check=False)
+    found = run("verify", "--independent", report)
+    assert (found.exit_code, found.stdout) == (alone.returncode, alone.stdout)
+    assert found.exit_code == 0
+    assert "NOT" not in found.stdout
+    text = report.read_text(encoding="utf-8")
+    report.write_text(text.replace("<strong>ε ≤ 1.", "<strong>ε ≤ 0.", 1), encoding="utf-8")
+    assert text != report.read_text(encoding="utf-8")
+    assert run("verify", "--independent", report).exit_code == 3
+
+
+def test_the_checker_needs_a_place(plan: Path) -> None:
+    refused("--output", "report", plan, "--checker")

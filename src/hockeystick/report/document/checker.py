@@ -12,7 +12,7 @@ from pathlib import Path
 from hockeystick.values.errors import InvalidInputError
 
 NAME = "hockeystick_check.py"  # of the file, also beside a report
-_PACKAGE = Path(__file__).parents[2]
+_PACKAGE = Path(__file__).parents[2]  # the folder that is imported
 _PLACES = (_PACKAGE / NAME, _PACKAGE.parents[1] / "checker" / NAME)  # of a wheel; of the sources
 
 
