@@ -73,7 +73,7 @@ INTEGER = "integer"
 
 PREMISES: Mapping[str, str] = {
     "continuous": "added to the counts of keys, noise with a density; whole-number noise releases a person's own key "
-    'more often, and is the key noise = "integer"',
+    'more often, and needs the key noise = "integer"',
     INTEGER: "added to the counts of keys, which are whole numbers, as the noise is",
 }
 """What every answer says of the noise, by the name of its kind."""
