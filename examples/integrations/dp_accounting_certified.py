@@ -14,7 +14,7 @@ def training(noise_multiplier: float) -> dp_accounting.DpEvent:
 
 accountant = PLDAccountant()
 accountant.compose(training(1.0))
-print(f"epsilon {accountant.get_epsilon(DELTA):.6f} at delta {DELTA:g}")
+print(f"epsilon {accountant.get_epsilon(DELTA):.5f} at delta {DELTA:g}")
 
 noise = dp_accounting.calibrate_dp_mechanism(PLDAccountant, training, 1.0, DELTA)
-print(f"noise multiplier {noise:.6f} for epsilon 1")
+print(f"noise multiplier {noise:.4f} for epsilon 1")
