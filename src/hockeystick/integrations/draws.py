@@ -12,7 +12,7 @@ is not to be skipped, so that in a pass the steps taken and those signalled ahea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from hockeystick.values.errors import UnsupportedError
 
@@ -23,26 +23,17 @@ ON_EACH = (
 """Why a step on several batches is refused, and the way out."""
 
 
-class Steps(Protocol):
-    """An accountant, as far as steps on Poisson batches go."""
-
-    def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
-        """Record one step of the optimiser."""
-
-
 class Draws:
     """The batches that a Poisson-sampled loader draws, and the step hook of the optimiser that goes with them.
 
     Args:
         sampler: the batch sampler of a loader that Opacus made; from now on it counts what it draws. It remains of its
             class, on which ``BatchMemoryManager`` looks.
-        optimizer: an optimiser of Opacus.
-        sample_rate: rate of the loader.
-        recorder: told of each step.
+        optimizer: an optimiser of Opacus, whose step hook records each step.
     """
 
-    def __init__(self, sampler: Any, optimizer: Any, sample_rate: float, recorder: Steps) -> None:
-        self._optimizer, self._rate, self._recorder = optimizer, sample_rate, recorder
+    def __init__(self, sampler: Any, optimizer: Any) -> None:
+        self._optimizer, self._record = optimizer, optimizer.step_hook
         self._drawn = self._taken = 0  # in the pass that was begun last
         kind = type(sampler)
         counting = {"__module__": kind.__module__, "__iter__": lambda own: self._of_pass(kind.__iter__(own), len(own))}
@@ -68,7 +59,6 @@ class Draws:
             InvalidInputError: a noise multiplier below 0.
             UnsupportedError: a step on several batches.
         """
-        check_accumulated(optimizer)
         self._taken += 1
         ahead = optimizer._step_skip_queue  # of batches that workers draw ahead, the last one perhaps in part
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
@@ -76,7 +66,7 @@ class Draws:
                 f"a step after skipped ones (signal_skip_step), on several batches: {self._drawn} were drawn in this "
                 f"pass, for steps up to number {self._taken}; {ON_EACH}"
             )
-        self._recorder.step(noise_multiplier=optimizer.noise_multiplier, sample_rate=self._rate)
+        self._record(optimizer)
 
 
 def check_accumulated(optimizer: Any) -> None:

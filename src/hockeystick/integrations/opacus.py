@@ -309,8 +309,7 @@ class PrivacyEngine(OpacusPrivacyEngine):
             data_loader=data_loader, poisson_sampling=poisson_sampling, **kwargs
         )
         if poisson_sampling:
-            draws = Draws(loader.batch_sampler, optimizer, 1 / len(loader), self.accountant)
-            optimizer.attach_step_hook(draws.step)
+            optimizer.attach_step_hook(Draws(loader.batch_sampler, optimizer).step)
             return (module, optimizer, *criterion, loader)
         passes = Passes(loader.batch_sampler, optimizer, self.accountant)
         optimizer.attach_step_hook(passes.step)

@@ -32,7 +32,7 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.domains import MAX_COUNT, choice, place, shown
 from hockeystick.values.errors import BudgetError, InvalidInputError, UnsupportedError
 from hockeystick.values.files import cause, held, write_text
-from hockeystick.values.formats import FORMAT, checked_format
+from hockeystick.values.formats import FORMAT, check_format
 
 ENDING = ".toml"  # of the file's name
 
@@ -171,7 +171,7 @@ class Ledger:
             InvalidInputError: a format that this version does not read, or a key or value that the file may not have.
             BudgetError: releases that do not fit together.
         """
-        checked_format(data.get("format", FORMAT))
+        check_format(data)
         for key in data:
             if key not in ("format", "adjacency", "budget", "round"):
                 raise InvalidInputError(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from hockeystick.values.domains import shown
 from hockeystick.values.errors import InvalidInputError
 
@@ -10,18 +13,21 @@ FORMAT = 1
 number has the first format. Every later version reads all formats that there were."""
 
 
-def checked_format(value: object) -> int:
-    """The format of a file, if this version reads it.
+def check_format(keys: Mapping[str, Any]) -> None:
+    """Refuse a file in a format that this version does not read, whatever else is in it.
+
+    Args:
+        keys: of the file.
 
     Raises:
         InvalidInputError: another format than today's.
 
-    >>> checked_format(2)
+    >>> check_format({"format": 2})
     Traceback (most recent call last):
     hockeystick.values.errors.InvalidInputError: format must be 1; received 2: a newer hockeystick wrote this, ...
     """
+    value = keys.get("format", FORMAT)
     if type(value) is not int or value != FORMAT:
         newer = type(value) is int and value > FORMAT
         cause = ": a newer hockeystick wrote this, and reads it" if newer else ""
         raise InvalidInputError(f"format must be {FORMAT}; received {shown(value)}{cause}", "format")
-    return FORMAT

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import hockeystick as hs
+from fuzz.cases.mechanisms import ASKED
 from fuzz.draws import Draw
 from fuzz.laws import Held
 from fuzz.registry import case
@@ -105,16 +106,12 @@ def outside(draw: Draw, held: Held) -> None:
 SIDES = {"tight": "tight", "between": "between", "upper": "above"}
 """The side of a pair by the status of its claim; of a Renyi claim there is no pair."""
 
-OF_A_MECHANISM = (
-    "pair", "known", "curve", "exact", "with_against_without", "unsampled_only", "replacement_only",
-    "qualified", "of_many", "null_record", "premises",
-)  # fmt: skip
 OF_A_SCHEME = (
     "claim", "claim_of", "pair", "known", "curve", "exact", "keys", "dataset_records", "steps_per_epoch",
     "steps_per_round", "steps_of_pass", "broken_off", "participations", "same_for_all", "caution", "of_many",
 )  # fmt: skip
 PARTS = {
-    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), OF_A_MECHANISM),
+    **dict.fromkeys(("Gaussian", "Laplace", "RandomizedResponse", "ApproximateDP", "MixtureGaussian"), ASKED),
     "NoSampling": OF_A_SCHEME, "Poisson": (*OF_A_SCHEME, "exact_rate"),
     "WithoutReplacement": (*OF_A_SCHEME, "rate", "exact_rate"),
     "WithReplacement": (*OF_A_SCHEME, "weight_of_record"), "TruncatedPoisson": (*OF_A_SCHEME, "cut", "kept"),

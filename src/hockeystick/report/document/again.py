@@ -18,7 +18,7 @@ from hockeystick.report.document.envelope import enveloped
 from hockeystick.report.several import SEVERAL, several_json
 from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import InvalidInputError
-from hockeystick.values.formats import FORMAT, checked_format
+from hockeystick.values.formats import check_format
 
 
 def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
             what no plan can be asked.
         UnsupportedError: nothing is proven of the plan in it.
     """
-    checked_format(stated.get("format", FORMAT))
+    check_format(stated)
     kind = stated.get("answer")
     if kind == SEVERAL:
         answers = stated.get("answers")
