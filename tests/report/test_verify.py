@@ -166,6 +166,16 @@ def test_an_end_may_not_claim_more_than_is_computed_again() -> None:
         assert len(list(differences({**again, end: again[end] * (1 - sign * 0.5)}, again))) == 1
 
 
+def test_an_end_beyond_the_opposite_one_is_found_within_the_slack_of_its_own() -> None:
+    """Where both ends are one number, nothing but a few roundings is left."""
+    again = {"lower": 1.0, "upper": 1.0}
+    for end, sign in (("lower", 1.0), ("upper", -1.0)):
+        for older in (False, True):
+            (line,) = differences({**again, end: 1.0 + sign * 1e-13}, again, older=older)
+            assert line.startswith(f"{end}: stated ")
+            assert list(differences({**again, end: 1.0 + sign * 1e-15}, again, older=older)) == []
+
+
 def test_a_question_that_was_changed_has_another_answer(record: dict[str, Any]) -> None:
     """The plan and what was asked are not numbers that follow: whoever edits them is met by all that follows."""
     for path in (("plan", "round", 0, "epsilon"), ("plan", "round", 0, "count"), ("asked", "delta")):

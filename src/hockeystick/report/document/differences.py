@@ -17,8 +17,10 @@ of the end: the width at which intervals are computed. The checksum notices what
 
 LENGTH = 90  # characters of a line or a value that are repeated
 
-ROUNDING = 1e-12
-"""Relative: some roundings of elementary functions, by which another machine may find an end on the other side."""
+ROUNDING = 1e-14  # relative: a few roundings, by which ends that agree may cross on another machine
+
+ELSEWHERE = 1e-12
+"""Relative: how far another machine's elementary functions may move one end of an interval."""
 
 OPPOSITE = {"upper": "lower", "lower": "upper"}
 """The other end of an interval, by the key of each."""
@@ -67,13 +69,17 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
 
 def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
     """A line for an end that claims more than was computed again, or is another number."""
-    against = OPPOSITE[end] if older and _are_numbers(again.get(OPPOSITE[end])) else end
-    bound = again[against]
-    if not older and not _alike(stated, bound):
-        yield f"{place}: stated {stated!r}, computed again {bound!r}"
-    elif (bound - stated if end == "upper" else stated - bound) > ROUNDING * abs(bound):
-        side = "below" if end == "upper" else "above"
-        yield f"{place}: stated {stated!r}, {side} the {against} end computed again, {bound!r}"
+    opposite, side = OPPOSITE[end], "below" if end == "upper" else "above"
+    both = _are_numbers(again.get(opposite))
+    slack = ({} if older and both else {end: ELSEWHERE}) | ({opposite: ROUNDING} if both else {})
+    if not older and not _alike(stated, again[end]):
+        yield f"{place}: stated {stated!r}, computed again {again[end]!r}"
+        return
+    for against, share in slack.items():
+        bound = again[against]
+        if (bound - stated if end == "upper" else stated - bound) > share * abs(bound):
+            yield f"{place}: stated {stated!r}, {side} the {against} end computed again, {bound!r}"
+            return
 
 
 def changed_lines(stated: str, again: str) -> Iterator[str]:
