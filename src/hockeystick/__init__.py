@@ -88,7 +88,7 @@ LATE = {
     "clipping_norm": "plan.joint",
     "conversions": "conversions",
     "deltas": "questions.many",
-    "doctor": "numerics.doctor.diagnosis",
+    "doctor": "numerics.doctor",
     "dp_sgd": "plan.dp_sgd",
     "epsilons": "questions.many",
     "explore": "explorer.serve",
@@ -107,7 +107,7 @@ if TYPE_CHECKING:
     from hockeystick import conversions, filters, plot, targets
     from hockeystick.accountants import ACCOUNTANTS
     from hockeystick.explorer.serve import explore
-    from hockeystick.numerics.doctor.diagnosis import doctor
+    from hockeystick.numerics.doctor import doctor
     from hockeystick.plan.best_of import BestOf
     from hockeystick.plan.dp_sgd import dp_sgd
     from hockeystick.plan.file import load_plan

@@ -1,4 +1,4 @@
-"""The command ``hockeystick doctor``: whether this machine is as the certificate assumes."""
+"""The command ``hockeystick doctor``: this machine, measured against what the certificate assumes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hockeystick.cli.progress import progress
 
 @click.command()
 @with_json
-@click.option("--points", type=float, metavar="NUMBER", help="Points of each range of each function.  [default: 600]")
+@click.option("--points", type=float, metavar="NUMBER", help="Points of each range of each function.  [default: 200]")
 @click.option("--seed", type=float, metavar="NUMBER", help="Of the points, for others than the usual.  [default: 1]")
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
-    """Whether this machine is as the certificate assumes: elementary functions, rounding, versions.
+    """Measure what the certificate assumes of this machine: elementary functions, rounding, versions.
 
-    Functions are compared with ball arithmetic (python-flint), or with decimals where it is missing. Status 0: all is
-    within what is assumed. Status 3: something is not, with a line for each.
+    Functions are compared with Python's decimals. Status 0: all is within what is assumed. Status 3: something is
+    not, with a line for each.
 
     Example: hockeystick doctor
     """
-    from hockeystick.numerics.doctor.diagnosis import POINTS
-    from hockeystick.numerics.doctor.diagnosis import doctor as examined
+    from hockeystick.numerics.doctor import POINTS
+    from hockeystick.numerics.doctor import doctor as examined
     from hockeystick.report import print_answer
     from hockeystick.report.diagnosis import diagnosis_answer
 

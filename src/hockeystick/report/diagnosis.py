@@ -1,8 +1,9 @@
-"""What is said of a machine: whether it is as the certificate assumes, function after function, and what answers."""
+"""The answer of ``hockeystick doctor``: the verdict, a line for each function and each check, and the versions."""
 
 from __future__ import annotations
 
-from hockeystick.numerics.doctor.diagnosis import Diagnosis
+from hockeystick.numerics.doctor import DIGITS as DECIMALS
+from hockeystick.numerics.doctor import Diagnosis
 from hockeystick.report.answer import Answer
 from hockeystick.report.rounding import exact, round_up
 from hockeystick.values.version import __version__
@@ -11,7 +12,7 @@ DIGITS = 3  # of an error; the next depends on the points
 
 
 def diagnosis_answer(found: Diagnosis) -> Answer:
-    """What was found, for people: the verdict, the failures, a line for each function, for each check and program."""
+    """The diagnosis for people: the verdict, the failures, a line for each function, for each check and program."""
     if found.sound:
         headline = "sound: this machine is as the certificate assumes"
     else:
@@ -21,8 +22,6 @@ def diagnosis_answer(found: Diagnosis) -> Answer:
         error = round_up(item.largest, DIGITS) if item.largest < float("inf") else "infinite"
         lines.append((f"{item.name} ({item.library})", f"{error} of {exact(item.assumed)} {item.unit}"))
     lines += [(check.name, check.said) for check in found.checks]
-    lines.append(("compared with", f"{found.reference}, {found.values:,} values in {found.seconds:.1f} s"))
+    lines.append(("compared with", f"decimals of {DECIMALS} digits, {found.values:,} values in {found.seconds:.1f} s"))
     lines += [("hockeystick", __version__), *found.versions.items()]
-    if found.advice is not None:
-        lines.append(("more", found.advice))
     return Answer(headline, tuple(lines))

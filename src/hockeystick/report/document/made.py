@@ -20,7 +20,7 @@ def made(date: str | None = None) -> dict[str, str]:
     import numpy
     import scipy
 
-    from hockeystick.numerics.doctor.diagnosis import brief
+    from hockeystick.numerics.doctor import brief
 
     return {
         "date": date or datetime.datetime.now(datetime.UTC).date().isoformat(),

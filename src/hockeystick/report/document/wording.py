@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hockeystick.numerics.doctor.diagnosis import NOT_WITHIN
+from hockeystick.numerics.doctor import NOT_WITHIN
 from hockeystick.plan.file import plan_from_dict, plan_text
 from hockeystick.plan.labels import LABELS
 from hockeystick.plan.plan import Plan

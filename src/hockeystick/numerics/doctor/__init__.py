@@ -1,1 +1,0 @@
-"""What the certificate assumes of the machine, measured: elementary functions, transforms, roundings of arithmetic."""
