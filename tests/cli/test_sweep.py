@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -212,8 +213,10 @@ def test_a_bar_is_for_terminals_and_for_long_work(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(progress, "PATIENCE", patience)
         with progress.bar("sweeping") as told:
             told(0, 10)
+            time.sleep(0.1)
             told(5, 10)
-        assert ("sweeping" in screen.getvalue()) == shown
+        assert ("sweeping: 5 of 10, 0 s left" in screen.getvalue()) == shown
+        assert screen.getvalue().endswith(progress.CLEARED) == shown  # nothing stays on the screen
 
 
 def test_the_grid_of_the_readme_is_taken_by_its_plan_of_two_kinds(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ LATE = sorted(path for path in PACKAGE.rglob("*.py") if "exports(__name__, LATE)
 
 HEAVY = (
     "click", "difflib", "flint", "hashlib", "inspect", "json", "matplotlib", "numpy.polynomial", "pathlib", "pydantic",
-    "rich", "scipy", "tempfile", "tomllib",
+    "scipy", "tempfile", "tomllib",
 )  # fmt: skip
 """Packages of others, and of Python, that the import does not load: together they take longer than NumPy."""
 
@@ -95,7 +95,7 @@ def test_the_first_answer_loads_nothing_more() -> None:
 
 @pytest.mark.parametrize("flag", ["--version", "--help"])
 def test_the_command_says_what_it_is_without_numpy(flag: str) -> None:
-    """Neither the library nor what it stands on, nor what lays out tables."""
+    """Neither the library nor what it stands on."""
     code = f"""
 import sys
 sys.argv = ["hockeystick", {flag!r}]
@@ -103,7 +103,7 @@ from hockeystick.cli import main
 try:
     main()
 finally:
-    print([name for name in ("numpy", "scipy", "rich", "json", "hockeystick.plan") if name in sys.modules])
+    print([name for name in ("numpy", "scipy", "json", "hockeystick.plan") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.endswith("\n[]\n")

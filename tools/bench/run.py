@@ -12,10 +12,6 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-
 from bench.alone import memory, scaling
 from bench.cases import Case, all_cases
 from bench.environments import HOME, OURS, PEERS, PLOT, ROOT, CannotBuildError, Peer, Route, python_of
@@ -27,6 +23,10 @@ from bench.page import RESULTS, write_docs
 from bench.table import rows, summaries, times
 from bench.twins import compared
 from bench.workers import MEMORY_MIB, StartError, Worker
+from hockeystick.cli.progress import bar
+from hockeystick.report.tables import laid_out
+
+WIDTH = 140  # characters of a line of the tables
 
 WARM_UP = {
     "quantity": "epsilon",
@@ -45,34 +45,33 @@ def main() -> int:
     cases = [case for case in all_cases() if _wanted(case.name, arguments.cases)]
     peers = [peer for peer in PEERS if _wanted(peer.name, arguments.peers)]
     whole = not (arguments.cases or arguments.peers)
-    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     if not cases:
-        console.print(f"no case is named so; there are: {', '.join(case.name for case in all_cases())}")
+        print(f"no case is named so; there are: {', '.join(case.name for case in all_cases())}")
         return 1
     started = time.perf_counter()
-    results, problems = collect(console, cases, peers)
+    results, problems = collect(cases, peers)
     path = RESULTS if whole and not problems else HOME / "partial.json"
     write_text(path, json.dumps(results, indent=1) + "\n")
-    _show_summary(console, results)
+    _show_summary(results)
     for problem in problems:
-        console.print(f"[bold]not measured:[/] {problem}")
+        print(f"not measured: {problem}")
     if whole and not problems:
         written = write_docs(results, python_of(PLOT))
-        console.print("written: " + ", ".join(str(item.relative_to(ROOT)) for item in written))
+        print("written: " + ", ".join(str(item.relative_to(ROOT)) for item in written))
     else:
-        console.print(f"written: {path.relative_to(ROOT)}; the documentation is left as it is after a part")
-    console.print(f"{time.perf_counter() - started:.0f} s")
+        print(f"written: {path.relative_to(ROOT)}; the documentation is left as it is after a part")
+    print(f"{time.perf_counter() - started:.0f} s")
     return min(len(problems), 1)
 
 
-def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dict[str, Any], list[str]]:
+def collect(cases: list[Case], peers: list[Peer]) -> tuple[dict[str, Any], list[str]]:
     """Results in the JSON form, and which peers could not be asked."""
     problems: list[str] = []
     core = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
     with ExitStack() as stack:
         workers: list[tuple[Peer, Worker]] = []
         for peer in (OURS, *peers):
-            console.print(f"environment of {peer.name}")
+            print(f"environment of {peer.name}")
             try:
                 worker = Worker(python_of(peer), peer.module, HOME / "logs" / f"{peer.name}.log", core)
                 workers.append((peer, stack.enter_context(worker)))
@@ -84,7 +83,7 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
                 problems.append(str(error))
         (_, ours), *others = workers
         routes = [(route, worker) for peer, worker in others for route in peer.routes if worker.ready]
-        found = _measure_all(console, cases, ours, routes)
+        found = _measure_all(cases, ours, routes)
         alone = {
             "scaling": scaling(ours),
             "allocation": growth(ours),
@@ -103,42 +102,37 @@ def collect(console: Console, cases: list[Case], peers: list[Peer]) -> tuple[dic
     return results, problems
 
 
-def _measure_all(console: Console, cases: list[Case], ours: Worker, routes: list[tuple[Route, Worker]]) -> list[Row]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    found = []
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("", total=len(cases) * (len(routes) + 1))
-        for case in cases:
-            row = Row(case)
-            for label in measure(row, ours, routes):
-                progress.update(task, description=f"{case.name}: {label}", advance=1)
-            found.append(row)
-            progress.console.print(_case_table(row))
+def _measure_all(cases: list[Case], ours: Worker, routes: list[tuple[Route, Worker]]) -> list[Row]:
+    found, done, of = [], 0, len(cases) * (len(routes) + 1)
+    for case in cases:
+        row = Row(case)
+        with bar(case.name) as told:
+            for _ in measure(row, ours, routes):
+                done += 1
+                told(done, of)
+        found.append(row)
+        print(_case_table(row))
     return found
 
 
-def _case_table(row: Row) -> Table:
+def _case_table(row: Row) -> str:
     case = row.case
-    title = f"{case.group}\n{case.rounds} rounds; truth {float(case.truth):.10g}"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name in ("accountant", "time", "value", "true error", "ratio"):
-        table.add_column(name, justify="left" if name == "accountant" else "right", no_wrap=True)
-    table.add_column("remarks", overflow="fold")
-    for cells in rows(_as_json(row)):
-        table.add_row(*cells)
-    return table
+    title = f"{case.group}\n{case.rounds} rounds; truth {float(case.truth):.10g}\n"
+    heads = ("accountant", "time", "value", "true error", "ratio", "remarks")
+    return title + laid_out([heads, *rows(_as_json(row))], {5}, range(1, 5), WIDTH)
 
 
-def _show_summary(console: Console, results: dict[str, Any]) -> None:
-    table = Table(title="time of the peer over time of hockeystick, at equal or smaller true error", title_style="bold")
-    for name in ("accountant", "answers", "fails", "below truth", "geometric mean", "range", "closer", "not matched"):
-        table.add_column(name, justify="left" if name == "accountant" else "right")
+def _show_summary(results: dict[str, Any]) -> None:
+    table: list[tuple[str, ...]] = [
+        ("accountant", "answers", "fails", "below truth", "geometric mean", "range", "closer", "not matched")
+    ]
     for item in summaries(results):
         spread = f"{times(min(item.ratios))} to {times(max(item.ratios))}" if item.ratios else ""
         mean = "" if item.mean is None else times(item.mean)
         counts = [len(item.errors), len(item.failed), len(item.below)]
-        table.add_row(item.label, *map(str, counts), mean, spread, str(len(item.closer)), str(len(item.unmatched)))
-    console.print(table)
+        table.append((item.label, *map(str, counts), mean, spread, str(len(item.closer)), str(len(item.unmatched))))
+    print("time of the peer over time of hockeystick, at equal or smaller true error")
+    print(laid_out(table, {0}, range(1, 8), WIDTH))
 
 
 def _as_json(row: Row) -> dict[str, Any]:

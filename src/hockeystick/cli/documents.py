@@ -16,7 +16,7 @@ from hockeystick.cli.plans import STANDARD_INPUT, chosen_plan, flag_names, plan_
 from hockeystick.cli.printed import as_json as with_json
 from hockeystick.cli.printed import print_json
 from hockeystick.cli.progress import progress
-from hockeystick.report.plain import line_width
+from hockeystick.report.tables import line_width
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import one_line, place
 

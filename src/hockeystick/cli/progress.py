@@ -7,46 +7,47 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-    from rich.status import Status
 
 PATIENCE = 1.0
 """Seconds of work before anything is shown."""
 
+CLEARED = "\r\x1b[K"  # back to the beginning of the line, which is then empty
 
-class _Spinner:
-    """A status line that a timer starts and its owner stops, in either order."""
+
+class _Line:
+    """One line on standard error that replaces itself, from the end of :data:`PATIENCE` until it is taken away."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
-        self._status: Status | None = None
-        self._stopped = False
+        self._text, self._shown, self._stopped = text, False, False
         self._lock = threading.Lock()
+        self._timer = threading.Timer(PATIENCE, self._appear)
+        self._timer.daemon = True
+        self._timer.start()
 
-    def start(self) -> None:
-        from rich.console import Console
-        from rich.status import Status
-
+    def _appear(self) -> None:
         with self._lock:
-            if not self._stopped:
-                self._status = Status(self._text, console=Console(stderr=True))
-                self._status.start()
+            self._shown = not self._stopped
+            self._write(self._text)
+
+    def _write(self, text: str) -> None:
+        if self._shown:
+            from hockeystick.report.tables import line_width
+
+            sys.stderr.write(CLEARED + text[: line_width() - 1])
+            sys.stderr.flush()
 
     def say(self, text: str) -> None:
-        """Replace the text beside the spinner, also before it has appeared."""
+        """Replace the text, also before it has appeared."""
         with self._lock:
             self._text = text
-            if self._status is not None:
-                self._status.update(text)
+            self._write(text)
 
     def stop(self) -> None:
+        """Take the line away; nothing is shown afterwards."""
+        self._timer.cancel()
         with self._lock:
-            self._stopped = True
-            if self._status is not None:
-                self._status.stop()
+            self._write("")
+            self._shown, self._stopped = False, True
 
 
 @contextmanager
@@ -58,57 +59,24 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda text: None
         return
-    spinner = _Spinner(text)
-    timer = threading.Timer(PATIENCE, spinner.start)
-    timer.daemon = True
-    timer.start()
+    line = _Line(f"{text} ...")
     try:
-        yield spinner.say
+        yield lambda text: line.say(f"{text} ...")
     finally:
-        timer.cancel()
-        spinner.stop()
-
-
-class _Bar:
-    """A bar that appears once it is told of work that has taken a while, and is redrawn when it is told again."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._begun = text, time.monotonic()
-        self._shown: Progress | None = None
-        self._task: TaskID | None = None
-
-    def tell(self, done: int, of: int) -> None:
-        """Show how much is done, of how much."""
-        if self._shown is None:
-            if time.monotonic() - self._begun < PATIENCE or done >= of:
-                return
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-            self._shown = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._shown.add_task(self._text, total=of, completed=done)
-            self._shown.start()
-        elif self._task is not None:
-            self._shown.update(self._task, completed=done)
-
-    def stop(self) -> None:
-        """Take the bar away."""
-        if self._shown is not None:
-            self._shown.stop()
+        line.stop()
 
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error while the block runs; nothing if it is short or standard error is no terminal.
+    """Show how far the work of a block is, on standard error; nothing if it is short or that is no terminal.
 
-    The block gets a function that is told how much is done, of how much.
+    The block gets a function of how much is done, and of how much there is.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda done, of: None
-        return
-    shown = _Bar(text)
-    try:
-        yield shown.tell
-    finally:
-        shown.stop()
+    begun = time.monotonic()
+
+    def told(done: int, of: int) -> None:
+        left = (time.monotonic() - begun) * (of - done) / done if done else None
+        say(f"{text}: {done} of {of}" + ("" if left is None else f", {left:,.0f} s left"))
+
+    with progress(text) as say:
+        yield told

@@ -1,159 +1,164 @@
-"""Text on the terminal, by rich: short tables that wrap their words and never cut a number."""
+"""Text on the terminal: tables that wrap their words, and never cut a number."""
 
 from __future__ import annotations
 
-import errno
 import os
-import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
-
-from hockeystick.report.plain import LEAST_WIDTH, USUAL_WIDTH, written
+import shutil
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from hockeystick.report.answer import Answer
     from hockeystick.report.comparison import Entry
 
-_WHOLE = ("mechanism", "sampling", "pair")  # columns whose words are not broken
-_WIDTHS = {"direction": 12}  # room for the sources
+USUAL_WIDTH = 80  # characters of a line where nobody says how many
+LEAST_WIDTH = 40  # characters that are filled, however narrow the terminal is: a label and the digits of a count
+GAP = "  "  # between two columns
+WARNING = "warning"  # label of the lines that stand out
+
+
+def line_width() -> int:
+    """Characters of a line: those of the terminal, or of the variable COLUMNS."""
+    return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_WIDTH)
+
+
+def laid_out(
+    rows: Sequence[Sequence[str]],
+    wrapped: Collection[int],
+    right: Collection[int] = (),
+    width: int | None = None,
+    style: Callable[[Sequence[str], int, str], str] = lambda row, column, text: text,
+) -> str:
+    """A table, a line of text for each line of a cell.
+
+    Args:
+        rows: the cells of each row, as many in each.
+        wrapped: numbers of the columns whose words may go to another line; the others have the width of their cells.
+        right: numbers of the columns whose cells end at one place.
+        width: characters of a line; those of the terminal, if it is none.
+        style: of the row, the number of a column and a line of its cell, to what is written of it.
+
+    >>> print(laid_out([("adjacency", "add"), ("rounds", "word " * 12 + "end")], {1}, width=40), end="")
+    adjacency  add
+    rounds     word word word word word
+               word word word word word
+               word word end
+    """
+    widths = [max(len(line) for cell in column for line in cell.split("\n")) for column in zip(*rows, strict=True)]
+    spare = (width or line_width()) - len(GAP) * (len(widths) - 1) - sum(widths)
+    while spare < 0 and max(widths[column] for column in wrapped) > 1:
+        widest = max(wrapped, key=lambda column: widths[column])
+        widths[widest] -= 1
+        spare += 1
+    lines = []
+    for row in rows:
+        cells = [_lines(cell, widths[column] if column in wrapped else None) for column, cell in enumerate(row)]
+        for number in range(max(map(len, cells))):
+            line = []
+            for column, cell in enumerate(cells):
+                part = cell[number] if number < len(cell) else ""
+                blanks, shown = " " * (widths[column] - len(part)), style(row, column, part) if part else ""
+                line.append(blanks + shown if column in right else shown + blanks)
+            lines.append(GAP.join(line).rstrip() + "\n")
+    return "".join(lines)
+
+
+def _lines(cell: str, width: int | None) -> list[str]:
+    """The lines of a cell, whose words are wrapped where there is a width."""
+    lines = cell.split("\n")
+    if width is None:
+        return lines
+    return [part for line in lines for part in textwrap.wrap(line, max(width, 1), break_on_hyphens=False) or [""]]
 
 
 def print_answer(answer: Answer) -> None:
     """The sentence to quote, then a line for each thing to know about it, on standard output."""
-    if written(sys.stdout, answer.headline, answer.lines):
-        return
-    from rich.text import Text
-
-    console = _console()
-    console.print(Text(answer.headline, style="bold"))
-    console.print()
-    _print_pairs(console, answer.lines)
+    _print(_bold(answer.headline) + "\n\n" + _pairs(answer.lines))
 
 
 def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
     """Names and summaries of accountants on standard output."""
-    lines = list(summaries)
-    if not written(sys.stdout, None, lines):
-        _print_pairs(_console(), lines)
+    _print(_pairs(list(summaries)))
 
 
 def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
     """The numbers of all accountants in one table, under it the reasons of those that have none, and what to mind."""
-    from rich.table import Table
-    from rich.text import Text
-
     from hockeystick.report.comparison import sorted_entries
 
-    console = _console(least=USUAL_WIDTH)  # numbers are not broken
-    console.print(Text(headline, style="bold"))
-    console.print()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("accountant", "guarantee"):
-        table.add_column(column, overflow="fold")
-    for column in ("lower", "estimate", "upper", "seconds"):
-        table.add_column(column, no_wrap=True, justify="right")
     ordered = sorted_entries(entries)
+    rows: list[Sequence[str]] = [("accountant", "guarantee", "lower", "estimate", "upper", "seconds")]
     for entry in ordered:
         if entry.answer is not None:
-            cells = (entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}")
-            table.add_row(*map(Text, cells))
-    if table.rows:
-        _print_table(console, table)
+            rows.append((entry.name, entry.answer.guarantee, *entry.cells, f"{entry.seconds:.3f}"))
+    out = _bold(headline) + "\n\n" + (_numbers(rows, {0, 1}) if len(rows) > 1 else "")
     for title, answered in (("Remarks", True), ("Not answered", False)):
         reasons = [
             (entry.name, entry.reason) for entry in ordered if entry.reason and (entry.answer is None) != answered
         ]
-        if reasons:
-            console.print(Text(f"\n{title}", style="bold"))
-            _print_pairs(console, reasons)
-    if caveats:
-        console.print()
-        _print_pairs(console, caveats)
+        out += _block(title, reasons)
+    _print(out + ("\n" + _pairs(caveats) if caveats else ""))
 
 
 def print_samplings(
     headline: str, rows: Sequence[Sequence[str]], blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]]
 ) -> None:
     """The numbers of all sampling schemes in one table, and under it blocks of lines, each with a title."""
-    from rich.table import Table
-    from rich.text import Text
-
-    console = _console(least=USUAL_WIDTH)  # numbers are not broken
-    console.print(Text(headline, style="bold"))
-    console.print()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("sampling", overflow="fold")
-    for column in ("lower", "upper", "noise needed"):
-        table.add_column(column, no_wrap=True, justify="right")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    _print_table(console, table)
-    for title, lines in blocks:
-        if lines:
-            console.print(Text(f"\n{title}", style="bold"))
-            _print_pairs(console, lines)
+    table = _numbers([("sampling", "lower", "upper", "noise needed"), *rows], {0})
+    _print(_bold(headline) + "\n\n" + table + "".join(_block(title, lines) for title, lines in blocks))
 
 
 def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
-    """What a figure is about, and what to mind with it, on standard error: a figure has no lines of text."""
-    if not written(sys.stderr, None, lines):
-        _print_pairs(_console(error=True), lines)
+    """The premises of a figure and its warnings, on standard error: a figure has no lines of text."""
+    if lines:
+        _print(_pairs(lines), error=True)
 
 
 def print_supported(name: str | None = None) -> None:
     """The table of what is supported on standard output; of one mechanism, where its name is given."""
-    from rich.table import Table
-    from rich.text import Text
-
     from hockeystick.report.supported import COLUMNS, supported_rows
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold", no_wrap=column in _WHOLE, max_width=_WIDTHS.get(column))
+    rows: list[Sequence[str]] = [COLUMNS]
     for row in supported_rows(name):
         sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
-        cells = (row.mechanism, sampling, row.where, row.claim.status.value, row.claim.source)
-        table.add_row(*map(Text, cells))
-    _print_table(_console(least=USUAL_WIDTH), table)
+        where = row.where.replace(", ", ",\n")
+        rows.append((row.mechanism, sampling, where, row.claim.status.value, row.claim.source))
+    _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH), style=_first_bold(rows)))
 
 
-def _print_pairs(console: Console, lines: Iterable[Sequence[str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for label, text in lines:
-        style = "bold yellow" if label == "warning" else ""
-        table.add_row(Text(label, style=style or "dim"), Text(text, style=style))
-    _print_table(console, table)
+def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
+    """A table whose first row has its titles, and whose numbers end at one place and are not broken."""
+    right = set(range(len(rows[0]))) - set(wrapped)
+    return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH), _first_bold(rows))
 
 
-def _print_table(console: Console, table: Table) -> None:
-    """The table; in a file or a pipe without the blanks that fill its lines up, which a copy would carry on."""
-    if console.is_terminal:
-        console.print(table)
-        return
-    with console.capture() as shown:
-        console.print(table)
-    console.file.write("".join(line.rstrip() + "\n" for line in shown.get().splitlines()))
+def _first_bold(rows: Sequence[Sequence[str]]) -> Callable[[Sequence[str], int, str], str]:
+    return lambda row, column, text: _bold(text) if row is rows[0] else text
 
 
-def _console(error: bool = False, least: int = LEAST_WIDTH) -> Console:
-    from rich.console import Console
+def _block(title: str, lines: Sequence[tuple[str, str]]) -> str:
+    return f"\n{_bold(title)}\n{_pairs(lines)}" if lines else ""
 
-    class Shell(Console):
-        """A console that leaves to the command how it ends where nobody reads on: rich would end it, with status 1."""
 
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+def _pairs(lines: Sequence[tuple[str, str]]) -> str:
+    import click
 
-    file = None if error else sys.stdout
-    console = Shell(file=file, stderr=error, highlight=False, emoji=False, markup=False)
-    if console.width < least:
-        console.width = least
-    return console
+    def style(row: Sequence[str], column: int, text: str) -> str:
+        if row[0] == WARNING:
+            return click.style(text, fg="yellow", bold=True)
+        return click.style(text, dim=True) if column == 0 else text
+
+    return laid_out(lines, {1}, style=style) if lines else ""
+
+
+def _bold(text: str) -> str:
+    import click
+
+    return click.style(text, bold=True)
+
+
+def _print(text: str, error: bool = False) -> None:
+    import click
+
+    plain: Any = False if "NO_COLOR" in os.environ else None  # none: as the stream is a terminal or not
+    click.echo(text, nl=False, err=error, color=plain)
