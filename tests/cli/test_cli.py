@@ -98,6 +98,17 @@ def test_for_people(pure: Path) -> None:
     assert run("delta", pure, "--epsilon", "1").stdout.startswith("delta <= 0.")
 
 
+def test_the_first_line_says_which_noise_a_threshold_is_for(tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    for mechanism, noise in (("laplace-threshold", "scale"), ("gaussian-threshold", "noise_multiplier")):
+        keys = f'[[round]]\nmechanism = "{mechanism}"\n{noise} = 3\nthreshold = 60\nkeys = 1\n'
+        for said, kind in (("", "continuous"), ('noise = "integer"\n', "integer")):
+            path.write_text(keys + said)
+            for asked in (("epsilon", "--delta", "1e-5"), ("delta", "--epsilon", "0.5")):
+                first = run(asked[0], path, *asked[1:]).stdout.partition("\n")[0]
+                assert first.endswith(f" ({kind} noise)"), first
+
+
 def test_flags_describe_dp_sgd() -> None:
     keys = json.loads(run("epsilon", *FLAGS, "--delta", "1e-5", "--adjacency", "remove", "--json").stdout)
     plan = hs.dp_sgd(2.0, 0.01, 10, adjacency="remove")

@@ -50,7 +50,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
     'epsilon <= 6.91 at delta = 1e-6'
     """
     quoted = round_up(bound.quoted, QUOTED_DIGITS)
-    headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}"
+    headline = f"epsilon {_relation(bound)} {quoted} at delta = {exact(delta)}{_noise(plan)}"
     judged = _judged(plan.published or {}, delta, bound)
     return Answer(headline, tuple(_lines(plan, bound, _plain(bound), delta, judged)))
 
@@ -65,7 +65,7 @@ def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
     else:
         quoted = round_up(bound.quoted, QUOTED_DIGITS)
         ends = _plain(bound)
-    headline = f"delta {_relation(bound)} {quoted} at epsilon = {exact(epsilon)}"
+    headline = f"delta {_relation(bound)} {quoted} at epsilon = {exact(epsilon)}{_noise(plan)}"
     return Answer(headline, tuple(_lines(plan, bound, ends, bound.quoted)))
 
 
@@ -83,6 +83,12 @@ def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]
         **_common(plan, bound),
         **caveats_json(plan, bound.quoted),
     }
+
+
+def _noise(plan: Plan) -> str:
+    """The kinds of noise that a number depends on and the name of the mechanism leaves open."""
+    kinds = sorted({label for item in plan.rounds for label in item.mechanism.premises})
+    return f" ({', '.join(kinds)})" if kinds else ""
 
 
 def _relation(bound: Said) -> str:
