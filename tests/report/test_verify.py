@@ -214,6 +214,29 @@ def test_what_is_not_verified_is_told(record: dict[str, Any]) -> None:
     assert verified(report_text(edited(forged, ("epsilon", 0, "upper"), 0.9), HTML)).unverified == ()
 
 
+def test_texts_of_a_plan_are_told_as_not_verified() -> None:
+    """They stand on the page as they are."""
+    lie, aside = "epsilon <= 0.10 (certified)", "x" * 100
+    (item,) = PLAN.rounds
+    plan = hs.Plan([item.changed(name=aside, note=lie)], "add", 1e-3, {"source": 10 * aside, "note": lie})
+    found = verified(report_text(report_record(plan, None, None, made("2026-01-31")), HTML))
+    (line,) = (line for line in found.unverified if line.startswith("the texts of the plan: name of round 1 'xxx"))
+    assert line.count(lie) == 2  # the long ones before them do not hide them
+
+
+def test_counts_and_the_places_of_ends_are_held_beyond_the_tolerance(record: dict[str, Any]) -> None:
+    """One more round is another claim, and an end that holds at a delta may hold at none beside it."""
+    assert not verified(json.dumps(sealed(edited(record, ("epsilon", 0, "delta"), 1.0 - 5e-7)))).sound
+    assert list(differences({"remaining": 2_000_001}, {"remaining": 2_000_000}))
+    assert not list(differences({"estimate": 2_000_001.0}, {"estimate": 2_000_000.0}))
+
+
+def test_a_whole_number_that_no_double_holds_is_refused(record: dict[str, Any]) -> None:
+    text = json.dumps(record).replace('"lower": 1.', f'"lower": {10**400}, "unread": 1.', 1)
+    with pytest.raises(InvalidInputError, match="a number of 401 digits"):
+        verified(text)
+
+
 def test_texts_are_compared_line_by_line() -> None:
     assert list(changed_lines("a\nb\n", "a\nb\n")) == []
     assert list(changed_lines("a\nx\nb\n", "a\nb\n")) == ["line 2: stated 'x', written again nothing"]

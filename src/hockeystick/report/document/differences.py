@@ -22,6 +22,9 @@ ROUNDING = 1e-14  # relative: a few roundings, by which ends that agree may cros
 ELSEWHERE = 1e-12
 """Relative: how far another machine's elementary functions may move one end of an interval."""
 
+GIVEN = frozenset({"delta", "fpr"})
+"""Keys of the numbers at which others are stated: ends that hold there may not hold a millionth beside it."""
+
 OPPOSITE = {"upper": "lower", "lower": "upper"}
 """The other end of an interval, by the key of each."""
 
@@ -58,6 +61,9 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
                 yield f"{place}: stated {_shown(stated[key])}, which no answer to this question has"
             elif key in OPPOSITE and _are_numbers(stated[key], again[key]):
                 yield from _end(stated[key], again, key, place, older)
+            elif key in GIVEN and _are_numbers(stated[key], again[key]):
+                if not _alike(stated[key], again[key], ELSEWHERE):
+                    yield f"{place}: stated {stated[key]!r}, computed again {again[key]!r}"
             elif key not in TIMES:
                 yield from differences(stated[key], again[key], place, older=older)
     elif isinstance(stated, list) and isinstance(again, list) and len(stated) == len(again):
@@ -101,10 +107,14 @@ def _are_numbers(*values: Any) -> bool:
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
-def _alike(stated: Any, again: Any) -> bool:
-    """Whether two values say the same: numbers within the tolerance, all else exactly; a truth value is no number."""
+def _alike(stated: Any, again: Any, share: float = TOLERANCE) -> bool:
+    """Whether two values say the same: numbers within the tolerance, all else exactly; a truth value is no number.
+
+    Whole numbers are counts, of which one more is another claim.
+    """
     if _are_numbers(stated, again):
-        return bool(stated == again or math.isclose(stated, again, rel_tol=TOLERANCE))
+        share = ELSEWHERE if isinstance(again, int) else share
+        return bool(stated == again or math.isclose(stated, again, rel_tol=share))
     return type(stated) is type(again) and bool(stated == again)
 
 

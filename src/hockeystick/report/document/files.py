@@ -54,7 +54,7 @@ def record_in(text: str) -> tuple[str, dict[str, Any]]:
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        found = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_whole)
     except RecursionError:
         raise InvalidInputError("not an answer of hockeystick: nested too deeply") from None
     except InvalidInputError:
@@ -71,6 +71,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         raise InvalidInputError("its numbers have a key twice, so that two readers may find two values")
     return found
+
+
+def _whole(digits: str) -> int:
+    try:
+        float(number := int(digits))
+    except OverflowError:
+        raise InvalidInputError(f"it holds a number of {len(digits)} digits, which no answer of ours has") from None
+    return number
 
 
 def _no_constant(name: str) -> NoReturn:

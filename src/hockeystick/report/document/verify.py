@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hockeystick.plan.labels import LABELS
 from hockeystick.report.document.again import computed_again
 from hockeystick.report.document.differences import changed_lines, differences
 from hockeystick.report.document.envelope import CHECKSUM, digest
@@ -95,8 +96,25 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
         if (title := answer.get("asked", {}).get("title")) is not None:
             yield f"the title: {cut(repr(title), LONGEST)}"
         if made := answer.get("made"):
-            yield f"by what it was made: {cut(', '.join(f'{key} {said}' for key, said in made.items()), LONGEST)}"
+            yield f"by what it was made: {_listed(made)}"
+        if texts := _texts(answer.get("plan", {})):
+            yield f"the texts of the plan: {_listed(texts)}"
     yield "the run: whether the program did what the plan says"
+
+
+def _listed(texts: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {cut(repr(said), LONGEST)}" for key, said in texts.items())
+
+
+def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The names, dates and notes of the rounds of a plan, and what a source says of it."""
+    named = {
+        f"{key} of round {number}": item[key]
+        for number, item in enumerate(plan.get("round", ()), start=1)
+        for key in LABELS
+        if key in item
+    }
+    return {**named, **plan.get("published", {})}
 
 
 def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
