@@ -288,6 +288,22 @@ def test_gradients_of_several_backward_passes_are_refused(engine: Any) -> None:
     assert engine.accountant.history == []
 
 
+def test_a_step_that_no_batch_was_drawn_for_is_refused() -> None:
+    """On the loader that was given to make_private, which is shuffled; and twice on one batch, by one or two models."""
+    engine, given = PrivacyEngine(), parts(20)
+    module, optimizer, loader = engine.make_private(**given, noise_multiplier=1.0)
+    with pytest.raises(hs.UnsupportedError, match="not from the loader that make_private returned"):
+        train(module, optimizer, given["data_loader"])
+    assert engine.accountant.history == []
+    again, other, _ = engine.make_private(**{**parts(), "data_loader": given["data_loader"]}, noise_multiplier=1.0)
+    for twice in (module, optimizer), (again, other):
+        batches = list(itertools.islice(loader, 1))
+        train(module, optimizer, batches)
+        with pytest.raises(hs.UnsupportedError, match="or a second step on one batch"):
+            train(*twice, batches)
+    assert engine.accountant.history == [(1.0, 0.05, 2)]
+
+
 @pytest.mark.parametrize("drawn", [iter, list], ids=["one by one", "ahead, as workers do"])
 @pytest.mark.parametrize("poisson", [True, False])
 def test_a_pass_that_is_left_within_a_batch_leaves_no_gradients_to_the_next(poisson: bool, drawn: Any) -> None:

@@ -23,6 +23,17 @@ ON_EACH = (
 """Why a step on several batches is refused, and the way out."""
 
 
+STRANGE = (
+    "a step on a batch that is not from the loader that make_private returned, or a second step on one batch: its "
+    "batches cannot be counted; train on that loader, one step for each batch"
+)
+"""Why a step is refused that no batch was drawn for.
+
+The law of such a batch is nobody's: that of the loader that was given to ``make_private`` is shuffled, and two releases
+about one batch have one draw together, and not one each.
+"""
+
+
 class Draws:
     """The batches that a Poisson-sampled loader draws, and the step hook of the optimiser that goes with them.
 
@@ -57,8 +68,10 @@ class Draws:
 
         Raises:
             InvalidInputError: a noise multiplier below 0.
-            UnsupportedError: a step on several batches.
+            UnsupportedError: a step on several batches, or more steps than batches.
         """
+        if self._taken >= self._drawn:
+            raise UnsupportedError(STRANGE)
         self._taken += 1
         ahead = optimizer._step_skip_queue  # of batches that workers draw ahead, the last one perhaps in part
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
