@@ -112,6 +112,7 @@ COUNT = "count must be a whole number from 0 to 1e12 (number of rounds); receive
             ROUND + "scale = 1",
             "round 1: key 'scale' belongs to mechanism 'laplace', 'discrete-laplace', ",
         ),
+        (ROUND + "noise = 2", "round 1: unknown key 'noise'; did you mean 'noise_multiplier'?"),
         (ROUND + "epsilon = 1", "round 1: key 'epsilon' belongs to mechanism 'randomized-response', 'approximate-dp'"),
         (
             ROUND + "sensitivity = 2",

@@ -326,7 +326,9 @@ def test_a_guarantee_for_replaced_records_says_nothing_of_one_that_leaves(item: 
             split.epsilon(1e-6)
     with pytest.raises(UnsupportedError, match=f"two users may have different numbers of records.*{FULL}"):
         users(item, 2, "replace-one").epsilon(1e-6)
-    assert users(item, 1, "replace-one").epsilon(1e-6).upper < math.inf  # one record for one
+    one_for_one = users(item, 1, "replace-one").epsilon(1e-6)
+    assert one_for_one.upper < math.inf
+    assert not any("may have fewer records" in text for text in one_for_one.assumptions)
 
 
 def test_users_of_unequal_numbers_cannot_be_replaced_in_batches_of_a_fixed_size() -> None:

@@ -158,7 +158,8 @@ def premise(plan: Plan) -> str:
             "each round is run on every partition of the data by itself, with noise of its own; "
             f"{cut}; which partitions there are is public{other}"
         )
-    other = "; the user in another one's place may have fewer records or more, up to as many" if replaced else ""
+    several = replaced and records > 1  # a user with one record gives way to one with one
+    other = "; the user in another one's place may have fewer records or more, up to as many" if several else ""
     return (
         f"no user has more than {records} records in the dataset, which is cut to that before batches are drawn, by a "
         "rule that looks at the user's own records alone; each record is clipped by itself, and records are sampled, "
