@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
+.PHONY: help demo test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -43,6 +43,7 @@ help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
 	@echo 'make test      style, types, layers and tests (installs what they need), but for the slow ones'
 	@echo 'make test-slow the tests that take seconds each'
+	@echo 'make test-long the proofs, mutants and storms of which the two above take each n-th'
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-spark           the tests on a local Spark (installs it; needs Java 17)'
@@ -137,7 +138,7 @@ demo: .venv/.run-time
 	@$(BIN)/python tools/demo.py
 
 # a process for each core: threads of BLAS beside them would only wait for one another
-test test-slow test-oldest: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-long test-oldest: export OPENBLAS_NUM_THREADS := 1
 
 test: .venv/.test
 	@echo 'ruff check'
@@ -149,11 +150,15 @@ test: .venv/.test
 	@echo 'lint-imports'
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
 	@echo 'pytest'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow and not browser'
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow and not long and not browser'
 
 test-slow: .venv/.test
 	@echo 'pytest, the slow tests'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m slow tests
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'slow and not long' tests
+
+test-long: .venv/.test
+	@echo 'pytest, the long tests'
+	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m long tests
 
 test-browser: .venv/.test
 	@$(CHROMIUM) || { echo 'Chromium is missing; on Debian: apt-get install chromium'; exit 1; }
@@ -162,7 +167,7 @@ test-browser: .venv/.test
 
 test-oldest: .venv-oldest/.test
 	@echo 'pytest, with the oldest releases'
-	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not browser'
+	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not long and not browser'
 
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'
