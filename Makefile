@@ -10,7 +10,7 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help demo test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
+.PHONY: help demo style test test-slow test-long test-browser test-oldest test-integrations test-spark test-beam docs readme validate fuzz test-moving bench fmt clean mutants papers-check checker-check release-check
 
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-input --editable
@@ -21,6 +21,8 @@ OLDEST := .venv-oldest/bin
 RELEASE := .venv-release/bin
 TORCH := torch==2.13.0
 JOBS := 2
+LONG := 1
+MARKS := not slow and not long and not browser
 N := 10000
 SEED := 1
 CHROMIUM := { command -v chromium || command -v chromium-browser || command -v google-chrome; } > /dev/null
@@ -43,7 +45,7 @@ help:
 	@echo 'make demo      show what published plans really cost (installs what the package needs to run)'
 	@echo 'make test      style, types, layers and tests (installs what they need), but for the slow ones'
 	@echo 'make test-slow the tests that take seconds each'
-	@echo 'make test-long the proofs, mutants and storms of which the two above take each n-th'
+	@echo 'make test-long the longest proofs, mutants and storms (LONG=5: each fifth, as .ci/run)'
 	@echo 'make test-browser         the page of hockeystick explore in a headless Chromium'
 	@echo 'make test-integrations    the tests beside Opacus, dp_accounting, pandas and Polars (installs them)'
 	@echo 'make test-spark           the tests on a local Spark (installs it; needs Java 17)'
@@ -139,8 +141,10 @@ demo: .venv/.run-time
 
 # a process for each core: threads of BLAS beside them would only wait for one another
 test test-slow test-long test-oldest: export OPENBLAS_NUM_THREADS := 1
+# half of the files for each of two, so that what the tests of a file share is made once; who is done takes from the other
+PYTEST = python -m pytest -n $(JOBS) --dist=worksteal --hypothesis-profile=ci --each-long=$(LONG)
 
-test: .venv/.test
+style: .venv/.test
 	@echo 'ruff check'
 	@$(BIN)/python -m ruff check --quiet
 	@echo 'ruff format --check'
@@ -149,16 +153,18 @@ test: .venv/.test
 	@$(BIN)/python -m mypy --no-error-summary
 	@echo 'lint-imports'
 	@report=$$($(BIN)/lint-imports 2>&1) || { echo "$$report"; exit 1; }
+
+test: style
 	@echo 'pytest'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not slow and not long and not browser'
+	@$(BIN)/$(PYTEST) -m '$(MARKS)'
 
 test-slow: .venv/.test
 	@echo 'pytest, the slow tests'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'slow and not long' tests
+	@$(BIN)/$(PYTEST) -m 'slow and not long' tests
 
 test-long: .venv/.test
 	@echo 'pytest, the long tests'
-	@$(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m long tests
+	@$(BIN)/$(PYTEST) -m long tests
 
 test-browser: .venv/.test
 	@$(CHROMIUM) || { echo 'Chromium is missing; on Debian: apt-get install chromium'; exit 1; }
@@ -167,7 +173,7 @@ test-browser: .venv/.test
 
 test-oldest: .venv-oldest/.test
 	@echo 'pytest, with the oldest releases'
-	@$(OLDEST)/python -m pytest -n $(JOBS) --hypothesis-profile=ci -m 'not long and not browser'
+	@$(OLDEST)/$(PYTEST) -m 'not long and not browser'
 
 test-integrations: .venv-integrations/.test
 	@echo 'pytest, beside Opacus and dp_accounting'

@@ -132,7 +132,7 @@ def located(mutant: Mutant, root: Path = ROOT) -> Change:
             results is not Python.
     """
     parts = tuple(mutant.at.split("."))
-    places = [place for name, place in _definitions(root) if name[-len(parts) :] == parts]
+    places = [place for name, place in _definitions(root).get(parts[-1], ()) if name[-len(parts) :] == parts]
     if len(places) != 1:
         raise EntryError(f"{mutant.name!r}: {mutant.at} names {len(places)} definitions, not one")
     path, start, end = places[0]
@@ -140,24 +140,25 @@ def located(mutant: Mutant, root: Path = ROOT) -> Change:
     before, within, after = ("".join(part) for part in (lines[:start], lines[start:end], lines[end:]))
     if within.count(mutant.old) != 1:
         raise EntryError(f"{mutant.name!r}: the old text is {within.count(mutant.old)} times in {mutant.at}, not once")
-    text = before + within.replace(mutant.old, mutant.new) + after
+    changed = within.replace(mutant.old, mutant.new)
     try:
-        ast.parse(text)
+        ast.parse("if True:\n" + changed if changed[:1].isspace() else changed)  # a definition of a class is indented
     except SyntaxError as error:
         raise EntryError(f"{mutant.name!r}: the new text is not Python: {error}") from error
-    return Change(path, text)
+    return Change(path, before + changed + after)
 
 
 @cache
-def _definitions(root: Path) -> list[tuple[tuple[str, ...], tuple[Path, int, int]]]:
-    """Of the whole package: the parts of each definition's name, its file, its first line and the line after it."""
-    found = []
+def _definitions(root: Path) -> dict[str, list[tuple[tuple[str, ...], tuple[Path, int, int]]]]:
+    """Of the whole package, by last name: the parts of each definition's name, its file, first line and the line after."""
+    found: dict[str, list[tuple[tuple[str, ...], tuple[Path, int, int]]]] = {}
     for path in sorted((root / PACKAGE).rglob("*.py")):
         module = path.relative_to(root / PACKAGE).with_suffix("").parts
         for name, node in _named(ast.parse(path.read_text(encoding="utf-8"))):
             first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
             assert node.end_lineno is not None
-            found.append(((*module, *name), (path.relative_to(root), first - 1, node.end_lineno)))
+            place = (path.relative_to(root), first - 1, node.end_lineno)
+            found.setdefault(name[-1], []).append(((*module, *name), place))
     return found
 
 
@@ -185,7 +186,7 @@ def copied() -> Iterator[Path]:
         root = Path(name)
         for part in COPIED:
             if (ROOT / part).is_dir():
-                shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "_build"))
+                shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "_build", "generated"))
             else:
                 shutil.copy(ROOT / part, root / part)
         yield root

@@ -118,6 +118,7 @@ def answered(plan: hs.Plan, name: str, *, delta: float | None = None, epsilon: f
     return found
 
 
+@cache
 def of_the_zoo(kind: str, name: str, quantity: str) -> dict[float, Answer]:
     """Every delta, or epsilon, with its answer; without those that may be refused, and are."""
     answers = {}
