@@ -150,7 +150,7 @@ def located(mutant: Mutant, root: Path = ROOT) -> Change:
 
 @cache
 def _definitions(root: Path) -> dict[str, list[tuple[tuple[str, ...], tuple[Path, int, int]]]]:
-    """Of the whole package, by last name: the parts of each definition's name, its file, first line and the line after."""
+    """By last name: the parts of the name of each definition, its file, its first line and the line after it."""
     found: dict[str, list[tuple[tuple[str, ...], tuple[Path, int, int]]]] = {}
     for path in sorted((root / PACKAGE).rglob("*.py")):
         module = path.relative_to(root / PACKAGE).with_suffix("").parts
@@ -186,7 +186,9 @@ def copied() -> Iterator[Path]:
         root = Path(name)
         for part in COPIED:
             if (ROOT / part).is_dir():
-                shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "_build", "generated"))
+                shutil.copytree(
+                    ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "_build", "generated")
+                )
             else:
                 shutil.copy(ROOT / part, root / part)
         yield root

@@ -372,7 +372,7 @@ def test_failures_next_to_impossible(delta: str, rate: float, count: int) -> Non
             assert found.log_delta.ends["upper"] >= mp.log(true)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("error")
 def test_random_plans() -> None:
     """Small plans at random, against the oracle, at three gaps whose answers must also meet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -41,6 +42,7 @@ def powers(direction: Direction, z: Number) -> tuple[Number, Number]:
     return {Direction.REMOVE: (1 + z, 0), Direction.ADD: (-z, 0), Direction.REPLACE_ONE: (1 + z, -z)}[direction]
 
 
+@cache
 def moment(direction: Direction, z: Number) -> Number:
     u, (a, b) = log_g(MU, RATE), powers(direction, z)
     knots = [-14, -6, -3, -1, 0, 1, 2, 3, 4, 5, 6, 8, 10, 14, 20]
@@ -96,7 +98,7 @@ def test_the_envelope_is_above_the_characteristic_function(direction: Direction,
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("which", [0, 1, 2, 3])
 @pytest.mark.parametrize("s", [0.3, 6.0])
-@pytest.mark.share(2)
+@pytest.mark.share(5, rest="long")
 def test_the_envelope_is_the_moved_integral(direction: Direction, which: int, s: float) -> None:
     """The sum over nodes with its remainders is at least the integral, and within the slack of it."""
     with precision(80):

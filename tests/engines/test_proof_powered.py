@@ -261,7 +261,7 @@ def test_on_a_lattice_there_is_no_width() -> None:
         assert found.upper - found.lower <= found.upper * arb("1e-7")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=12, deadline=None)
 @given(
     st.floats(0.5, 20.0),

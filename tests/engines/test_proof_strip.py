@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -38,6 +39,7 @@ def log_g(mu: Fraction, rate: Fraction, x: Number) -> Number:
     return mpmath.log(1 - q + q * mpmath.exp(m * x - m * m / 2))
 
 
+@cache
 def integral(mu: Fraction, rate: Fraction, z: Number, height: float = 0.0, size: bool = False) -> Number:
     """Of the integrand at x + i height, or of its modulus."""
 
@@ -50,6 +52,7 @@ def integral(mu: Fraction, rate: Fraction, z: Number, height: float = 0.0, size:
         return mpmath.quad(at, [mpmath.mpf(i) / 4 for i in range(-64, 65)], maxdegree=3 if size else 4)
 
 
+@pytest.mark.share(2, rest="long")
 @pytest.mark.slow
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:

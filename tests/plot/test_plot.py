@@ -210,7 +210,7 @@ def test_command(kind: str, tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_row_for_every_sampling_scheme(tmp_path: Path) -> None:
     """Two numbers where the ends differ, one where they do not, words where there is none; rounded outward."""
     plan = hs.dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, adjacency="replace-one")

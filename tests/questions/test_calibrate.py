@@ -63,7 +63,7 @@ def test_noise_to_an_advantage_is_that_of_the_closed_form(advantage: float) -> N
     assert found.value == pytest.approx(1 / (2 * ndtri((1 + advantage) / 2)), rel=2e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(deadline=None, max_examples=6)
 @given(st.floats(0.05, 4.0), st.floats(-3, -0.5), st.floats(0.1, 0.9))
 def test_noise_to_error_rates_is_that_of_the_closed_form(mu: float, log_fpr: float, prior: float) -> None:
