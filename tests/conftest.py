@@ -1,4 +1,4 @@
-"""Tests with many dear parameters: ``make test`` takes a share of these, another target the others."""
+"""Tests with many dear parameters: ``make test`` takes a share of these, ``make test-long`` the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark as slow, or with the marker named by ``rest``, all but each n-th parameter of a test marked ``share(n)``.
+    """Mark as long all but each n-th parameter of a test that is marked ``share(n)``.
 
     Parameters that are stacked vary fastest in the topmost one, so that an n without a common divisor with their
     numbers meets every value of each. Then leave out of the long tests all but each N-th.
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         test = item.nodeid.partition("[")[0]
         if met[test] % share.args[0]:
-            item.add_marker(share.kwargs.get("rest", "slow"))
+            item.add_marker(pytest.mark.long)
         met[test] += 1
     long = [item for item in items if item.get_closest_marker("long")]
     left_out = {item for at, item in enumerate(long) if at % config.getoption("each_long")}

@@ -484,7 +484,7 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.share(7, rest="long")
+@pytest.mark.share(7)
 @pytest.mark.parametrize(("check", "old", "new"), MUTANTS, ids=[f"{i}-{m[0]}" for i, m in enumerate(MUTANTS)])
 def test_a_mutant_is_noticed(check: str, old: str, new: str) -> None:
     """One rounding, side or cut turned round: the check that is named fails, or the mutant stops by itself."""

@@ -98,7 +98,7 @@ def test_the_envelope_is_above_the_characteristic_function(direction: Direction,
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("which", [0, 1, 2, 3])
 @pytest.mark.parametrize("s", [0.3, 6.0])
-@pytest.mark.share(5, rest="long")
+@pytest.mark.share(5)
 def test_the_envelope_is_the_moved_integral(direction: Direction, which: int, s: float) -> None:
     """The sum over nodes with its remainders is at least the integral, and within the slack of it."""
     with precision(80):

@@ -52,7 +52,7 @@ def integral(mu: Fraction, rate: Fraction, z: Number, height: float = 0.0, size:
         return mpmath.quad(at, [mpmath.mpf(i) / 4 for i in range(-64, 65)], maxdegree=3 if size else 4)
 
 
-@pytest.mark.share(2, rest="long")
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:
