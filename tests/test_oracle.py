@@ -86,6 +86,7 @@ def test_reference(adjacency: str, rounds: list[dict[str, Any]], quantity: str, 
     assert close(value, literal(expected), 20)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("direction", ["remove", "add", "replace-one"])
 @pytest.mark.parametrize(
     ("scale", "rate", "eps"), [("1", "0.01", "0.005"), ("0.5", "0.3", "0.2"), ("2", "0.1", "0.05")]
@@ -121,6 +122,7 @@ def test_two_rounds_at_a_small_rate() -> None:
     assert close(composition.contour_delta([entry], "remove", "0.5"), nested, 19)
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("direction", "scale", "rate", "level"), [("add", "1", "0.2", 4), ("replace-one", "2", "0.1", 3)]

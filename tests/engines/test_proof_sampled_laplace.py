@@ -145,6 +145,7 @@ PLANS = [
 ]
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("scale", "rate", "count", "adjacency", "epsilon"), PLANS)
 def test_delta_against_the_oracle(scale: float, rate: float, count: int, adjacency: str, epsilon: float) -> None:

@@ -50,6 +50,7 @@ def gaussian_moment(mu: float, rate: float, kind: str, t: float) -> mp.mpf:
     return mp.log(mp.quad(lambda x: p(x) ** (1 + order) * against(x) ** -order, ends))
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("t", TIMES)
 @pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (2.0, 1e-5), (0.1, 0.5), (1.25, 0.001)])
@@ -266,6 +267,7 @@ def test_moments_are_convex_in_t(direction: Direction) -> None:
     assert all(a - 2 * b + c > -1e-12 for a, b, c in zip(values, values[1:], values[2:], strict=False))
 
 
+@pytest.mark.share(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("t", [0.05, 1.0, 6.0])
 @pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (3.0, 1e-4), (0.2, 0.9), (4.0, 0.4)])

@@ -182,7 +182,7 @@ def test_the_bayes_risk_of_a_gaussian_is_the_closed_form(mu: float, prior: float
     assert band.gap <= 1e-5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(deadline=None, max_examples=6)
 @given(st.floats(0.1, 4.0))
 def test_a_gaussian_is_fitted_by_itself(mu: float) -> None:

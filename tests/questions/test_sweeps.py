@@ -148,6 +148,7 @@ def test_a_fault_of_the_library_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
     assert raised.value.__notes__ == ["in row 0 (noise_multiplier=1.0)"]
 
 
+@pytest.mark.long
 def test_noises_that_are_not_found_side_by_side_are_asked_by_themselves() -> None:
     """Unsampled rounds, and a plan of few rounds at a tiny rate, beside everyday ones; bits are of each point alone."""
     grid = {"sample_rate": [1e-8, 0.01, 1.0], "steps": [3, 1000]}
