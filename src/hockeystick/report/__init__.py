@@ -1,4 +1,4 @@
-"""What is shown to people: numbers rounded outward, the sentence to quote, the table of what is supported."""
+"""Text for people: numbers rounded outward, the sentence to quote, the table of supported combinations."""
 
 from typing import TYPE_CHECKING
 
@@ -45,7 +45,7 @@ LATE = {
     "print_samplings": "tables",
     "print_supported": "tables",
 }
-"""The file of each name: a command imports those of its own answer."""
+"""Module that defines each name; it is imported on first use, so that a command loads only its own answer."""
 
 if TYPE_CHECKING:
     from hockeystick.report.answer import (

@@ -1,4 +1,4 @@
-"""What is said of a bound: the sentence to quote, the lines under it, and the same thing as a JSON object."""
+"""Answers for people and in JSON: the sentence to quote, the lines under it, and the same content as an object."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _LABELS = {
     "upper bound": "upper bound",
     "estimate": "estimate",
 }
-"""Label of the line with the ends of a bound, by what is guaranteed of it."""
+"""Label of the line that holds the ends of a bound, by guarantee."""
 
 _PLACES = {Verdict.TOO_LOW: ": below the lower end", Verdict.NOT_TIGHT: ": above the upper end"}
-"""What is added to a verdict on a claim, where the ends stand beside it."""
+"""Text added to the verdict on a claim when the ends stand beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Answer:
     """A bound as shown to people.
 
     Attributes:
-        headline: what to quote: the upper end, rounded up.
+        headline: sentence to quote, with the upper end rounded up.
         lines: label and text of each line under it.
     """
 
@@ -43,7 +43,7 @@ class Answer:
 
 
 def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
-    """What to say of epsilon at delta.
+    """Return the answer for epsilon at ``delta``.
 
     >>> from hockeystick import Bound, dp_sgd
     >>> epsilon_answer(dp_sgd(1.0, 0.01, 10), 1e-6, Bound(6.90583, 6.907, 6.90738)).headline
@@ -56,7 +56,7 @@ def epsilon_answer(plan: Plan, delta: float, bound: Said) -> Answer:
 
 
 def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
-    """What to say of delta at epsilon; from its logarithm where delta is below the normal range of a double."""
+    """Return the answer for delta at ``epsilon``, from log delta where delta is below the normal range."""
     log = bound.log_delta
     if 0 < bound.quoted < SMALLEST_NORMAL:
         quoted = exp_up(log.quoted, QUOTED_DIGITS)
@@ -70,12 +70,12 @@ def delta_answer(plan: Plan, epsilon: float, bound: DeltaAnswer) -> Answer:
 
 
 def epsilon_json(plan: Plan, delta: float, bound: Said) -> dict[str, Any]:
-    """The object that ``hockeystick epsilon --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
+    """Return the object that ``hockeystick epsilon --json`` prints; infinite ends are ``None``, with a ``reason``."""
     return {"epsilon": finite_ends(bound), "delta": delta, **_common(plan, bound), **caveats_json(plan, delta)}
 
 
 def delta_json(plan: Plan, epsilon: float, bound: DeltaAnswer) -> dict[str, Any]:
-    """The object that ``hockeystick delta --json`` prints; an end of ``log_delta`` is ``None`` where delta is 0."""
+    """Return the object that ``hockeystick delta --json`` prints; log 0 is ``None``."""
     return {
         "delta": finite_ends(bound),
         "log_delta": finite_ends(bound.log_delta),
@@ -98,7 +98,7 @@ def _relation(bound: Said) -> str:
 
 
 def _plain(bound: Said) -> list[str]:
-    """The number to quote, then the lower one where there is one, rounded outward."""
+    """The quoted upper number, then the lower one if there is one, both rounded outward."""
     lower = [round_down(end, SHOWN_DIGITS) for name, end in bound.ends.items() if name == "lower"]
     return [round_up(bound.quoted, SHOWN_DIGITS), *lower]
 
@@ -119,7 +119,7 @@ def _lines(
 
 
 def relation_lines(plan: Plan) -> list[tuple[str, str]]:
-    """Which datasets are neighbours: the relation, whose records, and that runs are selected where they are."""
+    """Return lines that describe adjacency: the relation, the unit, and the selection of runs if there is one."""
     lines = [("adjacency", plan.adjacency.value)]
     parts = plan.partitions_per_unit
     if plan.unit == USER:
@@ -135,7 +135,7 @@ def relation_lines(plan: Plan) -> list[tuple[str, str]]:
 
 
 def relation_json(plan: Plan) -> dict[str, Any]:
-    """The keys of an answer in JSON that say which datasets are neighbours."""
+    """Return the keys that describe adjacency in an answer in JSON."""
     said: dict[str, Any] = {"adjacency": plan.adjacency.value}
     if plan.unit == USER:
         said |= {"unit": plan.unit, "records_per_unit": plan.records_per_unit}
@@ -145,17 +145,17 @@ def relation_json(plan: Plan) -> dict[str, Any]:
 
 
 def assumption_lines(plan: Plan) -> list[tuple[str, str]]:
-    """A line for each thing that the program must do for a number to be about it: its sampling, its users."""
+    """Return a line for each assumption that the program must satisfy: its sampling, its users."""
     return list(plan.premises.items())
 
 
 def warning_lines(plan: Plan, delta: float | None) -> list[tuple[str, str]]:
-    """A line for whatever is unsafe about a delta; none where there is no delta."""
+    """Return a line for each danger of this delta; none if there is no delta."""
     return [("warning", text) for text in warnings_of(plan.samplings, delta)]
 
 
 def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
-    """The keys that every answer in JSON has: what it assumes, and what to mind."""
+    """Return the keys common to every answer in JSON: assumptions and warnings."""
     return {
         "assumptions": [f"{label}: {text}" for label, text in assumption_lines(plan)],
         "warnings": [text for _, text in warning_lines(plan, delta)],
@@ -163,7 +163,7 @@ def caveats_json(plan: Plan, delta: float | None) -> dict[str, list[str]]:
 
 
 def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[tuple[str, str]]:
-    """What a source claims, what that is, and the note that the plan has on it: often on how its loader samples."""
+    """The source's claim, the verdict on it, and the plan's note, which often says how the loader samples."""
     lines = [] if published.get("epsilon") is None else [("published", _published(published))]
     lines += [] if judged is None else [("the claim is", judged)]
     if published.get("note"):
@@ -172,7 +172,7 @@ def _published_lines(published: Mapping[str, Any], judged: str | None) -> list[t
 
 
 def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | None:
-    """Where a claim lies for the plan as it stands; ``None`` where there is none at this delta, or it is not known."""
+    """Verdict on a claim; ``None`` if there is none at this delta or the ends do not decide."""
     claim = published.get("epsilon")
     if claim is None or published.get("delta") != delta or bound.guarantee == "estimate":
         return None
@@ -181,7 +181,7 @@ def _judged(published: Mapping[str, Any], delta: float, bound: Said) -> str | No
 
 
 def rounds_said(plan: Plan) -> str:
-    """The number of rounds, with the epochs that make them where these are said.
+    """Return the number of rounds, with the epochs if the plan states them.
 
     >>> from hockeystick import dp_sgd
     >>> rounds_said(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60))
@@ -200,7 +200,7 @@ def _published(published: Mapping[str, Any]) -> str:
 
 
 def finite_ends(bound: Said) -> dict[str, float | None]:
-    """The numbers by name, ``None`` where infinite: JSON has no infinity."""
+    """Return the ends by name; an infinite end is ``None`` because JSON has no infinity."""
     return {name: end if math.isfinite(end) else None for name, end in bound.ends.items()}
 
 

@@ -1,4 +1,4 @@
-"""What is said of an audit: the verdict, the p-value, what of the curve makes it, and the noise left possible."""
+"""Answers about an audit: the verdict, the p-value, the point of the curve behind it, and the noise still possible."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, roun
 
 
 def audit_answer(plan: Plan, found: Audit, delta: float | None) -> Answer:
-    """The verdict for people.
+    """Return the verdict for people.
 
     Args:
-        plan: what was audited.
-        found: what came out.
-        delta: at which the epsilon that the run has at least is said; ``None`` for none.
+        plan: the audited plan.
+        found: the result of the audit.
+        delta: delta at which a lower bound on the run's epsilon is stated; ``None`` for no such line.
     """
     word = "rejected" if found.rejected else "not rejected"
     headline = f"{word}: p <= {round_up(found.p_value, QUOTED_DIGITS)} at significance {exact(found.significance)}"
@@ -53,7 +53,7 @@ def _decided_by(found: Audit) -> str:
 
 
 def noise_said(noise: UnrejectedNoise) -> str:
-    """What the guesses say of the noise, in one line.
+    """Return one line on the noise that the guesses still allow.
 
     >>> noise_said(UnrejectedNoise("noise-multiplier", 1.25, 1.251))
     'noise-multiplier up to 1.25 is not rejected; 1.251 is'
@@ -68,7 +68,7 @@ def noise_said(noise: UnrejectedNoise) -> str:
 
 
 def audit_json(plan: Plan, found: Audit, delta: float | None) -> dict[str, Any]:
-    """The object that ``hockeystick audit --json`` prints."""
+    """Return the object that ``hockeystick audit --json`` prints."""
     noise = unrejected_noise(plan, found)
     return {
         "p_value": found.p_value,

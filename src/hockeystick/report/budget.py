@@ -1,4 +1,4 @@
-"""What is said of a ledger: what remains of its budget, what was spent, and what is proven of all of it together."""
+"""Answers about a ledger: remaining budget, releases so far, and the guarantee proved for all of them together."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hockeystick.values.domains import MAX_COUNT, cut, one_line
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
-KIND = "budget"  # the name of this kind of answer
+KIND = "budget"
 
-LINES = 20  # releases that are listed, the last ones: what a screen holds; all are in the JSON
-SHORT = 8  # characters of a number that is shown as it is: filters keep the decimals that they are given
-LONGEST = 200  # characters of the parameters of one release
+LINES = 20  # latest releases listed on the screen; the JSON holds all
+SHORT = 8  # longest number in characters that is shown unrounded, since filters keep the decimals they receive
+LONGEST = 200  # longest text of one release's parameters, in characters
 
 
 def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
-    """What remains and what was spent, for people; with ``recorded=False`` what would, had it been recorded.
+    """Return remaining and spent budget for people; with ``recorded=False`` the release is described as a trial.
 
     >>> from hockeystick import Laplace
     >>> ledger = Ledger("pure", {"epsilon": 1.0}, releases=(Round(Laplace(10.0), name="visits"),))
@@ -62,7 +62,7 @@ def budget_answer(ledger: Ledger, *, recorded: bool = True) -> Answer:
 
 
 def budget_json(ledger: Ledger) -> dict[str, Any]:
-    """The object that ``hockeystick budget show --json`` prints, with all that it takes to compute it again."""
+    """Return the object that ``hockeystick budget show --json`` prints, with everything needed to recompute it."""
     found, plan = ledger.filled, _plan(ledger)
     more = ledger.more_of(ledger.releases[-1]) if ledger.releases else None
     content: dict[str, Any] = {
@@ -88,10 +88,10 @@ def budget_json(ledger: Ledger) -> dict[str, Any]:
 
 
 def budget_again(asked: Any) -> dict[str, Any]:
-    """The answer for the ledger in a file.
+    """Recompute the answer for the ledger in a file.
 
     Raises:
-        InvalidInputError: there is none.
+        InvalidInputError: the file holds no ledger.
         BudgetError: its releases do not fit its budget.
     """
     ledger = asked.get("ledger") if isinstance(asked, dict) else None
@@ -101,7 +101,7 @@ def budget_again(asked: Any) -> dict[str, Any]:
 
 
 def release_said(item: Round) -> str:
-    """A release in one line: when, what it is called, how often, and of what."""
+    """Return one line for a release: date, name, count and mechanism."""
     keys = rounds_to_dicts([item])[0]
     called = ", ".join(one_line(text) for key in ("date", "name") if (text := item.labels.get(key)))
     values = {
@@ -115,15 +115,15 @@ def release_said(item: Round) -> str:
 
 
 def _up(value: float) -> str:
-    """A number in its own decimals where they are few, else rounded up."""
+    """A short number as it is written, a long one rounded up."""
     return text if len(text := exact(value)) <= SHORT else round_up(value, SHOWN_DIGITS)
 
 
 def _down(value: float) -> str:
-    """A number in its own decimals where they are few, else rounded down."""
+    """A short number as it is written, a long one rounded down."""
     return text if len(text := exact(value)) <= SHORT else round_down(value, SHOWN_DIGITS)
 
 
 def _plan(ledger: Ledger) -> Plan | None:
-    """What says which assumptions the releases make; its composed answer is nobody's, see ``questions/ledger.py``."""
+    """The releases as a plan, for its assumptions alone: a ledger has no composed answer (``questions/ledger.py``)."""
     return Plan(ledger.releases, ledger.adjacency) if ledger.releases else None

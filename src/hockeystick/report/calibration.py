@@ -1,4 +1,4 @@
-"""What is said of a calibration: the value to use, what it achieves, and what just misses."""
+"""Answers about a calibration: the value to use, its epsilon or delta, and the nearest value that misses the target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUOTED = 7
 
 
 def calibration_answer(found: Calibration) -> Answer:
-    """The value rounded to its safe side, and the interval that was achieved."""
+    """Return the value rounded to its safe side and the interval it achieves."""
     parameter = named(found.parameter)
     if parameter.whole:
         value = str(int(found.value))
@@ -58,7 +58,7 @@ def calibration_answer(found: Calibration) -> Answer:
 
 
 def _noises(found: Calibration) -> Iterator[str]:
-    """The noise of each round that a common factor makes, rounded up: the same protection, or more."""
+    """Noise of each round under the common factor, rounded up, so that protection is the same or better."""
     for item in found.plan.rounds:
         for key in NOISES:
             noise = getattr(item.mechanism, key, None)
@@ -67,13 +67,13 @@ def _noises(found: Calibration) -> Iterator[str]:
 
 
 def _left(found: Calibration) -> list[str]:
-    """The mechanisms that a common factor on the noise leaves as they are."""
+    """The mechanisms that a common noise factor leaves unchanged."""
     each = [item.mechanism for item in found.plan.rounds]
     return sorted({one.name for one in each if all(getattr(one, key, None) is None for key in NOISES)})
 
 
 def calibration_json(found: Calibration) -> dict[str, Any]:
-    """The object that ``hockeystick calibrate --json`` prints."""
+    """Return the object that ``hockeystick calibrate --json`` prints."""
     whole = named(found.parameter).whole
     beside = found.beside
     return {

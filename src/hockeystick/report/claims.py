@@ -1,4 +1,4 @@
-"""Where a published epsilon lies beside what is certified of its plan: one rule for answers and for documents."""
+"""Verdicts on published epsilons beside certified ones: one rule for answers and for documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Verdict(Enum):
-    """Where a claim lies; each value is how that is said."""
+    """Place of a claim beside the certified ends; each value is the text shown."""
 
     TOO_LOW = "too low for this plan"
     AGREES = "in agreement with the interval"
@@ -14,16 +14,16 @@ class Verdict(Enum):
 
 
 def verdict(claim: float, lower: float | None, upper: float | None) -> Verdict | None:
-    """Where a claimed epsilon lies for a plan, at the delta of the claim.
+    """Return the verdict on a claimed epsilon, at the delta of the claim.
 
     Args:
-        claim: the epsilon that a source says.
-        lower: the certified lower end; ``None`` where nothing is known from below.
-        upper: the certified upper end; ``None`` where nothing is known from above.
+        claim: epsilon published by a source.
+        lower: certified lower end; ``None`` if there is no lower bound.
+        upper: certified upper end; ``None`` if there is no upper bound.
 
     Returns:
-        ``None`` where the ends do not decide: a claim at or below an upper end that has no lower end beside it may be
-        right, and may be too low.
+        ``None`` if the ends do not decide. Without a lower end, a claim at or below the upper end may be right or too
+        low.
 
     >>> verdict(0.9, 1.0, 1.2), verdict(1.1, 1.0, 1.2), verdict(1.3, 1.0, 1.2)
     (<Verdict.TOO_LOW: 'too low for this plan'>, <Verdict.AGREES: 'in agreement with the interval'>, \

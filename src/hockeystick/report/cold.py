@@ -1,4 +1,4 @@
-"""A plan of which nothing is kept yet: for the time of an answer, not of finding it again."""
+"""Plans that share no cached law with earlier ones, so that a timing measures the answer and not the cache."""
 
 from __future__ import annotations
 
@@ -9,26 +9,25 @@ from hockeystick.questions.parameters import of_plan
 from hockeystick.values.errors import InvalidInputError
 
 STEP = 1e-6
-"""By what part of itself the noise is moved, once, twice, ... until :data:`MOST` and from the beginning again."""
+"""Relative step of the noise: multiples from one to :data:`MAX_MOVES` are used in turn."""
 
-MOST = 1000  # moves, after which the first comes again
+MAX_MOVES = 1000  # moves in one cycle
 
-_moves = itertools.cycle(range(1, MOST + 1))
+_moves = itertools.cycle(range(1, MAX_MOVES + 1))
 
 
 def cold(plan: Plan) -> Plan | None:
-    """A plan with its noise larger by some parts in a million, others than before; less, where it cannot be larger.
+    """Return the plan with noise changed by some parts per million, each call by another amount.
 
-    Laws, moments and contours of rounds are kept by their parameters, so that a question that was asked before, by
-    another accountant too, is answered in a fraction of its time. The answers of the moved plan differ in the sixth
-    digit, and its work does not.
+    Laws, moments and contours are cached by the parameters of a round, so a repeated question, even by another
+    accountant, is far faster. The moved plan differs in the sixth digit of its answers and costs the same work. The
+    noise grows; it shrinks only where it is already the largest allowed.
 
     Args:
         plan: any plan.
 
     Returns:
-        The moved plan; ``None`` where no round has noise, as in plans of guarantees, and where one noise is the largest
-        that may be and another one the smallest.
+        The moved plan; ``None`` if no round has noise, or if one noise is the largest allowed and another the smallest.
     """
     try:
         _, build = of_plan(plan, "noise")

@@ -1,5 +1,4 @@
-"""Every accountant on one plan, side by side: what each says, what kind of number that is, how long it took, or why it
-has none."""
+"""Every accountant on one plan, side by side: its number, guarantee and time, or the reason for its refusal."""
 
 from __future__ import annotations
 
@@ -22,29 +21,28 @@ from hockeystick.values.errors import HockeystickError, InvalidInputError, Unsup
 from hockeystick.values.outward import html_table
 
 ESTIMATED = "~"
-"""What stands before a number that is on no known side of the truth."""
+"""Mark before a number that is not a proved bound in either direction."""
 
 QUICK = 0.1
-"""Seconds below which an answer is timed again, with noise that nothing is kept for."""
+"""Answers faster than this many seconds are timed again without cached laws."""
 
 _ORDER = ("proved", "certified", "upper bound", "estimate")
-"""Guarantees, those that say most first: the order of the table."""
+"""Guarantees from strongest to weakest, the order of the table."""
 
-_FIRST = "auto"  # the recommended one leads its kind
+_FIRST = "auto"  # recommended accountant, first among those with its guarantee
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one accountant says of a plan.
+    """Result of one accountant for a plan.
 
     Attributes:
-        name: the accountant.
-        answer: its number; ``None`` where it refuses the plan, or failed.
-        seconds: wall-clock time of the answer or the refusal, with nothing kept from an accountant before.
-        reason: why it refuses, why an end is infinite or the interval wider than asked, or how it failed; ``None``
-            otherwise.
-        log: for a delta, its logarithm.
-        failed: whether it raised what no accountant should: a fault of this library, which somebody has to be told.
+        name: name of the accountant.
+        answer: its bound or estimate; ``None`` if it refused the plan or failed.
+        seconds: wall-clock time of the answer or refusal, without laws cached by an earlier accountant.
+        reason: reason for a refusal, an infinite end, a wide interval or a failure; ``None`` otherwise.
+        log: logarithm of the answer, if it is a delta.
+        failed: True if it raised an unexpected exception, which is a bug of this library to be reported.
     """
 
     name: str
@@ -56,12 +54,12 @@ class Entry:
 
     @property
     def guarantee(self) -> str | None:
-        """The kind of number, ``None`` where there is none."""
+        """Guarantee of the number, ``None`` if there is no number."""
         return None if self.answer is None else self.answer.guarantee
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """Lower end, estimate and upper end as shown to people, empty where there is none; rounded outward."""
+        """Lower end, estimate and upper end as text, rounded outward; empty where missing."""
         if self.answer is None:
             return "", "", ""
         if self.log is not None and 0 < self.answer.quoted < SMALLEST_NORMAL:
@@ -70,13 +68,13 @@ class Entry:
 
 
 class Entries(tuple[Entry, ...]):
-    """What all accountants say of a plan, in the order of the table, which notebooks show."""
+    """Results of all accountants in the order of the table; notebooks show them as a table."""
 
     def __getitem__(self, key: Any) -> Any:
-        """The row of an accountant by its name, or of a place by its number.
+        """Return the row with this name or index.
 
         Raises:
-            KeyError: no accountant has that name.
+            KeyError: no accountant has this name.
         """
         if not isinstance(key, str):
             return super().__getitem__(key)
@@ -94,15 +92,15 @@ class Entries(tuple[Entry, ...]):
 
 
 def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> Entries:
-    """What every accountant says of a plan.
+    """Return the results of all accountants for a plan.
 
     Args:
-        plan: what was run.
-        delta: at which epsilons are compared; the plan's own by default.
-        epsilon: at which deltas are compared, in place of that.
+        plan: the plan.
+        delta: delta at which epsilons are compared; the plan's own by default.
+        epsilon: epsilon at which deltas are compared instead.
 
     Raises:
-        InvalidInputError: both, no delta anywhere, or a value outside its domain.
+        InvalidInputError: both are given, no delta is known, or a value is outside its domain.
     """
     if epsilon is not None and delta is not None:
         raise InvalidInputError("give delta, to compare epsilons, or epsilon, to compare deltas; received both")
@@ -117,10 +115,10 @@ def compared(plan: Plan, delta: float | None, epsilon: float | None = None) -> E
 
 
 def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
-    """What an accountant says of epsilon at delta."""
+    """Return one accountant's epsilon at ``delta``."""
 
     def ask(plan: Plan) -> tuple[Answer, Answer | None]:
-        if plan.whole:  # answered by its own route, which the others refuse in its words
+        if plan.whole:  # has its own route; the others refuse with its reason
             return plan.epsilon(delta, accountant=accountant.name), None
         return accountant.epsilon(plan.directions, delta, None), None
 
@@ -128,7 +126,7 @@ def epsilon_entry(plan: Plan, delta: float, accountant: Accountant) -> Entry:
 
 
 def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
-    """What an accountant says of delta at epsilon."""
+    """Return one accountant's delta at ``epsilon``."""
 
     def ask(plan: Plan) -> tuple[DeltaAnswer, Answer]:
         if plan.whole:
@@ -141,7 +139,7 @@ def delta_entry(plan: Plan, epsilon: float, accountant: Accountant) -> Entry:
 
 
 def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
-    """Certified intervals first, then upper bounds, then estimates, each from the smallest; then those that refuse."""
+    """Sort certified intervals first, then upper bounds, then estimates, each from the smallest; refusals come last."""
 
     def key(entry: Entry) -> tuple[int, bool, float]:
         if entry.answer is None:
@@ -152,20 +150,20 @@ def sorted_entries(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def compared_delta(at: Mapping[str, float], entries: Sequence[Entry]) -> float | None:
-    """The delta that a comparison is about: the one that is asked at, else the first answer, a certified one if any."""
+    """Return the delta of a comparison: the one given, else the first answer, preferably a certified one."""
     answers = [entry.answer.quoted for entry in sorted_entries(entries) if entry.answer is not None]
     return at.get("delta", answers[0] if answers else None)
 
 
 def comparison_lines(plan: Plan, at: Mapping[str, float], entries: Sequence[Entry]) -> list[tuple[str, str]]:
-    """What stands under the table: what all the numbers assume, and what to mind."""
+    """Return the lines under the table: assumptions and warnings."""
     return [*assumption_lines(plan), *warning_lines(plan, compared_delta(at, entries))]
 
 
 def comparison_json(plan: Plan, quantity: str, at: Mapping[str, float], entries: Sequence[Entry]) -> dict[str, Any]:
-    """The object that ``hockeystick compare --json`` prints; an infinite end is ``None``, and ``reason`` says why.
+    """Return the object that ``hockeystick compare --json`` prints; infinite ends are ``None``, with a ``reason``.
 
-    A row has the key ``failed`` where the accountant raised something that it should not have.
+    A row has the key ``failed`` if the accountant raised an unexpected exception.
     """
     rows = [
         {
@@ -196,15 +194,15 @@ def _cells(
 
 
 def failure_of(error: Exception) -> str:
-    """How an accountant failed, in the words of the command line for all that is raised by mistake."""
+    """Return the text of an accountant's failure, in the words the command line uses for all bugs."""
     return f"failed: {type(error).__name__}: {one_line(str(error))}: please report"
 
 
 def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]]) -> Entry:
-    """The answer, the refusal, or what was raised by mistake: an accountant's fault takes no other row with it.
+    """Time one accountant and keep its answer, refusal or failure, so that a failure loses no other row.
 
-    A fault is shown in its row and by the exit status of the command, so that it is not taken for a refusal. What was
-    quick may have found something that another accountant had left; it is timed again with other noise.
+    The row and the exit status of the command show a failure, so that nobody takes it for a refusal. A quick answer may
+    have used laws cached by another accountant, so it is timed again with other noise.
     """
     start = time.perf_counter()
     try:
@@ -214,7 +212,7 @@ def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | N
             seconds = _cold_seconds(plan, ask, seconds)
     except UnsupportedError as error:
         return Entry(name, None, time.perf_counter() - start, str(error))
-    except HockeystickError:  # the question itself is wrong, for every accountant
+    except HockeystickError:  # the question itself is invalid for every accountant
         raise
     except Exception as error:
         return Entry(name, None, time.perf_counter() - start, failure_of(error), failed=True)
@@ -222,13 +220,13 @@ def _timed(name: str, plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | N
 
 
 def _cold_seconds(plan: Plan, ask: Callable[[Plan], tuple[Answer, Answer | None]], seconds: float) -> float:
-    """How long the same question takes with other noise; as long as it took, where that has no answer."""
+    """Time of the same question with other noise; the first time if that has no answer."""
     other = cold(plan)
     if other is None:
         return seconds
     start = time.perf_counter()
     try:
         ask(other)
-    except UnsupportedError:  # the plan is at an end of what the accountant treats
+    except UnsupportedError:  # the plan is at the edge of the accountant's domain
         return seconds
     return time.perf_counter() - start

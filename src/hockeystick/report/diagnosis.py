@@ -1,4 +1,4 @@
-"""The answer of ``hockeystick doctor``: the verdict, a line for each function and each check, and the versions."""
+"""Answer of ``hockeystick doctor``: the verdict, a line for each function and each check, and the versions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hockeystick.report.answer import Answer
 from hockeystick.report.rounding import exact, round_up
 from hockeystick.values.version import __version__
 
-DIGITS = 3  # of an error; the next depends on the points
+DIGITS = 3  # significant digits of an error; further ones depend on the points
 
 
 def diagnosis_answer(found: Diagnosis) -> Answer:
-    """The diagnosis for people: the verdict, the failures, a line for each function, for each check and program."""
+    """Return the diagnosis for people: verdict, failures, and a line for each function, check and program."""
     if found.sound:
         headline = "sound: this machine is as the certificate assumes"
     else:

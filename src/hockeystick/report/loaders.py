@@ -1,4 +1,4 @@
-"""Which loaders make the batches of a sampling scheme, in the words of their documentation: what people recognise."""
+"""Data loaders that make the batches of each sampling scheme, named as in their documentation."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ LOADERS: Mapping[str, tuple[str, ...]] = {
     ),
     "cyclic-poisson": ("JAX Privacy: CyclicPoissonSampling(cycle_length=...)",),
 }
-"""For each scheme the loaders that make its batches; schemes that are yet to come are there, too."""
+"""Loaders of each scheme, including schemes that have no proof yet."""
 
 
 def loaders_of(scheme: str) -> tuple[str, ...]:
-    """The loaders that make the batches of a scheme; none where none is known."""
+    """Return the loaders of a scheme; empty if none is known."""
     return LOADERS.get(scheme, ())

@@ -1,4 +1,4 @@
-"""What is said of a plan's profile: mu, attackers, other deltas, groups, and points of the curve."""
+"""Answers about a plan's profile: mu, attackers, other deltas, groups, and points of the curve."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from hockeystick.values.band import Band
 from hockeystick.values.bounds import Bound
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 
-RATES = (0.001, 0.01, 0.1)  # false-positive rates at which attacks are judged, if none is given
-GROUPS = (2, 3)  # sizes of groups, if none is given
-MOST_VALUES = 10_000  # of one kind, as many as places of a figure
+RATES = (0.001, 0.01, 0.1)  # default false-positive rates
+GROUPS = (2, 3)  # default group sizes
+MOST_VALUES = 10_000  # largest number of values of one kind, as many as points of a figure
 
 
 def profile_json(
@@ -37,18 +37,18 @@ def profile_json(
     rates: Sequence[float] = RATES,
     groups: Sequence[int] = GROUPS,
 ) -> dict[str, Any]:
-    """The object that ``hockeystick profile --json`` prints.
+    """Return the object that ``hockeystick profile --json`` prints.
 
     Args:
-        plan: what was run.
-        deltas: at which epsilon is stated, of one record and of groups.
-        epsilons: at which delta is stated.
-        rates: false-positive rates, which are baselines of reconstruction, too.
-        groups: numbers of records.
+        plan: the plan.
+        deltas: deltas at which epsilon is stated, for one record and for groups.
+        epsilons: epsilons at which delta is stated.
+        rates: false-positive rates, also used as baselines of reconstruction.
+        groups: group sizes in records.
 
     Raises:
-        InvalidInputError: a value outside its domain, or too many of them.
-        UnsupportedError: a round for which no dominating pair is proven.
+        InvalidInputError: a value is outside its domain, or there are too many values.
+        UnsupportedError: a round has no proved dominating pair.
 
     >>> from hockeystick import dp_sgd
     >>> found = profile_json(dp_sgd(1.0, 0.01, 1000), [1e-6], [1.0], [0.01], [2])
@@ -73,7 +73,7 @@ def profile_json(
 
 
 def profile_answer(plan: Plan, found: Mapping[str, Any]) -> Answer:
-    """The object of :func:`profile_json` as lines for people, rounded outward."""
+    """Return the object of :func:`profile_json` as lines for people, rounded outward."""
     lines = []
     for key, label in (("mu", "mu (Gaussian DP)"), ("regret", "regret of mu"), ("advantage", "advantage")):
         if key in found:
@@ -130,7 +130,7 @@ def _rows(key: str, places: Sequence[float], ask: Callable[[Any], Band]) -> list
 
 
 def _attacks(profile: Profile, rates: Sequence[float]) -> dict[str, Any]:
-    """What an attacker gains, or why there are no error rates."""
+    """Upper bounds on an attacker's success, or the reason why there are no error rates."""
     try:
         fit = profile.gdp()
     except UnsupportedError as error:

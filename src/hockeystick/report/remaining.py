@@ -1,4 +1,4 @@
-"""What is said of the rounds that may still be run: how many, and what the whole then costs."""
+"""Answers about remaining rounds: how many more fit the target, and their total cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_SAID = 200  # characters of the parameters of what is repeated
 
 
 def remaining_answer(plan: Plan, found: Remaining) -> Answer:
-    """How many more, and what they cost.
+    """Return the number of further rounds and their total cost.
 
     >>> from hockeystick import dp_sgd
     >>> from hockeystick.questions.remaining import remaining
@@ -56,7 +56,7 @@ def remaining_answer(plan: Plan, found: Remaining) -> Answer:
 
 
 def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
-    """The object that ``hockeystick remaining --json`` prints."""
+    """Return the object that ``hockeystick remaining --json`` prints."""
     whole = plan.with_rounds([*plan.rounds, found.more])
     return {
         "remaining": found.count,
@@ -72,7 +72,7 @@ def remaining_json(plan: Plan, found: Remaining) -> dict[str, Any]:
 
 
 def _ends(bound: Said) -> str:
-    """The interval rounded outward, the number to quote alone where nothing is known from below."""
+    """The interval rounded outward, or the quoted number alone if there is no lower bound."""
     lower = bound.ends.get("lower")
     upper = round_up(bound.quoted, SHOWN_DIGITS)
     return f"at most {upper}" if lower is None else f"{round_down(lower, SHOWN_DIGITS)} to {upper}"

@@ -1,6 +1,6 @@
-"""Numbers as people see them, rounded outward: an upper end up, a lower end down, in exact decimal arithmetic.
+"""Numbers for people, rounded outward in exact decimal arithmetic: an upper end up, a lower end down.
 
-A value that has a decimal of the wanted length is shown as it is; otherwise all the wanted digits are shown.
+A value with a decimal of the wanted length is shown unchanged; others get all wanted digits.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ QUOTED_DIGITS = 3  # significant digits of a number in a sentence
 SHOWN_DIGITS = 6  # significant digits of a number in a table or beside its sentence
 
 PLAIN = (-3, 7)
-"""Decimal exponents (of the leading digit) between which numbers are written without a power of ten."""
+"""Decimal exponents of the leading digit between which numbers are written without a power of ten."""
 
-FARTHEST = 999_999
-"""Decimal exponent below 0 that is still written: what is smaller is at most that, and at least 0."""
+MAX_NEGATIVE_EXPONENT = 999_999
+"""Largest negative decimal exponent written: a smaller number is rounded up to it, or down to 0."""
 
-_GUARD = 50  # digits kept beyond those of the integer part when a logarithm is turned into a number
+_GUARD = 50  # guard digits beyond the integer part in the exponential of a logarithm
 
 
 def round_up(x: float, digits: int = QUOTED_DIGITS) -> str:
-    """The least decimal of ``digits`` significant digits that is at least ``x``.
+    """Return the smallest decimal of ``digits`` significant digits that is at least ``x``.
 
     >>> round_up(6.90738), round_up(6.9), round_up(0.5)
     ('6.91', '6.91', '0.5')
@@ -30,7 +30,7 @@ def round_up(x: float, digits: int = QUOTED_DIGITS) -> str:
 
 
 def round_down(x: float, digits: int = QUOTED_DIGITS) -> str:
-    """The greatest decimal of ``digits`` significant digits that is at most ``x``.
+    """Return the largest decimal of ``digits`` significant digits that is at most ``x``.
 
     >>> round_down(6.90738), round_down(1.2e-7)
     ('6.90', '1.19e-7')
@@ -39,7 +39,7 @@ def round_down(x: float, digits: int = QUOTED_DIGITS) -> str:
 
 
 def exact(x: float) -> str:
-    """A parameter as it was given: the shortest decimal that reads as the same double.
+    """Return the shortest decimal that reads as the same double.
 
     >>> exact(1e-06), exact(10000), exact(0.01)
     ('1e-6', '10000', '0.01')
@@ -51,7 +51,7 @@ def exact(x: float) -> str:
 
 
 def exp_up(log_x: float, digits: int = QUOTED_DIGITS) -> str:
-    """The least decimal of ``digits`` significant digits that is at least ``e**log_x``; it may be below any double.
+    """Return the smallest decimal of ``digits`` significant digits >= ``e**log_x``, even below any double.
 
     >>> exp_up(-3222.4)
     '3.39e-1400'
@@ -60,7 +60,7 @@ def exp_up(log_x: float, digits: int = QUOTED_DIGITS) -> str:
 
 
 def exp_down(log_x: float, digits: int = QUOTED_DIGITS) -> str:
-    """The greatest decimal of ``digits`` significant digits that is at most ``e**log_x``.
+    """Return the largest decimal of ``digits`` significant digits that is at most ``e**log_x``.
 
     >>> exp_down(-3222.4)
     '3.38e-1400'
@@ -83,10 +83,10 @@ def _exp(log_x: float, digits: int, rounding: str) -> str:
     context = Context(prec=max(log.adjusted(), 0) + _GUARD + digits, Emin=MIN_EMIN, Emax=MAX_EMAX)
     power = context.divide(log, context.ln(Decimal(10)))
     whole = math.floor(power)
-    if whole < -FARTHEST:  # an exponent of forty digits says no more, and is not to be read
-        return f"1e-{FARTHEST}" if rounding == ROUND_CEILING else "0"
+    if whole < -MAX_NEGATIVE_EXPONENT:  # an exponent of forty digits is unreadable
+        return f"1e-{MAX_NEGATIVE_EXPONENT}" if rounding == ROUND_CEILING else "0"
     mantissa = context.power(Decimal(10), context.subtract(power, Decimal(whole)))
-    # Every operation above is right to about the last digit; the guard digits leave room for a slack far beyond that.
+    # Every operation above is right to about the last digit, and the slack is far larger.
     slack = Decimal((0, (1,), -_GUARD + 5))
     moved = context.add(mantissa, slack if rounding == ROUND_CEILING else -slack) if log_x else Decimal(1)
     shown = Context(prec=digits, rounding=rounding).create_decimal(moved)
@@ -97,7 +97,7 @@ def _written(value: Decimal | float, shift: int = 0) -> str:
     """``value * 10**shift`` with the digits that ``value`` has; a float is infinite here.
 
     Raises:
-        ValueError: nan, which is never shown as a number.
+        ValueError: the number is nan.
     """
     if isinstance(value, float):
         if math.isnan(value):

@@ -13,11 +13,11 @@ from hockeystick.report.loaders import loaders_of
 from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, round_down, round_up
 
 NOISE_DIGITS = 4
-"""Significant digits of a noise that was looked for."""
+"""Significant digits of a noise multiplier found by search."""
 
 
 def sampling_cells(row: Sampled) -> tuple[str, str, str, str]:
-    """Name, lower end, upper end and noise of a row that has an epsilon, as shown to people; rounded outward."""
+    """Return name, lower end, upper end and noise multiplier of a row as text, rounded outward."""
     assert row.epsilon is not None
     ends = row.epsilon.ends
     lower = round_down(ends["lower"], SHOWN_DIGITS) if "lower" in ends else ""
@@ -26,19 +26,19 @@ def sampling_cells(row: Sampled) -> tuple[str, str, str, str]:
 
 
 def _noise(value: float) -> str:
-    """A noise multiplier as it is where that is short, as the plan's own is, else rounded up."""
+    """A short noise multiplier unchanged, a long one rounded up."""
     return exact(value) if len(exact(value)) <= NOISE_DIGITS + 1 else round_up(value, NOISE_DIGITS)
 
 
 def sampling_headline(plan: Plan, delta: float, target: float | None) -> str:
-    """What the table is about."""
+    """Return the heading of the table."""
     wanted = "" if target is None else f"; noise for epsilon {round_up(target, QUOTED_DIGITS)}"
     users = f", users with at most {plan.records_per_unit} records" if plan.unit == USER else ""
     return f"epsilon at delta = {exact(delta)} under {plan.adjacency.value}{users}{wanted}"
 
 
 def sampling_notes(rows: Sequence[Sampled]) -> list[tuple[str, str]]:
-    """For each scheme with a number, what it asks of the loader and which loaders do that."""
+    """Return, for each scheme with a number, its requirement and the loaders that meet it."""
     lines: list[tuple[str, str]] = []
     for row in rows:
         if row.epsilon is not None:
@@ -48,18 +48,18 @@ def sampling_notes(rows: Sequence[Sampled]) -> list[tuple[str, str]]:
 
 
 def sampling_remarks(rows: Sequence[Sampled], answered: bool) -> list[tuple[str, str]]:
-    """Why schemes have no number, or what is to be minded with those that have one."""
+    """Return the reasons for missing numbers, or the caveats of the others."""
     return [(row.scheme.name, row.reason) for row in rows if row.reason and (row.epsilon is not None) is answered]
 
 
 def sampling_warnings(rows: Sequence[Sampled], delta: float) -> list[tuple[str, str]]:
-    """What is to be minded with some number of the table: each line once."""
+    """Return the warnings on any number of the table, each once."""
     lines = [line for row in rows if row.plan is not None and row.epsilon for line in warning_lines(row.plan, delta)]
     return list(dict.fromkeys(lines))
 
 
 def sampling_json(plan: Plan, delta: float, target: float | None, rows: Sequence[Sampled]) -> dict[str, Any]:
-    """The object that ``hockeystick sampling --json`` prints; an infinite end is ``None``, and ``reason`` says why."""
+    """Return the object that ``hockeystick sampling --json`` prints; infinite ends are ``None``, with a ``reason``."""
     return {
         **relation_json(plan),
         "delta": delta,

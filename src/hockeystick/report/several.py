@@ -1,4 +1,4 @@
-"""Epsilon of several plans side by side: a line each, and once what all of them assume."""
+"""Epsilon of several plans side by side: a line for each, and their common assumptions once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from hockeystick.values.bounds import Answer as Said
 from hockeystick.values.domains import cut
 from hockeystick.values.version import __version__
 
-SEVERAL = "several"  # the kind of an answer that holds others
+SEVERAL = "several"
 
-LONGEST = 40  # characters of a label: half of a line
+MAX_CHARACTERS = 40  # longest label: half a line
 
 Row = tuple[str, Plan, float, Said]
-"""The name of a plan, the plan, the delta of the question, the bound."""
+"""Name of a plan, the plan, delta, and the bound."""
 
 
 def several_answer(rows: Sequence[Row]) -> Answer:
-    """The sentence to quote of each plan with its interval, then what they assume and what is to be minded.
+    """Return the sentence to quote for each plan with its interval, then assumptions and warnings.
 
     >>> from hockeystick import dp_sgd
     >>> plan = dp_sgd(1.0, 0.01, 1000)
@@ -47,12 +47,12 @@ def several_answer(rows: Sequence[Row]) -> Answer:
 
 
 def _labels(names: Sequence[str]) -> list[str]:
-    """The names of the files without their folders, where these tell them apart, cut where they are long."""
+    """Short names of the files: without folders if still distinct, and cut if long."""
     short = [Path(name).name for name in names]
     told_apart = len(set(short)) == len(set(names))
-    return [cut(name, LONGEST) for name in (short if told_apart else names)]
+    return [cut(name, MAX_CHARACTERS) for name in (short if told_apart else names)]
 
 
 def several_json(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One object that holds the answers of several plans, each as it is printed of one."""
+    """Return one object that holds the answers of several plans, each as printed for one plan."""
     return sealed({"answer": SEVERAL, "answers": [dict(answer) for answer in answers], "version": __version__})

@@ -1,6 +1,6 @@
-"""The table of what is supported: mechanism, sampling and direction, each with its theorem or the reason it is refused.
+"""The table of supported combinations of mechanism, sampling and direction, each with its theorem or refusal.
 
-Nothing here knows the answer: it asks ``plan/sampling/base.py`` for every combination.
+This module holds no claims: every combination comes from ``plan/sampling/base.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hockeystick.values.words import choice
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A combination of mechanism and sampling, and the directions in which one claim holds of it."""
+    """Combination of mechanism and sampling, with the directions in which one claim holds."""
 
     mechanism: str
     sampling: str
@@ -27,22 +27,22 @@ class Row:
 
     @property
     def where(self) -> str:
-        """The directions as a list for people."""
+        """Directions as a comma-separated list."""
         return ", ".join(direction.value for direction in self.directions)
 
 
 COLUMNS = ("mechanism", "sampling", "direction", "pair", "source or reason")
-"""Heads of the table."""
+"""Column heads of the table."""
 
 
 def supported_rows(name: str | None = None) -> list[Row]:
-    """The rows of all combinations, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``.
+    """Return the rows, one for each claim, in the order of ``MECHANISMS`` and ``SAMPLINGS``.
 
     Args:
-        name: of the one mechanism that is asked about; all of them if ``None``.
+        name: name of one mechanism; ``None`` for all.
 
     Raises:
-        InvalidInputError: no mechanism is called so.
+        InvalidInputError: no mechanism has this name.
 
     >>> {row.mechanism for row in supported_rows("staircase")}
     {'staircase'}
@@ -56,13 +56,13 @@ def supported_rows(name: str | None = None) -> list[Row]:
 
 
 def supported_json(name: str | None = None) -> list[dict[str, str]]:
-    """An object for each mechanism, sampling and direction, with ``status`` and ``source``.
+    """Return an object for each mechanism, sampling and direction, with ``status`` and ``source``.
 
     Args:
-        name: of the one mechanism that is asked about; all of them if ``None``.
+        name: name of one mechanism; ``None`` for all.
 
     Raises:
-        InvalidInputError: no mechanism is called so.
+        InvalidInputError: no mechanism has this name.
     """
     return [
         {
@@ -78,7 +78,7 @@ def supported_json(name: str | None = None) -> list[dict[str, str]]:
 
 
 def supported_markdown() -> str:
-    """The table as Markdown, for the documentation, which links the keys of the bibliography.
+    """Return the table as Markdown for the documentation, which links the keys of the bibliography.
 
     >>> print(supported_markdown().splitlines()[0])
     | mechanism | sampling | direction | pair | source or reason |

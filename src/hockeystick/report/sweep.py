@@ -1,4 +1,4 @@
-"""A sweep in front of people: how many rows there are, between what they lie, and what they are about."""
+"""Summary of a sweep for people: number of rows, range of the ends, and caveats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hockeystick.report.rounding import exact
 from hockeystick.values.domains import place
 from hockeystick.values.outward import DIGITS, DOWN, UP, rounded
 
-MOST_REASONS = 5  # of rows without an answer: all are in the file
+MOST_REASONS = 5  # largest number of reasons listed; the file has all
 
 
 def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
-    """The sentence that says what was written and where, then the range of the ends and what is to be known of them.
+    """Return a sentence on the written file, then the range of the ends and their caveats.
 
     Args:
-        sweep: the table.
-        output: the file that it was written to.
+        sweep: table of the sweep.
+        output: path of the written file.
     """
     lines = [("question", sweep.question)]
     lines += [(name, _range(values)) for name, values in sweep.axes.items()]
@@ -36,7 +36,7 @@ def sweep_answer(sweep: Sweep, output: str | Path) -> Answer:
 
 
 def caveat_lines(sweep: Sweep) -> list[tuple[str, str]]:
-    """What the numbers assume, and what is to be minded with them."""
+    """Return the assumptions and warnings of the numbers."""
     said = [tuple(text.split(": ", 1)) for text in sweep.assumptions]
     return [*((label, text) for label, text in said), *(("warning", text) for text in sweep.warnings)]
 
@@ -49,7 +49,7 @@ def _range(values: tuple[float, ...]) -> str:
 
 
 def _unanswered(sweep: Sweep) -> list[tuple[str, str]]:
-    """The reasons of rows without an answer, each once, with how many rows have it."""
+    """Reasons for missing answers, each once with its number of rows."""
     reasons: dict[str, int] = {}
     for guarantee, reason in zip(sweep.columns["guarantee"], sweep.columns["reason"], strict=True):
         if guarantee not in CERTAIN:

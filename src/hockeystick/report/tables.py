@@ -1,4 +1,4 @@
-"""Text on the terminal: tables that wrap their words, and never cut a number."""
+"""Text on the terminal: tables that wrap words and never cut a number."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from hockeystick.report.answer import Answer
     from hockeystick.report.comparison import Entry
 
-USUAL_WIDTH = 80  # characters of a line where nobody says how many
-LEAST_WIDTH = 40  # characters that are filled, however narrow the terminal is: a label and the digits of a count
+USUAL_WIDTH = 80  # characters of a line if the width is unknown
+LEAST_WIDTH = 40  # minimal width in characters: a label and the digits of a count
 GAP = "  "  # between two columns
-WARNING = "warning"  # label of the lines that stand out
+WARNING = "warning"  # label of emphasised lines
 
 
 def line_width() -> int:
-    """Characters of a line: those of the terminal, or of the variable COLUMNS."""
+    """Return the characters of a line, from the terminal or the variable COLUMNS."""
     return max(shutil.get_terminal_size((USUAL_WIDTH, 24)).columns, LEAST_WIDTH)
 
 
@@ -30,14 +30,14 @@ def laid_out(
     width: int | None = None,
     style: Callable[[Sequence[str], int, str], str] = lambda row, column, text: text,
 ) -> str:
-    """A table, a line of text for each line of a cell.
+    """Lay out a table as lines of text.
 
     Args:
-        rows: the cells of each row, as many in each.
-        wrapped: numbers of the columns whose words may go to another line; the others have the width of their cells.
-        right: numbers of the columns whose cells end at one place.
-        width: characters of a line; those of the terminal, if it is none.
-        style: of the row, the number of a column and a line of its cell, to what is written of it.
+        rows: cells of each row, equally many in each.
+        wrapped: indices of the columns whose words may wrap; the others are as wide as their cells.
+        right: indices of right-aligned columns.
+        width: characters of a line; ``None`` for those of the terminal.
+        style: function of the row, the column's index and a line of its cell that returns the text to write.
 
     >>> print(laid_out([("adjacency", "add"), ("rounds", "word " * 12 + "end")], {1}, width=40), end="")
     adjacency  add
@@ -65,7 +65,7 @@ def laid_out(
 
 
 def _lines(cell: str, width: int | None) -> list[str]:
-    """The lines of a cell, whose words are wrapped where there is a width."""
+    """The lines of a cell, wrapped to the width if there is one."""
     lines = cell.split("\n")
     if width is None:
         return lines
@@ -73,17 +73,17 @@ def _lines(cell: str, width: int | None) -> list[str]:
 
 
 def print_answer(answer: Answer) -> None:
-    """The sentence to quote, then a line for each thing to know about it, on standard output."""
+    """Print the sentence to quote, then a line for each caveat."""
     _print(_bold(answer.headline) + "\n\n" + _pairs(answer.lines))
 
 
 def print_accountants(summaries: Iterable[tuple[str, str]]) -> None:
-    """Names and summaries of accountants on standard output."""
+    """Print names and summaries of accountants."""
     _print(_pairs(list(summaries)))
 
 
 def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[tuple[str, str]] = ()) -> None:
-    """The numbers of all accountants in one table, under it the reasons of those that have none, and what to mind."""
+    """Print the numbers of all accountants in one table, then the reasons for missing ones and the caveats."""
     from hockeystick.report.comparison import sorted_entries
 
     ordered = sorted_entries(entries)
@@ -103,31 +103,31 @@ def print_comparison(headline: str, entries: Sequence[Entry], caveats: Sequence[
 def print_samplings(
     headline: str, rows: Sequence[Sequence[str]], blocks: Sequence[tuple[str, Sequence[tuple[str, str]]]]
 ) -> None:
-    """The numbers of all sampling schemes in one table, and under it blocks of lines, each with a title."""
+    """Print the numbers of all sampling schemes in one table, then titled blocks of lines."""
     table = _numbers([("sampling", "lower", "upper", "noise needed"), *rows], {0})
     _print(_bold(headline) + "\n\n" + table + "".join(_block(title, lines) for title, lines in blocks))
 
 
 def print_caveats(lines: Sequence[tuple[str, str]]) -> None:
-    """The premises of a figure and its warnings, on standard error: a figure has no lines of text."""
+    """Print the premises and warnings of a figure on standard error, since a figure has no lines of text."""
     if lines:
         _print(_pairs(lines), error=True)
 
 
 def print_supported(name: str | None = None) -> None:
-    """The table of what is supported on standard output; of one mechanism, where its name is given."""
+    """Print the table of supported combinations, of all mechanisms or of one."""
     from hockeystick.report.supported import COLUMNS, supported_rows
 
     rows: list[Sequence[str]] = [COLUMNS]
     for row in supported_rows(name):
-        sampling = row.sampling.replace("-", "-\n")  # leaves its width to the sources
+        sampling = row.sampling.replace("-", "-\n")  # leaves room for the sources
         where = row.where.replace(", ", ",\n")
         rows.append((row.mechanism, sampling, where, row.claim.status.value, row.claim.source))
     _print(laid_out(rows, {len(COLUMNS) - 1}, width=max(line_width(), USUAL_WIDTH), style=_first_bold(rows)))
 
 
 def _numbers(rows: Sequence[Sequence[str]], wrapped: Collection[int]) -> str:
-    """A table whose first row has its titles, and whose numbers end at one place and are not broken."""
+    """Table with a row of titles and right-aligned numbers that are never broken."""
     right = set(range(len(rows[0]))) - set(wrapped)
     return laid_out(rows, wrapped, right, max(line_width(), USUAL_WIDTH), _first_bold(rows))
 
@@ -160,5 +160,5 @@ def _bold(text: str) -> str:
 def _print(text: str, error: bool = False) -> None:
     import click
 
-    plain: Any = False if "NO_COLOR" in os.environ else None  # none: as the stream is a terminal or not
+    plain: Any = False if "NO_COLOR" in os.environ else None  # None: colours if the stream is a terminal
     click.echo(text, nl=False, err=error, color=plain)
