@@ -1,4 +1,4 @@
-"""The commands ``hockeystick budget``: a budget in a file, and releases that are declared there beforehand."""
+"""The commands ``hockeystick budget``: a budget in a file, and releases declared there beforehand."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from hockeystick.plan.round import Round
     from hockeystick.questions.ledger import Ledger
 
-REFUSED = UNSOUND  # exit status of a release that does not fit: the question was a good one, and the answer is no
+REFUSED = UNSOUND  # exit status of a release that does not fit: a valid question with a negative answer
 
-PURE = "pure"  # the filter without a delta
+PURE = "pure"  # filter without a delta
 
 NUMBERS: dict[str, Any] = {
     "scale": FALLING, "noise_multiplier": FALLING, "epsilon": RISING, "delta": RISING, "sensitivity": RISING,
@@ -31,7 +31,7 @@ NUMBERS: dict[str, Any] = {
     "categories": float, "trials": FALLING, "probability": float, "gamma": float, "projections": FALLING,
     "replace_one_distance": RISING, "noise": str,
 }  # fmt: skip
-"""The keys of mechanisms; a quotient that no double stands for goes to the side on which a release costs more."""
+"""Types of the keys of mechanisms; quotients are rounded to the side on which a release costs more."""
 
 
 @click.group(cls=OneLineGroup, invoke_without_command=True)
@@ -72,20 +72,20 @@ def init(
 ) -> None:
     """Begin a ledger: a file with a budget and no release yet.
 
-    LEDGER is a new file whose name ends in .toml. The budget holds for whatever is released within it, also where
-    each release is chosen by looking at the ones before.
+    LEDGER is a new file whose name ends in .toml. The budget also holds if each release is chosen after seeing the
+    earlier ones.
 
     Example: hockeystick budget init ledger.toml --epsilon 3 --delta 1e-6
     """
     from hockeystick.questions.ledger import Ledger, begin
 
     if delta == 0 and kind in (None, PURE):
-        delta = None  # a delta of 0 is none; any other filter is told what it needs
+        delta = None  # a delta of 0 means no delta; other filters say what they need
     given = {"epsilon": epsilon, "delta": delta, "slack": slack, "order": order}
     chosen = kind or (PURE if delta is None else "approximate-dp")
     with flag_names():
         if chosen == "approximate-dp" and delta is not None and slack is None:
-            given["slack"] = 0.5 * delta  # written down, so that the file means the same whatever the default becomes
+            given["slack"] = 0.5 * delta  # written to the file, which keeps its meaning if the default changes
         made = Ledger(
             chosen, {key: value for key, value in given.items() if value is not None}, Adjacency.parse(adjacency)
         )
@@ -97,7 +97,7 @@ def init(
 @click.argument("ledger", shell_complete=files)
 @with_json
 def show(ledger: str, as_json: bool) -> None:
-    """What remains of a budget, and what was spent on what.
+    """Show the remaining budget and all releases so far.
 
     Example: hockeystick budget show ledger.toml
     """
@@ -130,9 +130,9 @@ def _numbers(command: Any) -> Any:
 def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: Any) -> None:
     """Declare a release, before it is made: it is recorded if it fits, and refused if not.
 
-    PLAN is a plan file whose rounds are spent, all or none, in place of the flags; sampled rounds and lists go that
-    way, and --name, --note and --date beat what the file says of them. Status 0: recorded. Status 3: it does not fit,
-    and nothing is written.
+    PLAN is a plan file that replaces the flags: its rounds are spent, all or none. Sampled rounds and lists need a
+    file. --name, --note and --date override the file. Status 0: recorded. Status 3: it does not fit, and nothing is
+    written.
 
     Example: hockeystick budget spend ledger.toml --mechanism laplace --scale 10 --name visits
     """
@@ -150,8 +150,8 @@ def spend(ledger: str, plan: str | None, dry_run: bool, as_json: bool, **flags: 
 
 
 def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[Round]:
-    """The rounds of a plan file, or the one that the flags describe, with the day."""
-    import datetime  # late: whoever reads --help does not need it
+    """Rounds of a plan file, or the one described by flags, with the date."""
+    import datetime  # imported late, since --help does not need it
 
     labels: dict[str, str] = {key: given.pop(key) for key in ("name", "note", "date") if key in given}
     said = dict(labels)
@@ -176,7 +176,7 @@ def _releases(plan: str | None, given: dict[str, Any], ledger: Ledger) -> list[R
 
 
 def _of_plan(name: str, labels: dict[str, str], said: dict[str, str], ledger: Ledger) -> list[Round]:
-    """The rounds of a plan file; what the flags say of name, note and day beats what the file says."""
+    """Rounds of a plan file; flags override its name, note and date."""
     plan = chosen_plan(name, {})
     if plan.adjacency is not ledger.adjacency:
         raise InvalidInputError(

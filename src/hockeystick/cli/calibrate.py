@@ -1,4 +1,4 @@
-"""The command ``hockeystick calibrate``: options to a target, and the plan in which one parameter is free."""
+"""The command ``hockeystick calibrate``: options for a target, and a plan with one free parameter."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ TARGET_FLAGS = {
     "success": "Target success of reconstruction, with --baseline.",
     "baseline": "Success of guessing, for --success.",
 }
-"""Help of each option that describes a target, by its name without the dashes."""
+"""Help of each target option, by its name without dashes."""
 
 INSTEAD = {"sample_rate": "batch_size", "batch_size": "sample_rate", "steps": "epochs", "epochs": "steps"}
-"""The flag that says in another way what a flag says: where it is given, the free one need not be."""
+"""The alternative flag for a parameter: if it is given, the free one may be left out."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def target_options(command: Command) -> Command:
-    """The options that describe a target."""
+    """Add the options that describe a target."""
     for key, text in reversed(TARGET_FLAGS.items()):
         command = click.option(f"--{key}", type=number(key), metavar="NUMBER", help=text)(command)
     return command
 
 
 def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
-    """The one target that the options describe.
+    """Return the one target that the options describe.
 
     Raises:
-        InvalidInputError: none, several, or an option that does not go with the target.
+        InvalidInputError: no target, several targets, or an option that does not belong to the target.
     """
     from hockeystick.questions import targets
 
@@ -79,24 +79,24 @@ def chosen_target(given: dict[str, float | None], plan: Plan) -> Target:
 
 
 def free_plan(parameter: Parameter, plan: str | None, flags: dict[str, Any]) -> Plan:
-    """The plan of the command line; the flag of the parameter that is looked for has to be left out.
+    """Return the plan of the command line, without the flag of the free parameter.
 
     Raises:
-        InvalidInputError: a bad plan, or a flag that says what is looked for.
+        InvalidInputError: the plan is invalid, or a flag sets the free parameter.
     """
     return chosen_plan(plan, flags if plan is not None else without_free([parameter], flags, "is looked for"))
 
 
 def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) -> dict[str, Any]:
-    """The flags, with any value for what the question itself decides.
+    """Return the flags with placeholder values for the free parameters.
 
     Args:
-        free: the parameters that the question decides.
+        free: parameters that the command itself determines.
         flags: values of the flags; ``None`` where absent.
-        what: how the question decides them, for the line that refuses a flag.
+        what: how it determines them, for the message that refuses a flag.
 
     Raises:
-        InvalidInputError: a flag that says one of them, in either of two ways.
+        InvalidInputError: a flag sets a free parameter, directly or by its alternative.
     """
     said = {key for key, value in flags.items() if value is not None}
     filled = dict(flags)
@@ -115,7 +115,7 @@ def without_free(free: Iterable[Parameter], flags: dict[str, Any], what: str) ->
 
 
 def free_parameter(name: str) -> Parameter:
-    """The parameter that is named on the command line."""
+    """Return the parameter named on the command line."""
     from hockeystick.questions.parameters import named
 
     return named(unaliased(name))

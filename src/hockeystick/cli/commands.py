@@ -1,4 +1,4 @@
-"""The commands. Each reads its arguments, asks the library, and prints a table for people or one JSON object."""
+"""The commands. Each reads its arguments, calls the library, and prints a table for people or one JSON object."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """What your differential privacy really costs: certified bounds on epsilon and delta.
+    """Certified two-sided bounds on the epsilon and delta of differential privacy.
 
     Example: hockeystick epsilon plan.toml --delta 1e-5
     """
@@ -49,7 +49,7 @@ def main(context: click.Context) -> None:
 
 
 def _options(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """NAME=VALUE, as often as wanted, as numbers by name."""
+    """Parse repeated NAME=VALUE options as numbers by name."""
     found: dict[str, float] = {}
     for text in given:
         name, _, value = text.partition("=")
@@ -69,7 +69,7 @@ def _options(context: click.Context, parameter: click.Parameter, given: tuple[st
 
 
 def _question(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, a form of output."""
+    """Add what ``epsilon`` and ``delta`` have in common: a plan, an accountant, a gap, an output format."""
     command = with_json(command)
     command = click.option(
         "--proof", is_flag=True, help="Prove the interval by ball arithmetic, or refuse; needs python-flint."
@@ -121,7 +121,7 @@ def epsilon(
 ) -> None:
     """Certified bounds on epsilon at a delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Several plans
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Several plans
     have a line each.
 
     Example: hockeystick epsilon plan.toml --delta 1/60000
@@ -133,7 +133,7 @@ def epsilon(
     rows = []
     with flag_names(), progress("computing epsilon"):
         _check_gap(gap)
-        accountant_named(accountant, proof, options)  # names an option that it does not have
+        accountant_named(accountant, proof, options)  # refuses an unknown option
         for name, each in chosen:
             target = _target(each, delta)
             with _named(name if others else None):
@@ -163,7 +163,7 @@ def _together(answers: list[dict[str, Any]]) -> dict[str, Any]:
 
 @contextmanager
 def _named(source: str | None) -> Iterator[None]:
-    """Say which of several plans is refused, where there are several."""
+    """Name the refused plan in errors if there are several plans."""
     try:
         yield
     except UnsupportedError as error:
@@ -187,7 +187,7 @@ def delta(
 ) -> None:
     """Certified bounds on delta at an epsilon.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick delta plan.toml --epsilon 2
     """
@@ -197,7 +197,7 @@ def delta(
     chosen = chosen_plan(plan, flags)
     with flag_names(), progress("computing delta"):
         _check_gap(gap)
-        accountant_named(accountant, proof, options)  # names an option that it does not have
+        accountant_named(accountant, proof, options)  # refuses an unknown option
         bound = chosen.delta(epsilon, accountant=accountant, gap=gap, proof=proof, **options)
     if as_json:
         asked = {"epsilon": epsilon, "accountant": accountant, "options": options, "gap": gap, "proof": proof}
@@ -214,7 +214,7 @@ def delta(
 def compare(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
     """All accountants on one plan, side by side.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. An estimate,
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. An estimate,
     marked ~, may lie on either side of the truth.
 
     Example: hockeystick compare plan.toml --delta 1e-5
@@ -252,7 +252,7 @@ def compare(plan: str | None, delta: float | None, epsilon: float | None, as_jso
         lines = comparison_lines(chosen, {given: at}, entries)
         print_comparison(f"{quantity} at {given} = {exact(at)}", entries, lines)
     failed = [entry.name for entry in entries if entry.failed]
-    if failed:  # the rows stand; the status and this line say that one of them is no refusal
+    if failed:  # the table is still printed; the status and this line report the failure
         click.echo(f"error: failed unexpectedly, see the reason: {', '.join(failed)}", err=True)
         click.get_current_context().exit(FAILURE)
 
@@ -272,7 +272,7 @@ def calibrate(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """The value of PARAMETER with which a plan just meets a target, on the safe side.
+    """Find the value of PARAMETER with which a plan just meets a target, on the safe side.
 
     PARAMETER is noise-multiplier, scale, noise (a common factor), epsilon (of black boxes), sample-rate, batch-size,
     check-in, steps or epochs. PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in
@@ -307,10 +307,10 @@ def calibrate(
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @click.option("--epsilon", type=FALLING, metavar="NUMBER", help="Look for the noise that reaches this one.")
 def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_json: bool, **flags: Any) -> None:
-    """One training under every sampling scheme: epsilon, the noise it takes, and which loaders do that.
+    """Compare sampling schemes for one training: epsilon, noise for the target, matching loaders.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The noise is that
-    with which epsilon is at most what the plan costs as it is, or --epsilon.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The noise meets --epsilon,
+    or else the epsilon of the plan as it is.
 
     Example: hockeystick sampling plan.toml --delta 1e-5 --epsilon 3
     """
@@ -352,7 +352,7 @@ def sampling(plan: str | None, delta: float | None, epsilon: float | None, as_js
 
 @main.command()
 def accountants() -> None:
-    """The accountants, and what kind of number each gives.
+    """List the accountants and the guarantee of each.
 
     Example: hockeystick accountants
     """
@@ -366,9 +366,9 @@ def accountants() -> None:
 @click.argument("mechanism", required=False)
 @with_json
 def supported(mechanism: str | None, as_json: bool) -> None:
-    """Which mechanisms, samplings and adjacencies have a proven pair, and by which theorem.
+    """List the mechanisms, samplings and adjacencies with a proved pair, and the theorems.
 
-    MECHANISM is the name of one, such as laplace; without it all are listed.
+    MECHANISM is a name such as laplace; without it all are listed.
 
     Example: hockeystick supported gaussian
     """
@@ -386,7 +386,7 @@ def schema() -> None:
 
     Example: hockeystick schema > plan.schema.json
     """
-    import json  # late: most answers are for people
+    import json  # imported late, since most answers are for people
 
     from hockeystick.plan.file import json_schema
 

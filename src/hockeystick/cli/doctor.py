@@ -1,4 +1,4 @@
-"""The command ``hockeystick doctor``: this machine, measured against what the certificate assumes."""
+"""The command ``hockeystick doctor``: measurements of this machine against the assumptions of the certificate."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from hockeystick.cli.progress import progress
 @click.option("--points", type=float, metavar="NUMBER", help="Points of each range of each function.  [default: 200]")
 @click.option("--seed", type=float, metavar="NUMBER", help="Of the points, for others than the usual.  [default: 1]")
 def doctor(as_json: bool, points: float | None, seed: float | None) -> None:
-    """Measure what the certificate assumes of this machine: elementary functions, rounding, versions.
+    """Check this machine against the certificate's assumptions: elementary functions, rounding, versions.
 
-    Functions are compared with Python's decimals. Status 0: all is within what is assumed. Status 3: something is
-    not, with a line for each.
+    Functions are compared with Python's decimals. Status 0: all assumptions hold. Status 3: some do not, with a line
+    for each.
 
     Example: hockeystick doctor
     """

@@ -1,4 +1,4 @@
-"""The commands ``hockeystick report``, ``statement`` and ``verify``: what is filed, what is quoted, what is checked."""
+"""The commands ``hockeystick report``, ``statement`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from hockeystick.report.tables import line_width
 from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.words import one_line, place
 
-UNSOUND = 3  # exit status where a file states what is not found again
-MOST_LINES = 100  # differences that are told one by one
+UNSOUND = 3  # exit status for a file with a statement that recomputation does not confirm
+MOST_LINES = 100  # largest number of differences listed
 MOST_BYTES = 50_000_000
-"""Longest file that is verified, in bytes: a report of the largest plan holds that plan twice and its numbers."""
+"""Largest file verified, in bytes: the report of the largest plan holds that plan twice and its numbers."""
 
 
 def add_documents(group: OneLineGroup) -> None:
-    """Give a group of commands those of this file."""
+    """Add the commands of this file to a group."""
     for command in (report, verify, statement):
         group.add_command(command)
 
@@ -56,10 +56,10 @@ def report(
     checker: bool,
     **flags: Any,
 ) -> None:
-    """A page to file: what was run, what it guarantees, what that means, and what it rests on.
+    """Write a page to file: the training, its guarantee, its meaning and its assumptions.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. The page holds
-    its figures, the plan, and its numbers for machines; `hockeystick verify` computes all of them again.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. The page holds figures,
+    the plan, and machine-readable numbers; `hockeystick verify` recomputes all of them.
 
     Example: hockeystick report plan.toml -o report.html
     """
@@ -89,7 +89,7 @@ def report(
 
 
 def _form(output: str | None, flagged: str | None) -> str:
-    """The form that the flags or the ending of the file's name say."""
+    """Form chosen by the flags or by the suffix of the output file."""
     from hockeystick.report.document.files import ENDINGS, HTML
 
     if output is None:
@@ -114,9 +114,9 @@ def _form(output: str | None, flagged: str | None) -> str:
 def statement(
     plan: str | None, as_latex: bool, as_json: bool, delta: float | None, records: float | None, **flags: Any
 ) -> None:
-    """The paragraph to paste into a paper or a model card.
+    """Print a paragraph to paste into a paper or a model card.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick statement plan.toml --latex --records-per-person 3
     """
@@ -141,11 +141,11 @@ def statement(
 @click.argument("file", shell_complete=files)
 @click.option("--independent", is_flag=True, help="Prove its epsilon by a program that shares nothing with this one.")
 def verify(file: str, independent: bool) -> None:
-    """Compute again every number that FILE states.
+    """Recompute every number that FILE states.
 
-    FILE is a report (HTML, Markdown or JSON), or any other answer that was printed with --json; - is standard input.
-    Status 0: each number is sound, and what is not verified has a line. Status 3: some are not, with a line for each.
-    With --independent also status 4: the plan is not covered.
+    FILE is a report (HTML, Markdown or JSON), or any other answer printed with --json; - is standard input. Status 0:
+    each number is sound; unverified statements are listed. Status 3: some are not, with a line for each. With
+    --independent also status 4: the plan is not covered.
 
     Example: hockeystick verify report.html
     """

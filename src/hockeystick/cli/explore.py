@@ -1,4 +1,4 @@
-"""The command ``hockeystick explore``: the page of live curves, served on this machine until Ctrl-C."""
+"""The command ``hockeystick explore``: a page of live curves, served on this machine until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from hockeystick.values.words import place
 @click.option("--port", type=click.IntRange(0, 65_535), metavar="NUMBER", help="Port; 8417, or a free one, by default.")
 @click.option("--no-browser", is_flag=True, help="Say the address, and open no browser.")
 def explore(plan: str | None, delta: float | None, port: int | None, no_browser: bool, **flags: Any) -> None:
-    """A page with sliders and live certified curves, two plans beside each other; needs starlette and uvicorn.
+    """Serve a page with sliders and live certified curves of two plans; needs starlette and uvicorn.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it; with neither the
-    page begins with an example. It is served on this machine alone; Ctrl-C ends it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it; with neither, the page
+    shows an example. It is served on this machine alone; Ctrl-C ends it.
 
     Example: hockeystick explore --sigma 1.1 --batch 256 --dataset-size 60000 --epochs 60 --delta 1e-5
     """
@@ -40,5 +40,5 @@ def explore(plan: str | None, delta: float | None, port: int | None, no_browser:
         click.echo(f"{page.url}\nserved to this machine alone; Ctrl-C ends it")
         try:
             page.wait()
-        except KeyboardInterrupt:  # how such a command is ended, and no failure of it
+        except KeyboardInterrupt:  # the normal end of this command
             click.echo("", err=True)

@@ -1,4 +1,4 @@
-"""The shell completes the names of files where the command takes one."""
+"""Shell completion of file names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """A word that stands for all names of files which begin so: the shell looks for them."""
+    """Return one completion item that lets the shell list matching files."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="file")]

@@ -1,8 +1,9 @@
-"""The option ``--grid`` of ``hockeystick sweep``: a parameter with its values, as people write them.
+"""The option ``--grid`` of ``hockeystick sweep``: a parameter with its values.
 
-``0.5:2:50`` is fifty values from 0.5 to 2, both among them, equally far apart; ``log:0.5:2:50`` is as many with equal
-ratios; ``1000,2000`` is a list. Each number may be a quotient or per cent. Where whole numbers are wanted a range is
-rounded to them, and a number that comes twice is asked once: what is written beside each answer is what was asked.
+``0.5:2:50`` is fifty equally spaced values from 0.5 to 2, both included; ``log:0.5:2:50`` has equal ratios instead;
+``1000,2000`` is a list. Each number may be a quotient or a percentage. Ranges of whole numbers are rounded, and
+repeated
+numbers are dropped, so that the value beside each answer is the value used.
 """
 
 from __future__ import annotations
@@ -21,18 +22,17 @@ if TYPE_CHECKING:
     from hockeystick.questions.sweeps.grid import Point
 
 FORM = "--grid must be NAME=VALUES, such as noise_multiplier=0.5:2:50, steps=log:100:10000:20 or count=1000,2000"
-"""What is said of a grid that is none."""
 
-LOGARITHMIC = "log"  # before a range whose values have equal ratios
+LOGARITHMIC = "log"  # prefix of a range with equal ratios
 
-MOST_VALUES = 10**6  # of one parameter
+MOST_VALUES = 10**6  # largest number of values of one parameter
 
 DIGITS = 12
-"""Significant digits of the values in between on a logarithmic range: the same on machines whose powers differ."""
+"""Significant digits of values within a logarithmic range, so that they are the same on every machine."""
 
 
 def grids(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Point]:
-    """The values of each parameter, by its name with underscores."""
+    """Return the values of each parameter, by its name with underscores."""
     found: dict[str, Point] = {}
     for text in given:
         name, equals, values = text.partition("=")
@@ -68,7 +68,7 @@ def _values(key: str, values: str, text: str) -> Point:
 
 
 def _steps(low: float, high: float, many: int) -> Point:
-    """Equally spaced numbers, as decimals: 0.1:1:10 has 0.3, and not 0.30000000000000004.
+    """Equally spaced decimals: 0.1:1:10 has 0.3, and not 0.30000000000000004.
 
     >>> _steps(0.1, 0.4, 4)
     (0.1, 0.2, 0.3, 0.4)
@@ -80,7 +80,7 @@ def _steps(low: float, high: float, many: int) -> Point:
 
 
 def _powers(low: float, high: float, many: int) -> Point:
-    """Numbers with equal ratios, both ends as they are.
+    """Numbers with equal ratios and exact ends.
 
     >>> _powers(1.0, 100.0, 3)
     (1.0, 10.0, 100.0)

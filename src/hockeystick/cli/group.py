@@ -1,4 +1,4 @@
-"""How the command ends: status 0, or one line on standard error with status 2 (bad input) or 1 (anything else)."""
+"""Exit of the command: status 0, or one line on standard error with status 2 (bad input) or 1 (anything else)."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from hockeystick.values.words import choice, cut, nearest, one_line, shown
 BAD_INPUT, FAILURE = 2, 1  # exit statuses
 
 MESSAGE_LENGTH = 1000
-"""Longest message, in characters: more than the longest list of names; what click repeats of an argument has no end."""
+"""Longest message, in characters: more than the longest list of names; click may repeat an argument of any length."""
 
 
 class _UnreadError(Exception):
-    """Nobody reads what the command writes."""
+    """Error raised when the reader of standard output has gone."""
 
 
 @contextlib.contextmanager
 def _unread() -> Iterator[None]:
-    """Call a broken pipe by a name that click does not know: it would leave with the status of a failure."""
+    """Rename a broken pipe, which click would turn into the status of a failure."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def _unread() -> Iterator[None]:
 
 
 class OneLineGroup(click.Group):
-    """A group of commands whose errors, click's own among them, are one line each and never a traceback."""
+    """Group of commands whose errors, click's own included, are one line each and never a traceback."""
 
     def main(
         self,
@@ -55,23 +55,23 @@ class OneLineGroup(click.Group):
             return super().main(args, name, complete_var, standalone_mode=False, **extra)
         start.end()
         _replace_closed_streams()
-        for stream in (sys.stdout, sys.stderr):  # names of files and sources may hold what the terminal cannot encode
+        for stream in (sys.stdout, sys.stderr):  # file names may hold characters that the terminal cannot encode
             with contextlib.suppress(AttributeError, ValueError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         sys.exit(self._status(args, name, complete_var, extra))
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
-        """The context of a call; of ``--help`` it ends with the text."""
+        """Make the context of a call; for ``--help`` print the text and stop."""
         with _unread():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that is named."""
+        """Run the named command."""
         with _unread():
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands with their first sentences, whole: click cuts them where a line ends."""
+        """List the commands with their whole first sentences, which click would cut at the end of a line."""
         named = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         rows = [(name, command.get_short_help_str(MESSAGE_LENGTH)) for name, command in named if command is not None]
         if rows:
@@ -81,7 +81,7 @@ class OneLineGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named, or an error with the nearest one."""
+        """Return the named command, or raise an error that suggests the nearest one."""
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             if args[0] in OPTIONS:
                 raise click.UsageError(f"no command {args[0]!r}; did you mean '--{args[0]}'?", ctx)
@@ -121,10 +121,10 @@ class OneLineGroup(click.Group):
 
 
 def _refuse_repeated(context: click.Context, args: list[str]) -> None:
-    """Refuse an option that is given twice, by one name or by two: click takes the last one and says nothing.
+    """Refuse an option given twice, by one name or by two, where click would silently take the last.
 
     Raises:
-        click.UsageError: there is one.
+        click.UsageError: an option is repeated.
     """
     seen = set()
     for item in context.command.make_parser(context).parse_args(list(args))[2]:
@@ -156,7 +156,7 @@ COMMAND_NAMES = {
     "risk": "profile",
     "tradeoff": "profile",
 }
-"""What commands may be called by those who do not know them yet: only of the group of commands that has the other."""
+"""Suggestions for names that people try; each applies only to the group that has the suggested command."""
 
 
 OPTIONS = ("help", "version")
@@ -164,13 +164,13 @@ OPTIONS = ("help", "version")
 
 
 def _example(context: click.Context | None) -> str:
-    """The example in the help of a command, where it has one, in words that follow what is missing."""
+    """The example in a command's help, as the end of an error about a missing argument."""
     text = "" if context is None else one_line(context.command.help or "")
     return f" Such as: {text.partition('Example: ')[2]}" if "Example: " in text else ""
 
 
 def _taken(error: click.UsageError) -> str:
-    """What a command takes, in words that follow an argument too many; nothing where another thing is wrong."""
+    """The arguments of a command, as the end of an error about an extra argument; otherwise empty."""
     context = error.ctx
     if context is None or not error.message.startswith("Got unexpected extra argument"):
         return ""
@@ -181,14 +181,14 @@ def _taken(error: click.UsageError) -> str:
 
 
 def _no_such_option(error: click.NoSuchOption) -> str:
-    """The line that refuses an option, with the one that was meant where its name is near, else with all there are."""
+    """Error for an unknown option: the nearest option, or else the list of all."""
     given, context = error.option_name, error.ctx
     if context is None:
         return f"No such option {shown(given)}"
     options = [item for item in context.command.get_params(context) if isinstance(item, click.Option)]
     named = [option for item in options for option in item.opts]
     names = sorted(option.removeprefix("--") for option in named if option.startswith("--"))
-    bare = given.lstrip("-")  # dashes would make all options alike
+    bare = given.lstrip("-")  # dashes would make all options similar
     begun = [name for name in names if name.startswith(bare)] if len(bare) > 2 else []
     close = begun[0] if begun else nearest(bare, names)
     others = ", ".join(f"--{name}" for name in names if name != "help")
@@ -197,10 +197,10 @@ def _no_such_option(error: click.NoSuchOption) -> str:
 
 
 class _Closed(io.TextIOBase):
-    """A standard output that was closed before the command began: an answer written there is an error, not lost."""
+    """Replacement of a standard output that was closed beforehand: writing to it is an error, so no answer is lost."""
 
     def write(self, text: str) -> int:
-        """Refuse to take a text that nobody would read.
+        """Refuse to write.
 
         Raises:
             OSError: always.
@@ -209,8 +209,8 @@ class _Closed(io.TextIOBase):
 
 
 def _replace_closed_streams() -> None:
-    """Put something in place of the standard streams that the caller has closed, which Python has as None."""
-    for number in range(3):  # else the next file that is opened gets a number that belongs to a stream
+    """Replace standard streams that the caller has closed, which are None in Python."""
+    for number in range(3):  # else the next open file would get the number of a stream
         try:
             os.fstat(number)
         except OSError:
@@ -222,6 +222,6 @@ def _replace_closed_streams() -> None:
 
 
 def _abandon_output() -> None:
-    """Send what is left in the buffer nowhere, so that the interpreter does not complain when it cannot be written."""
+    """Discard the output buffer, so that the interpreter does not complain about it at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,7 @@
-"""Numbers as people have them on the command line: ``1e-5``, ``60_000``, ``1/60000``, ``256/60000``, ``1%``.
+"""Numbers as people write them on the command line: ``1e-5``, ``60_000``, ``1/60000``, ``256/60000``, ``1%``.
 
-A quotient that no double prints as goes to the safe side of itself: a sample rate up, a delta and a noise down, so that
-the answer holds for the number that was meant.
+A quotient that is no double is rounded to its safe side: a sample rate up, a delta and a noise down. The answer then
+holds for the number that was meant.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-UP, DOWN = True, False  # where a quotient goes that is no double
+UP, DOWN = True, False  # direction of rounding of a quotient that is no double
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
-    """The type of a flag whose value is a number.
+    """Type of a flag whose value is a number.
 
     Args:
-        up: whether quotients are rounded up.
+        up: True if quotients are rounded up.
     """
 
     name = "number"
@@ -27,10 +27,10 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
         self._up = up
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number that a text stands for.
+        """Return the number in a text.
 
         Raises:
-            click.BadParameter: it stands for none.
+            click.BadParameter: the text is no number.
         """
         try:
             return float(value)
@@ -48,7 +48,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic in newer ver
 
 
 def _plain(text: str) -> str | None:
-    """A number without the marks that people put into it; ``None`` where the text is none.
+    """A number without separators and suffixes; ``None`` if the text is no number.
 
     >>> _plain("60,000"), _plain("1,1"), _plain("60k"), _plain("1.5M"), _plain("1,b")
     ('60000', '1.1', '60000', '1500000', None)
@@ -56,7 +56,7 @@ def _plain(text: str) -> str | None:
     if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+", text):
         return text.replace(",", "")
     if re.fullmatch(r"[0-9]+,[0-9]+(e[-+]?[0-9]+)?", text, re.IGNORECASE):
-        return text.replace(",", ".")  # as some languages write it
+        return text.replace(",", ".")  # a decimal comma
     if re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,15})?[km]", text, re.IGNORECASE):
         whole, _, digits = text[:-1].partition(".")
         places = SUFFIXES[text[-1].lower()]
@@ -66,15 +66,15 @@ def _plain(text: str) -> str | None:
 
 
 SUFFIXES = {"k": 3, "m": 6}
-"""Powers of ten that people write behind a number."""
+"""Powers of ten that people write as suffixes."""
 
 RISING, FALLING = Number(UP), Number(DOWN)
-"""Types of flags: of numbers more of which costs more privacy or asks for less, and of those less of which does."""
+"""Types of flags rounded up, since larger values cost more privacy or ask for less, and of those rounded down."""
 
 SAFE = {"sample_rate": RISING, "check_in": RISING, "fpr": RISING, "risk": RISING, "baseline": RISING}
-"""The type of a flag by its key; of all others it is :data:`FALLING`: noise, deltas, epsilons, and what is a target."""
+"""Types of flags that are not :data:`FALLING`, the type of noise, deltas, epsilons and targets."""
 
 
 def number(key: str) -> Number:
-    """The type of the flag of that key."""
+    """Return the type of the flag of a key."""
     return SAFE.get(key, FALLING)

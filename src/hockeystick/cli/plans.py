@@ -1,4 +1,4 @@
-"""Where a command takes its plan from: a file, standard input, or the flags of DP-SGD."""
+"""Source of a command's plan: a file, standard input, or the flags of DP-SGD."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hockeystick.values.words import nearest, shown
 if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
-UNITS = ("record", "user")  # as in plan/unit.py, for which --help does not wait
+UNITS = ("record", "user")  # as in plan/unit.py, which would slow down --help
 
-STANDARD_INPUT = "-"  # stands for it where the name of a file is expected
+STANDARD_INPUT = "-"  # file name that means standard input
 
 FLAGS = {
     "noise_multiplier": "DP-SGD: standard deviation of the noise / clipping norm.",
@@ -38,7 +38,7 @@ FLAGS = {
     "records_per_unit": "DP-SGD: most records that one user has in the dataset, with --unit user.",
     "partitions_per_unit": "DP-SGD: most partitions with records of one user, with --sampling none.",
 }
-"""The numbers that can stand in place of a file. 1e4 is a whole number, too."""
+"""Numeric flags that replace a plan file. 1e4 is a whole number, too."""
 
 _OTHERS = (
     "sampling", "adjacency", "unit", "delta", "epsilon", "gap", "accountant", "tolerance", "mu", "advantage", "tpr",
@@ -46,13 +46,13 @@ _OTHERS = (
     "jobs", "errors", "parameter", "at_most", "least_steps", "grid",
     "filter", "slack", "order",
 )  # fmt: skip
-"""The other flags with a value: an error that begins with the name of one is told in the words of the command line."""
+"""Other flags with a value; errors about their keys name the flag instead."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def plan_source(command: Command) -> Command:
-    """The argument and the flags that describe a plan, for a click command."""
+    """Add the argument and the flags that describe a plan."""
     adjacency = ", ".join(kind.value for kind in Adjacency)
     command = click.option("--adjacency", metavar="NAME", help=f"With the flags above: {adjacency}.")(command)
     who = f"DP-SGD: who is protected: {' or '.join(UNITS)}; a user with --records-per-unit."
@@ -67,14 +67,14 @@ def plan_source(command: Command) -> Command:
 
 
 def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
-    """The plan that the command line describes.
+    """Return the plan that the command line describes.
 
     Args:
-        plan: the argument: a file, ``-`` for standard input, or ``None``.
+        plan: file, ``-`` for standard input, or ``None``.
         given: values of the flags of :func:`plan_source`; ``None`` where absent.
 
     Raises:
-        InvalidInputError: a bad plan, a plan together with flags, or neither.
+        InvalidInputError: the plan is invalid, given together with flags, or missing.
     """
     flags = {key: value for key, value in given.items() if value is not None}
     if plan is not None:
@@ -96,7 +96,7 @@ def chosen_plan(plan: str | None, given: dict[str, Any]) -> Plan:
 
 
 def _remedy(flags: list[str]) -> str:
-    """What to do about flags beside a plan file: an option of the command that was meant, or else keys of the file."""
+    """Remedy for flags beside a plan file: a similar option of the command, or else keys of the file."""
     context = click.get_current_context(silent=True)
     options = context.command.params if context else []
     others = [item.opts[0] for item in options if isinstance(item, click.Option) and item.name not in FLAGS]
@@ -108,7 +108,7 @@ def _remedy(flags: list[str]) -> str:
 
 @contextmanager
 def flag_names() -> Iterator[None]:
-    """Call a key by its flag in the errors of the block."""
+    """Name keys by their flags in errors raised in the block."""
     try:
         yield
     except InvalidInputError as error:
@@ -129,11 +129,11 @@ def _read(plan: str) -> Plan:
 
 
 ALIASES = {"noise_multiplier": "--sigma", "batch_size": "--batch"}
-"""What people call flags, too: papers write sigma, and scripts say batch."""
+"""Common other names of flags, from papers and scripts."""
 
 
 def unaliased(name: str) -> str:
-    """The key that is called so on the command line, as a flag or as a parameter; any other name as it is.
+    """Return the key of a command-line name; any other name is returned unchanged.
 
     >>> unaliased("sigma"), unaliased("sample-rate")
     ('noise_multiplier', 'sample-rate')
@@ -142,7 +142,7 @@ def unaliased(name: str) -> str:
 
 
 def names_of(key: str) -> tuple[str, ...]:
-    """The flag of a key, and what people call it, too."""
+    """Return the flag of a key and its other name, if any."""
     return (_flag(key), *([ALIASES[key]] if key in ALIASES else []))
 
 

@@ -1,4 +1,4 @@
-"""The commands ``hockeystick plot curve|tradeoff|steps|compare|sampling``: a plan in, a figure out."""
+"""The commands ``hockeystick plot curve|tradeoff|steps|compare|sampling``, which draw figures of a plan."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _range(command: Command) -> Command:
 @click.group(cls=OneLineGroup, invoke_without_command=True)
 @click.pass_context
 def plot(context: click.Context) -> None:
-    """Figures of a plan, with the certified bracket; needs matplotlib.
+    """Draw figures of a plan with the certified bracket; needs matplotlib.
 
     Example: hockeystick plot curve plan.toml -o curve.svg
     """
@@ -71,9 +71,9 @@ def curve(
     output: str,
     **flags: Any,
 ) -> None:
-    """Delta against epsilon; the epsilon at the target delta is marked.
+    """Draw delta against epsilon, with a mark at the target delta.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot curve plan.toml -o curve.svg --accountant rdp
     """
@@ -92,9 +92,9 @@ def curve(
 @_points
 @_output
 def tradeoff(plan: str | None, logarithmic: bool, points: int | None, output: str, **flags: Any) -> None:
-    """The errors of the best membership attack against each other.
+    """Draw the trade-off between the two error rates of the best membership attack.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot tradeoff plan.toml -o tradeoff.pdf --log
     """
@@ -117,9 +117,9 @@ def steps(
     output: str,
     **flags: Any,
 ) -> None:
-    """Epsilon against the number of rounds.
+    """Draw epsilon against the number of rounds.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot steps plan.toml -o steps.svg --delta 1e-5
     """
@@ -148,9 +148,9 @@ def compare(
     output: str,
     **flags: Any,
 ) -> None:
-    """Delta against epsilon by several accountants: rdp, gdp and prv if none is named.
+    """Draw delta against epsilon by several accountants (default: rdp, gdp and prv).
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot compare plan.toml -o compare.png
     """
@@ -170,9 +170,9 @@ def compare(
 @click.option("--delta", type=FALLING, metavar="NUMBER", help="Target delta; beats the one in the plan.")
 @_output
 def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -> None:
-    """Epsilon under every sampling scheme, with everything else as in the plan.
+    """Draw epsilon under every sampling scheme, with everything else as in the plan.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick plot sampling plan.toml -o sampling.svg --delta 1e-5
     """
@@ -190,7 +190,7 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
         for row in sampled(chosen, delta):
             say(row.scheme.name)
             rows.append(row)
-        assert at is not None  # else sampled has said so
+        assert at is not None  # else sampled raised an error
         figure = samplings_figure(rows, target_delta(at))
     save(figure, output)
     click.echo(f"written to {place(output)}", err=True)
@@ -198,7 +198,7 @@ def sampling(plan: str | None, delta: float | None, output: str, **flags: Any) -
 
 
 def _at(delta: float | None) -> Callable[[Plan], float | None]:
-    """The delta that a figure of a plan is about: that of the flag, or the plan's own, if it has one."""
+    """Function that gives the delta of a plan's figure: the flag, or else the plan's own."""
     return lambda chosen: chosen.delta_target if delta is None else delta
 
 
@@ -213,7 +213,7 @@ def _draw(
     panel: Callable[[Plan, Callable[[str], None]], Panel],
     at_delta: Callable[[Plan], float | None] = lambda chosen: None,
 ) -> None:
-    """Draw and save a figure, then say on standard error what it assumes; ``at_delta`` is for figures at one delta."""
+    """Draw and save a figure, and print its assumptions on standard error; ``at_delta`` marks figures at one delta."""
     from hockeystick.plot import checked_ending, drawn, need_matplotlib, save
     from hockeystick.report import assumption_lines, print_caveats, warning_lines
 
@@ -230,5 +230,5 @@ def _draw(
         if len(said) > 1:
             click.echo(one_line(": ".join(said)), err=True)
     print_caveats([*assumption_lines(chosen), *warning_lines(chosen, at_delta(chosen))])
-    if any(line.failed for line in shown.lines):  # what the others say is drawn; the status tells of the fault
+    if any(line.failed for line in shown.lines):  # the other lines are drawn; the status reports the failure
         click.get_current_context().exit(FAILURE)

@@ -1,4 +1,4 @@
-"""The flag ``--json`` and what it prints: one object on one line, with full precision."""
+"""The output of ``--json``: one object on one line, with full precision."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def print_json(value: Any) -> None:
     """Print a value as JSON on standard output.
 
     Raises:
-        ValueError: an infinite number or none, which JSON does not have: whoever made the answer has to say it.
+        ValueError: the value holds an infinity or nan, which JSON lacks.
     """
-    import json  # late: most answers are for people
+    import json  # imported late, since most answers are for people
 
     click.echo(json.dumps(value, allow_nan=False))

@@ -1,4 +1,4 @@
-"""A sign of life on a terminal, for work that takes longer than a second."""
+"""Progress messages on a terminal, for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import contextmanager
 PATIENCE = 1.0
 """Seconds of work before anything is shown."""
 
-CLEARED = "\r\x1b[K"  # back to the beginning of the line, which is then empty
+CLEARED = "\r\x1b[K"  # escape sequence that clears the line
 
 
 class _Line:
-    """One line on standard error that replaces itself, from the end of :data:`PATIENCE` until it is taken away."""
+    """Line on standard error that replaces itself, shown once :data:`PATIENCE` has passed."""
 
     def __init__(self, text: str) -> None:
         self._text, self._shown, self._stopped = text, False, False
@@ -37,13 +37,13 @@ class _Line:
             sys.stderr.flush()
 
     def say(self, text: str) -> None:
-        """Replace the text, also before it has appeared."""
+        """Replace the text, even before it is shown."""
         with self._lock:
             self._text = text
             self._write(text)
 
     def stop(self) -> None:
-        """Take the line away; nothing is shown afterwards."""
+        """Remove the line for good."""
         self._timer.cancel()
         with self._lock:
             self._write("")
@@ -52,9 +52,9 @@ class _Line:
 
 @contextmanager
 def progress(text: str) -> Iterator[Callable[[str], None]]:
-    """Show ``text`` on standard error while the block runs; nothing if it is short or standard error is no terminal.
+    """Show ``text`` on standard error while the block runs, unless it is short or standard error is no terminal.
 
-    The block gets a function that changes the text.
+    The block receives a function that changes the text.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda text: None
@@ -68,9 +68,9 @@ def progress(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(text: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how far the work of a block is, on standard error; nothing if it is short or that is no terminal.
+    """Show the progress of a block on standard error, unless it is short or standard error is no terminal.
 
-    The block gets a function of how much is done, and of how much there is.
+    The block receives a function of the work done and the total.
     """
     begun = time.monotonic()
 

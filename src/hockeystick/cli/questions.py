@@ -1,4 +1,4 @@
-"""The commands ``hockeystick profile``, ``remaining`` and ``audit``: what a plan means, allows, and is tried by."""
+"""The commands ``hockeystick profile``, ``remaining`` and ``audit``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def add_questions(group: OneLineGroup) -> None:
-    """Give a group of commands those of this file."""
+    """Add the commands of this file to a group."""
     for command in (profile, remaining, audit):
         group.add_command(command)
 
@@ -43,10 +43,10 @@ def profile(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """All that a plan's privacy means: mu, advantage, error rates, reconstruction, groups, points of the curve.
+    """Show the meaning of a plan's privacy: mu, advantage, error rates, reconstruction, groups, points of the curve.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. Each option may
-    be given as often as wanted.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. Each option may be
+    repeated.
 
     Example: hockeystick profile plan.toml --delta 1e-5 --fpr 0.001 --group 3
     """
@@ -80,9 +80,9 @@ def profile(
 def remaining(
     plan: str | None, epsilon: float, delta: float | None, more: str | None, as_json: bool, **flags: Any
 ) -> None:
-    """How many more epochs or steps a plan allows before epsilon is passed.
+    """Count the further epochs or steps that a plan allows within epsilon.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick remaining plan.toml --epsilon 3 --delta 1e-5
     """
@@ -125,9 +125,9 @@ def audit(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Whether an attack on one run contradicts a plan: a p-value from the plan's own certified curve.
+    """Test whether an attack on one run contradicts a plan, by a p-value from the plan's own certified curve.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it.
 
     Example: hockeystick audit plan.toml --canaries 1000 --guesses 200 --correct 190
     """
@@ -138,7 +138,7 @@ def audit(
     with flag_names(), progress("auditing"):
         found = chosen.audit(canaries, guesses, correct, significance)
         if at is not None:
-            found.epsilon_below(at)  # names a delta that is none
+            found.epsilon_below(at)  # refuses an invalid delta
     if as_json:
         counted = {"canaries": canaries, "guesses": guesses, "correct": correct}
         asked = {**counted, "significance": significance, "delta": at}
@@ -148,7 +148,7 @@ def audit(
 
 
 def _of_one_round(more: str) -> Plan:
-    """The plan that says what is repeated."""
+    """The plan of the repeated round."""
     plan = chosen_plan(more, {})
     if len(plan.rounds) != 1:
         raise InvalidInputError(f"--more: a plan of one kind of round; received {len(plan.rounds)} kinds", "more")

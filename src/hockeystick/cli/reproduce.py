@@ -1,4 +1,4 @@
-"""The command ``hockeystick reproduce``: published figures and tables, computed again."""
+"""The command ``hockeystick reproduce``, which recomputes published figures and tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from hockeystick.values.errors import InvalidInputError
     help="As published, or a few points of each.",
 )
 def reproduce(name: str | None, listing: bool, output: str | None, size: str) -> None:
-    """Published figures and tables again, with the certified bracket; needs matplotlib.
+    """Recompute published figures and tables with the certified bracket; needs matplotlib.
 
-    NAME is one experiment, one paper or all; --list says what there is.
+    NAME is one experiment, one paper or all; --list shows the names.
 
     Example: hockeystick reproduce --list
     """

@@ -1,4 +1,4 @@
-"""The command ``hockeystick sweep``: one question about a plan at every point of a grid."""
+"""The command ``hockeystick sweep``, which answers one question at every point of a grid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _target(context: click.Context, parameter: click.Parameter, given: str | None) -> dict[str, float]:
-    """NAME=NUMBER of a target, with further ones after commas."""
+    """Parse a target: NAME=NUMBER, with further pairs after commas."""
     found: dict[str, float] = {}
     for text in [] if given is None else given.split(","):
         name, _, value = text.partition("=")
@@ -97,10 +97,10 @@ def sweep(
     least_steps: float | None,
     **flags: Any,
 ) -> None:
-    """One question about a plan at every point of a grid: a row each, as CSV or Parquet.
+    """Answer one question about a plan at every point of a grid: a row each, as CSV or Parquet.
 
-    PLAN is a .toml or .json file, or - for standard input. For DP-SGD flags can stand in place of it. With
-    --output what is found is kept as it comes: after an interruption, of whatever kind, the same command goes on.
+    PLAN is a .toml or .json file, or - for standard input. For DP-SGD, flags can replace it. With --output, rows are
+    saved as they come: after any interruption the same command continues.
 
     Example: hockeystick sweep plan.toml --grid noise_multiplier=0.5:2:50 --grid epochs=10,20 -o sweep.csv
     """
@@ -131,13 +131,13 @@ def sweep(
             raise
     _draw(found, heat_map, pareto, at_most, least_steps or 0)
     _say(found, output)
-    if found.failed:  # the rows stand; the status and this line say that some of them are no refusals
+    if found.failed:  # the rows are still written; the status and this line report the failures
         click.echo(f"error: {found.failed} rows failed unexpectedly, see their reasons", err=True)
         click.get_current_context().exit(FAILURE)
 
 
 def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> dict[str, Any]:
-    """The flags, with any value for what the grid or the target will set; a flag that says it is refused."""
+    """The flags with placeholders for values that the grid or the target sets; a flag that sets them is refused."""
     from hockeystick.questions.parameters import PARAMETERS
     from hockeystick.questions.sweeps.grid import parameter_of
 
@@ -148,7 +148,7 @@ def _filled(grid: Iterable[str], free: Iterable[str], flags: dict[str, Any]) -> 
 
 
 def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[float | None, float | Target | None]:
-    """The delta and the target of the sweep: an epsilon is met at the delta of each point."""
+    """Delta and target of the sweep: an epsilon is met at the delta of each point."""
     if not target:
         return delta, None
     if target.keys() == {"epsilon"}:
@@ -161,7 +161,7 @@ def _wanted(target: dict[str, float], delta: float | None, plan: Plan) -> tuple[
 
 
 def _check_figures(heat_map: str | None, pareto: str | None, **chosen: float | None) -> None:
-    """Refuse figures that could not be written, before anything is computed."""
+    """Refuse unwritable figures before any computation."""
     for key, value in chosen.items():
         if value is not None and pareto is None:
             raise InvalidInputError(f"--{key.replace('_', '-')} is of --pareto; give that, too", key)
@@ -194,7 +194,7 @@ def _interrupted(output: str, done: int, points: int) -> str:
 
 
 def _say(found: Sweep, output: str | None) -> None:
-    """The rows on standard output, or where they are; what the numbers are about beside them."""
+    """Print the rows or their file, with their assumptions and warnings."""
     from hockeystick.report import print_answer, print_caveats
     from hockeystick.report.sweep import caveat_lines, sweep_answer
 
