@@ -1,1 +1,1 @@
-"""Documents about a plan: the report that is filed, the paragraph that is quoted, and the check of what they state."""
+"""Documents about a plan: the report to file, the paragraph to quote, and the verification of both."""

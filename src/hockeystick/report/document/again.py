@@ -1,6 +1,6 @@
-"""Every kind of answer that can be computed again, by its name: from what was asked, of which plan.
+"""Recomputation of every kind of answer, by name, from the question and the plan in a file.
 
-What a file says was asked is taken as a question of anybody's: each value is checked by the function that takes it.
+The question in a file is untrusted input: the function that receives a value validates it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from hockeystick.values.formats import check_format
 
 
 def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to the question in a file, by this version.
+    """Answer the question in a file with this version.
 
     Raises:
-        InvalidInputError: a format that this version does not read, or a file that does not say what was asked, or asks
-            what no plan can be asked.
-        UnsupportedError: nothing is proven of the plan in it.
+        InvalidInputError: this version does not read the format, or the question is missing or invalid.
+        UnsupportedError: no guarantee is proved for the plan in the file.
     """
     check_format(stated)
     kind = stated.get("answer")
@@ -55,10 +54,10 @@ def computed_again(stated: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of(asked: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    """The values of the question, all of them and no others.
+    """Exactly the expected values of the question.
 
     Raises:
-        InvalidInputError: one that is missing, or one too many.
+        InvalidInputError: a value is missing or unknown.
     """
     if set(asked) != set(keys):
         raise InvalidInputError(f"asked must have the keys {', '.join(map(repr, keys))}; received {shown(list(asked))}")
@@ -66,13 +65,13 @@ def _of(asked: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _method(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The accountant of a question with its options, as the verbs of a plan take it."""
+    """The accountant of a question with its options, as a plan's methods accept it."""
     options, name = asked["options"], asked["accountant"]
     if not isinstance(options, dict) or not isinstance(name, str) or not isinstance(asked["proof"], bool):
         raise InvalidInputError("asked: accountant must be a name, options a table, proof true or false")
     from hockeystick.accountants import accountant_named
 
-    accountant_named(name, asked["proof"], options)  # names an option that it does not have
+    accountant_named(name, asked["proof"], options)  # refuses an unknown option by name
     return {"accountant": name, "gap": asked["gap"], "proof": asked["proof"], **options}
 
 
@@ -100,7 +99,7 @@ def _comparison(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any])
     at = _of(asked, given)[given]
     entry = epsilon_entry if given == "delta" else delta_entry
     quantity = "epsilon" if given == "delta" else "delta"
-    getattr(plan, quantity)(at)  # refuses a value that no accountant takes, in its own words
+    getattr(plan, quantity)(at)  # refuses an invalid value with the usual message
     entries = [entry(plan, at, accountant) for accountant in ACCOUNTANTS.values()]
     return enveloped("comparison", plan, asked, comparison_json(plan, quantity, {given: at}, entries))
 
@@ -120,10 +119,10 @@ def _calibration(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]
 
 
 def _target(described: Mapping[str, Any]) -> Any:
-    """The target with these keys.
+    """Target with these keys.
 
     Raises:
-        InvalidInputError: no target has them, or a value is outside its domain.
+        InvalidInputError: no target has these keys, or a value is outside its domain.
     """
     from hockeystick.questions import targets
 
@@ -190,7 +189,7 @@ def _statement(plan: Plan, asked: Mapping[str, Any], stated: Mapping[str, Any]) 
 
 
 Again = Callable[[Plan, Mapping[str, Any], Mapping[str, Any]], dict[str, Any]]
-"""What computes an answer again: from its plan, what was asked of it, and all that the file states."""
+"""Function that recomputes an answer from its plan, its question and the whole content of the file."""
 
 KINDS: Mapping[str, Again] = {
     "epsilon": _epsilon,
@@ -204,4 +203,4 @@ KINDS: Mapping[str, Again] = {
     "report": _report,
     "statement": _statement,
 }
-"""The kinds of answers by the value of their key ``answer``."""
+"""Recomputation of each kind of answer, by the value of the key ``answer``."""

@@ -1,6 +1,6 @@
-"""What a document is made of: blocks of plain text, which HTML and Markdown each write in their own way.
+"""Blocks of plain text that make up a document; HTML and Markdown each render them in their own way.
 
-Every string here is text, with no markup in it; whoever writes a block escapes it.
+Every string is text without markup; the renderer of a block escapes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hockeystick.report.document.chart import Chart
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """The name of the document, and in a second line what it is about; empty where nothing was said."""
+    """Title of the document, and a subtitle that may be empty."""
 
     text: str
     about: str
@@ -21,14 +21,14 @@ class Title:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The heading of a section."""
+    """Heading of a section."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The sentence to quote, and one that says what it is valid for."""
+    """Sentence to quote, and a second one on its scope."""
 
     text: str
     below: str
@@ -36,35 +36,35 @@ class Lead:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """A paragraph of running text."""
+    """Paragraph of running text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What has to be minded, set apart from all else."""
+    """Warning, set apart from the rest."""
 
     texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Names and values, a line each."""
+    """Names and values, one pair a line."""
 
     rows: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table whose columns have heads; the first column names the row.
+    """Table with column heads; the first column names the row.
 
     Attributes:
-        caption: what it shows.
-        heads: of the columns.
-        rows: the cells.
-        words: how many columns hold words, from the left; the others hold numbers. Where all do, rows are cards on a
-            phone.
+        caption: caption of the table.
+        heads: column heads.
+        rows: cells of each row.
+        words: number of columns, from the left, that hold words; the others hold numbers. If all hold words, rows
+            become cards on a phone.
     """
 
     caption: str
@@ -75,14 +75,14 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bullets:
-    """A list of sentences in no order."""
+    """Unordered list of sentences."""
 
     items: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A chart and the words under it; ``stated`` says in words what it shows, where there is no picture."""
+    """Chart with a caption; ``stated`` describes it in words where no picture is shown."""
 
     chart: Chart
     caption: str
@@ -90,7 +90,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines that are read or typed exactly as they stand."""
+    """Lines to be read or typed exactly as they stand."""
 
     text: str
     language: str

@@ -1,6 +1,6 @@
-"""A line chart as SVG, written by hand: no library, no script, nothing from outside, the same bytes for the same data.
+"""Line charts as SVG without a library, a script or external resources; the same data give the same bytes.
 
-Lengths are in units of the drawing, which is as wide as a column of text on a page and shrinks with it on a phone.
+Lengths are in units of the drawing. The drawing is as wide as a column of text and shrinks with it on a phone.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 
-WIDTH, HEIGHT = 480.0, 320.0  # of the drawing, in its own units
+WIDTH, HEIGHT = 480.0, 320.0  # size of the drawing, in its own units
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 14.0, 14.0, 52.0  # margins around the axes, in the same units
-LETTER = 13.0  # height of letters in the same units: 10 points on a telephone
-LETTER_WIDTH = 0.65  # of a digit, in letter sizes: no face that is likely is wider
-TICKS = 6  # most marks of a linear axis
-DECADES = 7  # most marks of a logarithmic axis
+LETTER = 13.0  # font size in the same units: 10 points on a phone
+LETTER_WIDTH = 0.65  # width of a digit in font sizes, an upper bound for common typefaces
+TICKS = 6  # maximal number of ticks on a linear axis
+DECADES = 7  # maximal number of ticks on a logarithmic axis
 
-INK, GREY, GRID = "#1a1a1a", "#555555", "#d9d9d9"  # colours of words, of what is compared with, of the grid
-LINE, BAND, MARK = "#0059a3", "#9ec9ea", "#b3400a"  # the certified ends, the space between them, the quoted number
-"""Colours after Okabe and Ito, darkened so that each has a contrast of at least 4.5 to the white behind it."""
+INK, GREY, GRID = "#1a1a1a", "#555555", "#d9d9d9"  # colours of text, of reference lines, of the grid
+LINE, BAND, MARK = "#0059a3", "#9ec9ea", "#b3400a"  # colours of the ends, the band between them, the quoted number
+"""Colours after Okabe and Ito, darkened so that each has a contrast of at least 4.5 to white."""
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """An axis from ``low`` to ``high``.
+    """Axis from ``low`` to ``high``.
 
     Attributes:
-        label: what is on it.
-        low: where it begins.
-        high: where it ends.
-        logarithmic: whether equal lengths are equal factors.
+        label: label of the axis.
+        low: value at its beginning.
+        high: value at its end.
+        logarithmic: True if equal lengths are equal factors.
     """
 
     label: str
@@ -42,7 +42,7 @@ class Axis:
     logarithmic: bool = False
 
     def share(self, value: float) -> float:
-        """How far along the axis a value is, from 0 to 1; what lies outside is at the nearer end."""
+        """Return the place of a value along the axis, from 0 to 1; values outside move to the nearer end."""
         if self.logarithmic:
             value, low, high = (math.log10(max(number, 1e-320)) for number in (value, self.low, self.high))
         else:
@@ -50,7 +50,7 @@ class Axis:
         return min(max((value - low) / (high - low), 0.0), 1.0)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Places of the marks, with what is written at them.
+        """Return the ticks with their labels.
 
         >>> [text for _, text in Axis("epsilon", 0, 4.2).ticks()]
         ['0', '1', '2', '3', '4']
@@ -62,19 +62,19 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart with one band between certified ends, lines to compare with, and a number that is marked.
+    """Chart of the band between certified ends, with a reference line and a marked number.
 
     Attributes:
-        name: identifies it within a page; letters only.
-        title: read out in place of the picture.
-        description: what the picture shows, in a sentence or two.
+        name: identifier within a page; letters only.
+        title: title for screen readers.
+        description: description of the picture in a sentence or two.
         x: horizontal axis.
         y: vertical axis.
-        upper: upper ends.
-        lower: lower ends; empty where nothing is known from below.
-        guide: a line to compare with, dashed.
-        guide_label: what is written at its end.
-        mark: the point that is quoted, and what is written beside it.
+        upper: points of the upper ends.
+        lower: points of the lower ends; empty if there is no lower bound.
+        guide: dashed reference line.
+        guide_label: label at the end of that line.
+        mark: the quoted point and its label.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Chart:
     mark: tuple[Point, str] | None = field(default=None)
 
     def svg(self) -> str:
-        """The chart as an element of a page, several lines of text."""
+        """Return the chart as an SVG element of several lines."""
         return "\n".join(
             [
                 f'<svg viewBox="0 0 {_at(WIDTH)} {_at(HEIGHT)}" role="img" xmlns="http://www.w3.org/2000/svg" '
@@ -115,7 +115,7 @@ class Chart:
         for value, text in self.x.ticks():
             across = self._place((value, self.y.low))[0]
             out.append(f'<path d="M{_at(across)} {_at(TOP)}V{_at(floor)}" stroke="{GRID}"/>')
-            inside = WIDTH - 0.5 * LETTER_WIDTH * LETTER * len(text)  # a number at the end is not cut off
+            inside = WIDTH - 0.5 * LETTER_WIDTH * LETTER * len(text)  # keeps a number at the end from being cut off
             out.append(_text(min(across, inside), floor + 1.4 * LETTER, text, "middle"))
         for value, text in self.y.ticks():
             down = self._place((self.x.low, value))[1]
@@ -148,16 +148,16 @@ class Chart:
         return out
 
     def _free(self, across: float, down: float, text: str) -> tuple[float, float, str, str]:
-        """Where the words of the mark stand: beside it, or past the lines that would strike them.
+        """Place the label of the mark beside it, or past the lines that would cross it.
 
         Returns:
-            The place of their end that is nearer to the mark, the words, and which end that is.
+            The position of the label's nearer end, the label, and which end that is.
         """
-        left = across > 0.45 * WIDTH  # there is room to the left, under a falling curve and above a rising one
+        left = across > 0.45 * WIDTH  # free space lies on the left, under a falling curve or above a rising one
         under = left and self.upper[-1][1] <= self.upper[0][1]
         beside, anchor = (-10, "end") if left else (10, "start")
         below = 1.5 * LETTER if under else -0.5 * LETTER
-        floor = HEIGHT - BOTTOM - 0.5 * LETTER  # below it are the numbers of the axis
+        floor = HEIGHT - BOTTOM - 0.5 * LETTER  # the numbers of the axis are below
         at, line = across + beside, min(down + below, floor)
         if left:
             least = min((span[0] for span in self._spans(line - LETTER, line + 0.3 * LETTER)), default=WIDTH)
@@ -167,7 +167,7 @@ class Chart:
         return at, line, text, anchor
 
     def _spans(self, top: float, bottom: float) -> list[tuple[float, float]]:
-        """From where to where the lines of both ends lie between two heights of the drawing, a piece each."""
+        """Horizontal spans of the lines of both ends between two heights of the drawing."""
         found = []
         for points in (self.upper, self.lower):
             for (x0, y0), (x1, y1) in pairwise(map(self._place, points)):
@@ -180,7 +180,7 @@ class Chart:
 
 
 def _at(value: float) -> str:
-    """A length with two decimals, without those that are 0."""
+    """A length with at most two decimals, without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -210,7 +210,7 @@ def _round_numbers(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def _short(value: float) -> str:
-    """The label of a mark: without the digits of rounding, thousands set apart, powers of ten where it is long."""
+    """Label of a tick without rounding noise: thousands separated, powers of ten for long numbers."""
     if abs(value) >= 1e6:
         return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
     return f"{value:,.6g}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -1,6 +1,6 @@
-"""The checker that shares nothing with this package: where its one file is, and how it is run.
+"""Location and execution of the checker, a single file that shares no code with this package.
 
-It stands in ``checker/`` of the sources; a wheel has it beside the package's modules, and nothing imports it.
+The sources hold it in ``checker/``; a wheel holds it beside the package's modules. Nothing imports it.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from hockeystick.values.errors import InvalidInputError
 
-NAME = "hockeystick_check.py"  # of the file, also beside a report
-_PACKAGE = Path(__file__).parents[2]  # the folder that is imported
-_PLACES = (_PACKAGE / NAME, _PACKAGE.parents[1] / "checker" / NAME)  # of a wheel; of the sources
+NAME = "hockeystick_check.py"  # name of the file, also beside a report
+_PACKAGE = Path(__file__).parents[2]  # the installed package
+_PLACES = (_PACKAGE / NAME, _PACKAGE.parents[1] / "checker" / NAME)  # in a wheel; in the sources
 
 
 def source() -> bytes:
-    """The checker's file.
+    """Return the content of the checker's file.
 
     Raises:
-        InvalidInputError: it was left out of the installation.
+        InvalidInputError: the installation lacks the checker.
     """
     return _place().read_bytes()
 
@@ -29,13 +29,13 @@ def checked(text: str) -> tuple[int, str]:
     """Run the checker on a report or a plan, in a process that sees the standard library alone.
 
     Args:
-        text: the content of the file.
+        text: content of the file.
 
     Returns:
-        its status (0: all proved, 3: not all, 4: not covered, 2: not readable), and the lines that it prints.
+        Its exit status (0: all proved, 3: not all, 4: not covered, 2: not readable) and the lines it prints.
 
     Raises:
-        InvalidInputError: the checker was left out of the installation.
+        InvalidInputError: the installation lacks the checker.
 
     >>> checked('{"round": [{"mechanism": "laplace", "scale": 10}], "adjacency": "zero-out"}')
     (4, "not covered: adjacency 'zero-out'\\n")

@@ -1,4 +1,4 @@
-"""The points of the figures of a report: both certified ends at each place, as JSON has them."""
+"""Points of the figures of a report: both certified ends at each place, as stored in JSON."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from hockeystick.report.answer import finite_ends
 from hockeystick.values.bounds import Answer
 from hockeystick.values.errors import HockeystickError
 
-POINTS = 49  # places of a curve: its bends are seen, and its numbers take a few kilobytes
-FEWER = 24  # numbers of rounds at which epsilon is computed, each a question of its own
-BEYOND = 1e-3  # part of the delta in question to which the curve reaches, three decades below it
-LEAST_RATE = 1e-4  # false-positive rate at which the curve of attacks begins
+POINTS = 49  # points of a curve: enough to show its bends, a few kilobytes in the file
+STEP_POINTS = 24  # numbers of rounds at which epsilon is computed, each by a separate query
+RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the delta of the report
+LEAST_RATE = 1e-4  # smallest false-positive rate of the curve of attacks
 
 Points = list[dict[str, Any]]
 
 
 def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
-    """Delta from epsilon 0 to where it is a thousandth of the one in question; none where epsilon is infinite.
+    """Return delta from epsilon 0 until a thousandth of the report's delta; nothing if epsilon is infinite.
 
     Raises:
-        UnsupportedError: a plan of which nothing is proven.
+        UnsupportedError: no guarantee is proved for the plan.
     """
-    reach = plan.epsilon(max(delta * BEYOND, 1e-300)).quoted
+    reach = plan.epsilon(max(delta * RELATIVE_DELTA, 1e-300)).quoted
     reach = reach if math.isfinite(reach) else headline.quoted
     if not math.isfinite(reach):
         return []
@@ -39,11 +39,11 @@ def delta_points(plan: Plan, delta: float, headline: Answer) -> Points:
             {"epsilon": float(at), "lower": float(low), "upper": float(high)}
             for at, low, high in zip(epsilons, band.lower, band.upper, strict=True)
         ]
-    return [{"epsilon": float(at), **finite_ends(plan.delta(float(at)))} for at in epsilons[:: POINTS // FEWER]]
+    return [{"epsilon": float(at), **finite_ends(plan.delta(float(at)))} for at in epsilons[:: POINTS // STEP_POINTS]]
 
 
 def trade_off_points(plan: Plan) -> Points:
-    """The largest true-positive rate of an attack at each false-positive rate; none where there are no error rates."""
+    """Return the largest true-positive rate of an attack at each false-positive rate; nothing without error rates."""
     try:
         rates = np.geomspace(LEAST_RATE, 1.0, POINTS)
         band = plan.profile().tpr(rates)
@@ -56,15 +56,15 @@ def trade_off_points(plan: Plan) -> Points:
 
 
 def steps_points(plan: Plan, delta: float) -> Points:
-    """Epsilon after equal shares of every kind of round, rounded up, until all are run.
+    """Return epsilon after equal shares of every kind of round, rounded up, until all are run.
 
-    None of a plan of one round, none where the best of several runs is released, as nothing is while they go on, and
-    none where the work of one call is too little for all of them: a line whose points are not of one kind would show
-    bends that are not there.
+    There are no points for a single round, nor where the best of several runs is released, since nothing is released
+    before the end. There are none if the work limit stops some of them either: mixing two kinds of bounds in a line
+    would show false bends.
     """
     if plan.best_of is not None:
         return []
-    by_steps = partly_run(plan, [number / FEWER for number in range(1, FEWER + 1)])
+    by_steps = partly_run(plan, [number / STEP_POINTS for number in range(1, STEP_POINTS + 1)])
     if len(by_steps) < 2:
         return []
     found: Points = []

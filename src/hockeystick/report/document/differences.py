@@ -1,4 +1,4 @@
-"""What differs between two answers in JSON, number by number, and between two texts, line by line."""
+"""Differences between two answers in JSON, number by number, and between two texts, line by line."""
 
 from __future__ import annotations
 
@@ -12,38 +12,37 @@ from typing import Any
 from hockeystick.values.domains import cut
 
 TOLERANCE = 1e-6
-"""How far, relative to itself, a number may be from the one computed again, where it is no end or lies on the safe side
-of the end: the width at which intervals are computed. The checksum notices what is edited below it."""
+"""Relative tolerance of a recomputed number that is no end, or lies on the safe side of one: the width of intervals."""
 
-LENGTH = 90  # characters of a line or a value that are repeated
+LENGTH = 90  # longest quotation of a line or a value, in characters
 
-ROUNDING = 1e-14  # relative: a few roundings, by which ends that agree may cross on another machine
+ROUNDING = 1e-14  # relative: a few roundings, by which equal ends may cross on another machine
 
 ELSEWHERE = 1e-12
-"""Relative: how far another machine's elementary functions may move one end of an interval."""
+"""Relative change of an end that another machine's elementary functions may cause."""
 
 GIVEN = frozenset({"delta", "fpr"})
 """Keys of the numbers at which others are stated: ends that hold there may not hold a millionth beside it."""
 
 OPPOSITE = {"upper": "lower", "lower": "upper"}
-"""The other end of an interval, by the key of each."""
+"""Key of the opposite end of an interval."""
 
 TIMES = frozenset({"seconds"})
-"""Keys whose values cannot be computed again: how long an answer took."""
+"""Keys of running times, which cannot be recomputed."""
 
 _TAG = re.compile(r"<[^>]*>")
-"""A tag of HTML, which is left out where a line is shown to people."""
+"""HTML tag, left out of lines shown to people."""
 
 
 def differences(stated: Any, again: Any, where: str = "", *, older: bool = False) -> Iterator[str]:
-    """A line for each value that was stated and does not follow from what was computed again.
+    """Yield a line for each stated value that the recomputation does not confirm.
 
     Args:
-        stated: an answer in values that JSON has.
-        again: the same answer, computed again.
-        where: the path to both.
-        older: whether another version stated it, whose ends may be wider or narrower: an upper end must then not lie
-            below the lower end computed again, nor a lower end above the upper one.
+        stated: answer as JSON values.
+        again: the same answer, recomputed.
+        where: path to both.
+        older: True if another version stated it. Its ends may be wider or narrower, so an upper end need only be at
+            least the recomputed lower end, and a lower end at most the recomputed upper end.
 
     >>> list(differences({"epsilon": {"upper": 2.0}}, {"epsilon": {"upper": 2.5}}))
     ['epsilon.upper: stated 2.0, computed again 2.5']
@@ -74,7 +73,7 @@ def differences(stated: Any, again: Any, where: str = "", *, older: bool = False
 
 
 def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: bool) -> Iterator[str]:
-    """A line for an end that claims more than was computed again, or is another number."""
+    """Yield a line if an end claims more than was recomputed, or is another number."""
     opposite, side = OPPOSITE[end], "below" if end == "upper" else "above"
     both = _are_numbers(again.get(opposite))
     slack = ({} if older and both else {end: ELSEWHERE}) | ({opposite: ROUNDING} if both else {})
@@ -89,7 +88,7 @@ def _end(stated: float, again: Mapping[str, Any], end: str, place: str, older: b
 
 
 def changed_lines(stated: str, again: str) -> Iterator[str]:
-    """A line for each place where a text is not what is written again from its own numbers.
+    """Yield a line for each place where a text differs from the one rendered from its numbers.
 
     >>> list(changed_lines("a\\n<p>epsilon 2</p>\\n", "a\\n<p>epsilon 3</p>\\n"))
     ["line 2: stated 'epsilon 2', written again 'epsilon 3'"]
@@ -123,6 +122,6 @@ def _shown(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """A line as people see it: without tags, and as it is where nothing else is in it."""
+    """The line as people see it: without tags, unless it is nothing but tags."""
     bare = unescape(_TAG.sub(" ", text)).strip()
     return _shown(" ".join(bare.split()) or text)

@@ -1,8 +1,8 @@
-"""Every answer in JSON carries beside its numbers the question, the plan, the version, its format and a checksum.
+"""The envelope of an answer in JSON: the question, the plan, the version, the format and a checksum.
 
-With these the answer can be computed again by whoever holds the file (``verify.py``). The checksum is no signature:
-whoever changes a number can compute it anew. It notices the digits that a recomputation on another machine cannot hold
-anybody to, and files that were damaged.
+Anyone who holds the file can recompute the answer from it (``verify.py``). The checksum is not a signature: whoever
+edits a number can also update it. It detects damaged files and edited digits that recomputation on another machine
+cannot check.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from hockeystick.plan.plan import Plan
 from hockeystick.values.formats import FORMAT
 from hockeystick.values.version import __version__
 
-CHECKSUM = "checksum"  # key of the checksum in an answer, which covers all other keys
+CHECKSUM = "checksum"  # key of the checksum, which covers all other keys
 
 
 def canonical(value: Any) -> str:
-    """JSON in one form: keys sorted, no blanks, ASCII only, every number with the digits that give back its double.
+    """Return canonical JSON: sorted keys, no blanks, ASCII only, shortest digits that round-trip each double.
 
     >>> canonical({"b": 1e-05, "a": [1]})
     '{"a":[1],"b":1e-05}'
@@ -29,7 +29,7 @@ def canonical(value: Any) -> str:
 
 
 def digest(value: Any) -> str:
-    """The SHA-256 of the canonical JSON of a value, in hexadecimal.
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal.
 
     >>> digest({})[:8]
     '44136fa3'
@@ -38,19 +38,19 @@ def digest(value: Any) -> str:
 
 
 def sealed(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer with its format and, as its last key, the checksum of all other keys."""
+    """Return the answer with its format and, as the last key, the checksum of all other keys."""
     content = {"format": FORMAT, **{key: value for key, value in answer.items() if key != CHECKSUM}}
     return {**content, CHECKSUM: digest(content)}
 
 
 def enveloped(kind: str, plan: Plan, asked: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer in JSON that says what was asked, of which plan, and of which version.
+    """Return an answer in JSON with its question, its plan and the version.
 
     Args:
-        kind: the name under which ``hockeystick verify`` knows how to compute it again.
-        plan: what was asked about; for a calibration the plan that was found.
-        asked: the question in values that JSON has, as the function behind ``kind`` takes it.
-        body: the answer.
+        kind: kind of answer, by which ``hockeystick verify`` recomputes it.
+        plan: plan of the question; for a calibration the plan found.
+        asked: question as JSON values, as the function of ``kind`` expects it.
+        body: the numbers of the answer.
 
     >>> from hockeystick import dp_sgd
     >>> list(enveloped("epsilon", dp_sgd(1.0, 0.01, 10), {"delta": 1e-5}, {"epsilon": {"upper": 1.0}}))

@@ -1,4 +1,4 @@
-"""The charts of a report, from its record: the privacy curve, attacks, and epsilon over the steps."""
+"""Charts of a report, from its record: the privacy curve, attacks, and epsilon over the steps."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from hockeystick.report.document.blocks import Figure
 from hockeystick.report.document.chart import Axis, Chart, Point
 from hockeystick.report.rounding import QUOTED_DIGITS, exact, round_up
 
-DEEPEST = 1e-300  # least delta of the axis, so that its logarithm is that of a normal double
-ROOM = 1.08  # of an axis beyond its largest value
+MIN_DELTA = 1e-300  # smallest delta on the axis, a normal double
+AXIS_MARGIN = 1.08  # length of an axis relative to its largest value
 
 
 def figures(record: Mapping[str, Any]) -> list[Figure]:
-    """The figures for which the record has points."""
+    """Return the figures for which the record has points."""
     made = [_delta(record), _trade_off(record), _steps(record)]
     return [figure for figure in made if figure is not None]
 
 
 def _ends(points: Sequence[Mapping[str, Any]], x: str, end: str) -> list[Point]:
-    """The finite places of one end; none where the record has no such end."""
+    """Finite points of one end; none if the record lacks that end."""
     return [(at[x], at[end]) for at in points if at.get(end) is not None]
 
 
@@ -31,7 +31,7 @@ def _delta(record: Mapping[str, Any]) -> Figure | None:
     if len(upper) < 2:
         return None
     lower = [at for at in _ends(points, "epsilon", "lower") if at[1] > 0]
-    least = max(min(at[1] for at in upper), DEEPEST)
+    least = max(min(at[1] for at in upper), MIN_DELTA)
     floor = 10.0 ** math.floor(math.log10(least))
     top = 10.0 ** math.ceil(math.log10(max(at[1] for at in upper)))
     mark = None
@@ -93,7 +93,7 @@ def _steps(record: Mapping[str, Any]) -> Figure | None:
         f"A rising curve: epsilon {round_up(upper[0][1], 3)} after {upper[0][0]:,} steps, "
         f"{round_up(upper[-1][1], 3)} after {upper[-1][0]:,}, at delta {exact(delta)}.",
         Axis("steps", 0.0, float(upper[-1][0])),
-        Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, ROOM * upper[-1][1]),
+        Axis(f"\u03b5 at \u03b4 = {exact(delta)}", 0.0, AXIS_MARGIN * upper[-1][1]),
         upper,
         lower,
     )

@@ -1,4 +1,4 @@
-"""The three forms of a report as text, and how its numbers are found again in each of them."""
+"""The three forms of a report as text, and extraction of its numbers from each."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from hockeystick.values.errors import InvalidInputError
 
 HTML, MARKDOWN, JSON = "HTML", "Markdown", "JSON"  # the forms of a report
 ENDINGS: Mapping[str, str] = {".html": HTML, ".htm": HTML, ".md": MARKDOWN, ".markdown": MARKDOWN, ".json": JSON}
-"""The form of a report by the ending of its file's name."""
+"""Form of a report by the suffix of its file."""
 
 
 def report_text(record: Mapping[str, Any], form: str) -> str:
-    """A report in one of the forms, ending in a line break.
+    """Return a report in one of the forms, ending in a line break.
 
     Args:
-        record: what :func:`hockeystick.report.document.record.report_record` made.
+        record: result of :func:`hockeystick.report.document.record.report_record`.
         form: ``"HTML"``, ``"Markdown"`` or ``"JSON"``.
 
     Raises:
-        InvalidInputError: the plan in the record is none.
+        InvalidInputError: the plan in the record is invalid.
     """
     if form == JSON:
         return json.dumps(record, indent=2, allow_nan=False) + "\n"
@@ -37,10 +37,10 @@ def report_text(record: Mapping[str, Any], form: str) -> str:
 
 
 def record_in(text: str) -> tuple[str, dict[str, Any]]:
-    """The form of a file, and the object in it.
+    """Return the form of a file and the record in it.
 
     Raises:
-        InvalidInputError: it holds no such object, several of them, or what is no JSON.
+        InvalidInputError: the file holds no record, several records, or invalid JSON.
     """
     if text.lstrip().startswith("{"):
         return JSON, _parsed(text)

@@ -1,4 +1,4 @@
-"""By what and when a document was made: the one part of it that a recomputation takes as it stands."""
+"""Provenance of a document: versions and date, the one part that a recomputation takes as given."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from hockeystick.values.version import __version__
 
 
 def made(date: str | None = None) -> dict[str, str]:
-    """Versions of this library and of what computes for it, and the date of today in UTC unless another is given.
+    """Return the versions of this library and its numerical dependencies, and the date (by default today, in UTC).
 
-    With them goes what a short check found of the one assumption of the certificate on this machine; another machine
-    that computes the numbers again has elementary functions of its own, so that nobody can find this again.
+    A short check of this machine's elementary functions, the one assumption of the certificate, is included. It cannot
+    be recomputed elsewhere, because another machine has other elementary functions.
 
     >>> made("2026-01-31")["date"]
     '2026-01-31'

@@ -1,4 +1,4 @@
-"""A document as Markdown, for a repository or a ticket: the words of the page, and at the end its numbers."""
+"""Documents as Markdown, for a repository or a ticket: the words of the page, and its numbers at the end."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from hockeystick.report.document.blocks import (
 )
 
 FENCE = ("```json hockeystick-record", "```")
-"""What stands around the numbers for machines: a block of code, which readers show as it is."""
+"""Delimiters of the numbers for machines: a code block, which readers show unchanged."""
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$@]|:(?=//)|(?<=www)\.)")
-"""Characters that Markdown, or the HTML in it, may take for markup; the last ones make links of bare addresses."""
+"""Characters that Markdown or embedded HTML may take for markup; the last ones turn bare addresses into links."""
 
 _FIRST = re.compile(r"^(\d+)([.)])(?=\s)|^([-=+#])")
-"""What makes a list or a heading of a line that begins with it."""
+"""Beginnings of a line that would start a list or a heading."""
 
 
 def markdown(blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
-    """The text, ending in a line break.
+    """Return the document as text that ends in a line break.
 
     >>> print(markdown([Paragraph("1 < *2*")], {"a": 1}), end="")
     1 \\< \\*2\\*
@@ -48,7 +48,7 @@ def markdown(blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it stands.
+    """Escape text so that Markdown shows it unchanged.
 
     >>> escaped("1. a_b <script>")
     '1\\\\. a\\\\_b \\\\<script\\\\>'

@@ -1,4 +1,4 @@
-"""A document as one self-contained page of HTML: no script, nothing from outside, good on paper and on a telephone."""
+"""Documents as one self-contained HTML page without scripts or external resources, for screen, paper and phone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hockeystick.report.document.blocks import (
 )
 
 ISLAND = ('<script type="application/json" id="hockeystick-record">', "</script>")
-"""What stands around the numbers for machines; a browser does not run a script of that type."""
+"""Delimiters of the numbers for machines; browsers do not run a script of this type."""
 
 STYLE = """
 :root { color-scheme: light; --ink: #1a1a1a; --soft: #555; --rule: #c9c9c9; --blue: #0059a3; --pale: #eef4fa; }
@@ -94,22 +94,22 @@ pre { margin: .7rem 0; padding: .8rem 1rem; background: #f5f5f5; border: 1px sol
   .wide { overflow: visible; }
 }
 """
-"""How the page looks: one column of at most 46 times the height of its letters, narrower margins on a phone."""
+"""Style of the page: one column of at most 46 em, with narrower margins on a phone."""
 
 LONG = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2,}")
-"""Names of a module and what is in it: longer than the lines of a phone."""
+"""Dotted names, which are longer than a line on a phone."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-"""What a browser may load for the page: its own style and nothing else, should text ever be taken for markup."""
+"""Content security policy: the page may load only its own style, even if some text were taken for markup."""
 
 
 def page(title: str, blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
-    """The page, ending in a line break.
+    """Return the page as text that ends in a line break.
 
     Args:
-        title: of the window.
-        blocks: what is read.
-        record: the numbers for machines, kept in the page as JSON.
+        title: title of the window.
+        blocks: visible content.
+        record: numbers for machines, embedded as JSON.
 
     >>> text = page("Report", [Paragraph("a <b> & c")], {"note": "</script>"})
     >>> "a &lt;b&gt; &amp; c" in text, text.count("</script>")
@@ -140,7 +140,7 @@ def page(title: str, blocks: Sequence[Block], record: Mapping[str, Any]) -> str:
 
 
 def island(record: Mapping[str, Any]) -> str:
-    """JSON on one line that no reader of HTML takes for markup, whatever is in its strings."""
+    """Return JSON on one line in which no string can be taken for markup."""
     text = json.dumps(record, ensure_ascii=True, allow_nan=False)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
@@ -174,7 +174,7 @@ def _written(block: Block) -> list[str]:
 
 
 def _divided(name: re.Match[str]) -> str:
-    """A name with dots, which may go on in the next line after each."""
+    """A dotted name that may break after each dot."""
     return name[0].replace(".", ".<wbr>")
 
 
@@ -183,7 +183,7 @@ def _table(block: Table) -> list[str]:
         return "" if column < block.words else ' class="number"'
 
     heads = "".join(f'<th scope="col"{kind(at)}>{escape(text)}</th>' for at, text in enumerate(block.heads))
-    cards = block.words == len(block.heads)  # words are too many for the columns of a phone
+    cards = block.words == len(block.heads)  # text is too wide for the columns of a phone
     said = [f' data-head="{escape(text)}"' if cards else "" for text in block.heads]
     around = "wide cards" if cards else "wide"
     lines = [f'<div class="{around}" role="region" aria-label="{escape(block.caption)}" tabindex="0">', "<table>"]

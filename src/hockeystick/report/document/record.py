@@ -1,7 +1,7 @@
-"""All numbers of a report, computed once, as one JSON object: the page, the Markdown and the check are made from it.
+"""The record: all numbers of a report, computed once, as one JSON object that page, Markdown and verification share.
 
-Every number has the ends that are certified of it. What a plan has no answer for (error rates where only one ordering
-of the two datasets is asked about, or where nothing but a Renyi curve is known) has the reason in its place.
+Every number comes with its certified ends. A question without an answer has the reason in its place; error rates, for
+example, need both orderings of the datasets and more than a Renyi curve.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from hockeystick.values.domains import cut, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 from hockeystick.values.version import __version__
 
-KIND = "report"  # the name of this kind of answer
+KIND = "report"
 
 SMALLER = (1, 10, 100, 10_000)
-"""The deltas at which epsilon is stated: that of the question, divided by each of these."""
+"""Divisors of the report's delta: epsilon is stated at each quotient."""
 
 FALSE_POSITIVE_RATES = (0.001, 0.01, 0.1)
-"""Shares of outsiders that an attacker may wrongly accuse: attacks are judged where these are small."""
+"""False-positive rates of the table of attacks, which matter where they are small."""
 
 TITLE_LENGTH = 200
-"""Longest title, in characters, that is kept: two lines of a page."""
+"""Longest title kept, in characters: two lines of a page."""
 
 
 def report_record(plan: Plan, delta: float | None, title: str | None, made: Mapping[str, str]) -> dict[str, Any]:
-    """The numbers of a report of a plan.
+    """Return the numbers of a report.
 
     Args:
-        plan: what was run.
-        delta: the delta of the headline; the plan's own by default.
-        title: what was run, in the words of whoever files the report; made one line.
-        made: by what and when, see :func:`hockeystick.report.document.made.made`.
+        plan: the plan.
+        delta: delta of the headline; the plan's own by default.
+        title: title chosen by the author of the report, put on one line.
+        made: provenance, see :func:`hockeystick.report.document.made.made`.
 
     Raises:
-        InvalidInputError: no delta, a value outside its domain, or a title that is no text.
-        UnsupportedError: a plan of which nothing is proven.
+        InvalidInputError: no delta is known, a value is outside its domain, or the title is not text.
+        UnsupportedError: no guarantee is proved for the plan.
 
     >>> from hockeystick import dp_sgd
     >>> record = report_record(dp_sgd(1.0, 0.01, 100), 1e-5, None, {"date": "2026-01-31"})
@@ -87,7 +87,7 @@ def _delta(plan: Plan, delta: float | None) -> float:
 
 
 def _deltas(at: float) -> list[float]:
-    """The deltas of the table: quotients in decimals, so that 1e-6 and not a double beside it follows 1e-5."""
+    """The deltas of the table, divided in decimal so that 1e-6 follows 1e-5 exactly."""
     found = [float(Decimal(repr(at)) / by) for by in SMALLER]
     return [delta for delta in dict.fromkeys(found) if delta > 0]
 
@@ -104,7 +104,7 @@ def _row(delta: float, bound: Answer) -> dict[str, Any]:
 
 
 def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
-    """One training under every other way of making batches of which something is proven."""
+    """The same training under every other sampling scheme with a proof."""
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name}:
         return []
@@ -115,14 +115,14 @@ def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
             try:
                 with part(1 / (len(kinds) - number)):
                     bound = resampled(plan, kind).epsilon(delta)
-            except (InvalidInputError, UnsupportedError):  # its keys do not follow from the plan, or nothing is proven
+            except (InvalidInputError, UnsupportedError):  # the plan does not determine its keys, or there is no proof
                 continue
             found.append({"scheme": kind.name, **finite_ends(bound), "guarantee": bound.guarantee})
     return found
 
 
 def _attack(plan: Plan) -> dict[str, Any]:
-    """What an attacker gains at most, or why nothing is said of it."""
+    """Upper bounds on an attacker's success, or the reason why there are none."""
     if plan.best_of is not None:
         return {"refused": "of the best of several runs only epsilon and delta are known"}
     try:

@@ -1,4 +1,4 @@
-"""Probabilities in the words of people: per cent, "of 1,000", one in so many; always rounded to the safe side."""
+"""Probabilities in everyday words: percent, "of 1,000", always rounded to the safe side."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from hockeystick.report.rounding import QUOTED_DIGITS, exp_up
 
-CROWD = 1000  # people of whom a share is told
+CROWD = 1000  # size of the group in "of 1,000"
 
-_WIDE = Context(prec=1200)  # digits of a double, all of them, and a factor
-LEAST = -6  # decimal exponent of the least per cent that is written without a power of ten
+_EXACT = Context(prec=1200)  # all digits of a double, and of a small factor
+MIN_EXPONENT = -6  # decimal exponent of the smallest percentage written without a power of ten
 
 
 def percent_up(share: float) -> str:
-    """A share in per cent, three significant digits, rounded up; at most 100.
+    """Return a share in percent with three significant digits, rounded up, at most 100.
 
     >>> percent_up(0.04027166), percent_up(1.0), percent_up(0.0)
     ('4.03%', '100%', '0%')
@@ -22,7 +22,7 @@ def percent_up(share: float) -> str:
 
 
 def percent_given(share: float) -> str:
-    """A share in per cent as it was given: of the decimal that it prints as.
+    """Return a share in percent with the digits that were given: those of its shortest decimal.
 
     >>> percent_given(0.001), percent_given(0.1)
     ('0.1%', '10%')
@@ -31,16 +31,16 @@ def percent_given(share: float) -> str:
 
 
 def half_up(advantage: float) -> str:
-    """The largest probability of a right guess between two, in per cent: half of 1 and the advantage, rounded up.
+    """Return the largest probability of a right guess between two, (1 + advantage) / 2, in percent, rounded up.
 
     >>> half_up(0.22475654)
     '61.3%'
     """
-    return _percent(_WIDE.divide(_WIDE.add(Decimal(1), Decimal(advantage)), Decimal(2)), ROUND_CEILING)
+    return _percent(_EXACT.divide(_EXACT.add(Decimal(1), Decimal(advantage)), Decimal(2)), ROUND_CEILING)
 
 
 def crowd_given(share: float) -> str:
-    """How many of 1,000 a share is that was given.
+    """Return a share of 1,000 with the digits that were given.
 
     >>> crowd_given(0.001), crowd_given(0.1)
     ('1', '100')
@@ -49,17 +49,17 @@ def crowd_given(share: float) -> str:
 
 
 def of_crowd(share: float) -> str:
-    """How many of 1,000 a share is, rounded up to whole people.
+    """Return a share of 1,000, rounded up to whole people.
 
     >>> of_crowd(0.04027166), of_crowd(1e-9), of_crowd(1.0)
     ('41', '1', '1,000')
     """
-    people = _WIDE.multiply(Decimal(share), Decimal(CROWD)).to_integral_value(ROUND_CEILING)
+    people = _EXACT.multiply(Decimal(share), Decimal(CROWD)).to_integral_value(ROUND_CEILING)
     return f"{min(int(people), CROWD):,}"
 
 
 def factor_up(epsilon: float) -> str:
-    """e to the epsilon, three significant digits, rounded up.
+    """Return exp(epsilon) with three significant digits, rounded up.
 
     >>> factor_up(2.3851216)
     '10.9'
@@ -68,8 +68,8 @@ def factor_up(epsilon: float) -> str:
 
 
 def _percent(share: Decimal, rounding: str) -> str:
-    hundredfold = min(_WIDE.multiply(share, Decimal(100)), Decimal(100))
+    hundredfold = min(_EXACT.multiply(share, Decimal(100)), Decimal(100))
     short = Context(prec=QUOTED_DIGITS, rounding=rounding).create_decimal(hundredfold)
     if short == hundredfold:
         short = short.normalize()
-    return f"{short:f}%" if not short or short.adjusted() >= LEAST else f"{short:.2e}%".replace("e-0", "e-")
+    return f"{short:f}%" if not short or short.adjusted() >= MIN_EXPONENT else f"{short:.2e}%".replace("e-0", "e-")

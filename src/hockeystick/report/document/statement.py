@@ -1,5 +1,6 @@
-"""The paragraph that is pasted into a paper or a model card: what holds for single records, without amplification by
-sampling, and for people with several records."""
+"""Privacy statements for a paper or a model card: one sentence on single records, one on the same training without
+amplification by sampling, one on people with several records.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ from hockeystick.values.domains import cut
 from hockeystick.values.errors import InvalidInputError, UnsupportedError
 from hockeystick.values.version import __version__
 
-MOST_ROUNDS = 4  # kinds of rounds that a sentence names
-LONGEST = 200  # characters of the parameters of one of them
+MOST_ROUNDS = 4  # largest number of kinds of rounds named in a sentence
+MAX_CHARACTERS = 200  # longest text of a round's parameters, in characters
 
 UNITS: Mapping[str, str] = {
     "add-or-remove": "one record is added or removed",
@@ -31,20 +32,20 @@ UNITS: Mapping[str, str] = {
     "replace-one": "one record is replaced by another",
     "zero-out": "the contribution of one record is set to nothing, the number of records being public",
 }
-"""What neighbouring datasets are, in a sentence."""
+"""Neighbouring datasets in a sentence, by adjacency."""
 
 
 def statement_json(plan: Plan, delta: float | None, records: float | None = None) -> dict[str, Any]:
-    """The numbers of a statement, and the statement as text and as LaTeX.
+    """Return the numbers of a statement, and the statement as text and as LaTeX.
 
     Args:
-        plan: what was run.
-        delta: the delta of the statement; the plan's own by default.
-        records: most records of one person, for a sentence about people; none where it is not given.
+        plan: the plan.
+        delta: delta of the statement; the plan's own by default.
+        records: largest number of records of one person, for a sentence about people.
 
     Raises:
-        InvalidInputError: no delta, or a value outside its domain.
-        UnsupportedError: a round for which nothing is proven.
+        InvalidInputError: no delta is known, or a value is outside its domain.
+        UnsupportedError: no guarantee is proved for a round.
 
     >>> from hockeystick import dp_sgd
     >>> found = statement_json(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60), 1e-5)
@@ -77,7 +78,7 @@ def statement_json(plan: Plan, delta: float | None, records: float | None = None
 
 
 def _otherwise(plan: Plan, kind: type[Sampling], delta: float) -> dict[str, Any] | None:
-    """Epsilon with batches made in another way; none where the plan is sampled so, or nothing is proven."""
+    """Epsilon under another sampling scheme; ``None`` if the plan already uses it or nothing is proved."""
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name} or kind.name in own - {NoSampling.name}:
         return None
@@ -139,7 +140,7 @@ def _sentences(found: Mapping[str, Any], keys: Mapping[str, Any], steps: int, vo
 
 
 def _run(keys: Mapping[str, Any], steps: int) -> str:
-    """What was run, in a few words."""
+    """Short description of the training."""
     rounds = keys["round"]
     said = []
     for item in rounds[:MOST_ROUNDS]:
@@ -152,7 +153,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
             else f"{item['count']} times"
         )
         sampling = "" if "sampling" not in item else f" with {item['sampling']} sampling"
-        said.append(f"{item['mechanism']}{sampling} ({cut(settings, LONGEST)}; {often})")
+        said.append(f"{item['mechanism']}{sampling} ({cut(settings, MAX_CHARACTERS)}; {often})")
     more = len(rounds) - len(said)
     if more > 0:
         said.append(f"{more} further kind{'s' if more > 1 else ''}")
@@ -160,7 +161,7 @@ def _run(keys: Mapping[str, Any], steps: int) -> str:
 
 
 def _selected(selection: Mapping[str, Any]) -> str:
-    """How many runs there were, and that one of them is released; how they are drawn is among the assumptions."""
+    """Number of runs of which one is released; the assumptions describe how they are drawn."""
     shape = f", shape {exact(selection['shape'])}" if selection.get("shape") is not None else ""
     return f"The best of {exact(selection['mean'])} runs on average ({selection['runs']}{shape}) is released"
 

@@ -1,10 +1,9 @@
-"""A file is verified by computing every number again and writing every word of a report again.
+"""Verification of a file: every number is recomputed and every word of a report is rendered again.
 
-Three things are compared. The numbers for machines in the file with those that the same question gives now: no end may
-claim more than is computed again, and no number lie further off than one part in a million (``differences.py``). The
-checksum with those numbers, which notices whatever lies below that. And, of a
-report, each line of the file with the line that follows from its numbers: a figure that was edited in the text, in a
-table or in the path of a picture differs there, and so does a sentence that was put in.
+The numbers in the file must follow from its question: no end may claim more than the recomputed one, and no number may
+differ by more than one part in a million (``differences.py``). The checksum must match the numbers, which catches edits
+below that tolerance. Each line of a report must follow from its numbers, which catches edits in the text, in a table or
+in the path of a picture, and added sentences.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from hockeystick.values.errors import InvalidInputError
 from hockeystick.values.version import __version__
 
 NOT_COMPARED = (CHECKSUM, "version", "made")
-"""Keys of an answer that are not computed again: the checksum is compared by itself, the others stand as they are."""
+"""Keys that are not recomputed: the checksum is compared separately, the others are taken as given."""
 
-LONGEST = 400  # characters of a text of the file that is shown as not verified
+MAX_TEXT = 400  # longest quotation of unverified text, in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a file.
+    """Result of a verification.
 
     Attributes:
-        kind: what it answers: ``"report"``, ``"epsilon"``, ...
+        kind: kind of answer: ``"report"``, ``"epsilon"``, ...
         form: ``"HTML"``, ``"Markdown"`` or ``"JSON"``.
-        version: the version that it says made it.
-        differences: a line for each; empty where every number is sound.
-        numbers: how many numbers were computed again.
-        unverified: a line for each thing that a sound file does not show; empty where it is not sound.
+        version: version that made the file, by its own statement.
+        differences: one line for each difference; empty if every number is confirmed.
+        numbers: number of recomputed numbers.
+        unverified: one line for each statement that recomputation cannot confirm; empty if the file is not sound.
     """
 
     kind: str
@@ -50,19 +49,19 @@ class Verdict:
 
     @property
     def sound(self) -> bool:
-        """Whether everything that was stated was found again."""
+        """True if everything stated was confirmed."""
         return not self.differences
 
 
 def verified(text: str) -> Verdict:
-    """Compute again what a file states.
+    """Recompute everything that a file states.
 
     Args:
-        text: the content of a report, or of an answer in JSON.
+        text: content of a report, or of an answer in JSON.
 
     Raises:
-        InvalidInputError: it is neither, its question is none, or a newer version wrote it in a newer format.
-        UnsupportedError: nothing is proven of the plan in it.
+        InvalidInputError: it is neither, its question is invalid, or a newer version wrote it in a newer format.
+        UnsupportedError: no guarantee is proved for the plan in it.
 
     >>> verified("{}")
     Traceback (most recent call last):
@@ -77,7 +76,7 @@ def verified(text: str) -> Verdict:
     content = {key: value for key, value in stated.items() if key != CHECKSUM}
     if stated.get(CHECKSUM) != digest(content):
         found.append("checksum: it is not that of the numbers in the file: some were changed after it was made")
-    if form != JSON:  # which has no words but those that were compared; its blanks and line breaks are free
+    if form != JSON:  # all text in JSON was compared; its white space is free
         found += _words(text, form, again if found else stated)
     if found and older:
         found.append(f"version: made by hockeystick {version}, computed again by {__version__}, which may differ")
@@ -86,7 +85,7 @@ def verified(text: str) -> Verdict:
 
 
 def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
-    """The things that a sound file does not show."""
+    """Statements that even a sound file cannot prove."""
     if older:
         yield (
             "sharpness: another version made it, so that no upper end lies below the lower end computed again by "
@@ -94,7 +93,7 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
         )
     for answer in (stated, *stated.get("answers", ())):
         if (title := answer.get("asked", {}).get("title")) is not None:
-            yield f"the title: {cut(repr(title), LONGEST)}"
+            yield f"the title: {cut(repr(title), MAX_TEXT)}"
         if made := answer.get("made"):
             yield f"by what it was made: {_listed(made)}"
         if texts := _texts(answer.get("plan", {})):
@@ -118,15 +117,19 @@ def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(text: str, form: str, record: dict[str, Any]) -> list[str]:
-    """Lines of a report that do not follow from its numbers: from those of the file where these were confirmed, so that
-    digits within the tolerance round as they did, else from those that were computed again."""
+    """Lines of a report that do not follow from its numbers.
+
+    If the numbers of the file were confirmed, the lines are rendered from them, so that digits within the tolerance
+    round
+    the same way; otherwise from the recomputed numbers.
+    """
     if record["answer"] != "report":
         raise InvalidInputError(f"an answer of the kind {record['answer']!r} is JSON; received {form}", "answer")
     return list(changed_lines(text, report_text(record, form)))
 
 
 def _compared(answer: dict[str, Any]) -> dict[str, Any]:
-    """What is computed again of an answer, and of each answer within it."""
+    """Keys of an answer, and of each answer within it, that are recomputed."""
     kept = {key: value for key, value in answer.items() if key not in NOT_COMPARED}
     inner = kept.get("answers")
     if isinstance(inner, list):
@@ -135,7 +138,7 @@ def _compared(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int:
-    """How many numbers an answer holds."""
+    """Count of the numbers in an answer."""
     if isinstance(value, dict):
         return sum(map(_count, value.values()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Two ways of writing a sentence with numbers in it: as plain text, and as LaTeX."""
+"""Two ways of writing a sentence with numbers: plain text and LaTeX."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ _LATEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
 }
-"""What stands for each character that LaTeX takes for more than itself."""
+"""Escape sequence of each special character in LaTeX."""
 
 _POWER = re.compile(r"^(-?[0-9.]+)e(-?[0-9]+)$")
-"""A number with a power of ten, as this library prints it."""
+"""Number with a power of ten, as this library prints it."""
 
 
 class Text:
-    """Plain text in letters that every terminal has."""
+    """Plain ASCII text."""
 
     epsilon, delta = "epsilon", "delta"  # their names in a sentence
 
     def words(self, text: str) -> str:
-        """Any text, on one line, as text."""
+        """Return any text on one line."""
         return one_line(text)
 
     def number(self, text: str) -> str:
-        """A number as this library prints it."""
+        """Return a number as this library prints it."""
         return text
 
     def at_most(self, name: str, number: str) -> str:
-        """The sentence that a quantity is at most a number; that it is infinite, where it is."""
+        """Return the statement that a quantity is at most a number, or infinite."""
         return f"{name} is infinite" if number == "infinite" else f"{name} <= {number}"
 
     def pair(self, epsilon: str, delta: str) -> str:
-        """The name of the guarantee with its two numbers."""
+        """Return the name of the guarantee with its two numbers."""
         return f"({epsilon}, {delta})-differential privacy"
 
 
 class Latex(Text):
-    """LaTeX without any package: names and numbers in mathematics, all else escaped."""
+    """LaTeX without packages: names and numbers in math mode, all else escaped."""
 
     epsilon, delta = r"$\varepsilon$", r"$\delta$"  # their names in a sentence
 
     def words(self, text: str) -> str:
-        """Any text, on one line, as LaTeX shows it.
+        """Return any text on one line, escaped for LaTeX.
 
         >>> Latex().words("50% of a_b \\\\input{x} & $y$")
         '50\\\\% of a\\\\_b \\\\textbackslash{}input\\\\{x\\\\} \\\\& \\\\$y\\\\$'
@@ -64,7 +64,7 @@ class Latex(Text):
         return "".join(_LATEX.get(character, character) for character in one_line(text))
 
     def number(self, text: str) -> str:
-        """A number in mathematics, powers of ten as such.
+        """Return a number in math mode, with powers of ten as such.
 
         >>> Latex().number("2.5e-6"), Latex().number("1e-5"), Latex().number("2.39")
         ('$2.5 \\\\cdot 10^{-6}$', '$10^{-5}$', '$2.39$')
@@ -72,13 +72,13 @@ class Latex(Text):
         return f"${self._bare(text)}$"
 
     def at_most(self, name: str, number: str) -> str:
-        """The sentence that a quantity is at most a number; that it is infinite, where it is."""
+        """Return the statement that a quantity is at most a number, or infinite."""
         if number == "infinite":
             return f"{name} is infinite"
         return f"{name.removesuffix('$')} \\le {self._bare(number)}$"
 
     def pair(self, epsilon: str, delta: str) -> str:
-        """The name of the guarantee with its two numbers."""
+        """Return the name of the guarantee with its two numbers."""
         return f"$({self._bare(epsilon)}, {self._bare(delta)})$-differential privacy"
 
     def _bare(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""The words of a report, from its record: section after section, as blocks of plain text."""
+"""The words of a report, from its record: section by section, as blocks of plain text."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from hockeystick.report.rounding import QUOTED_DIGITS, SHOWN_DIGITS, exact, roun
 from hockeystick.values.domains import cut, one_line
 
 MOST_ROUNDS = 40
-"""Kinds of rounds that the table shows; the plan itself, further down, has them all."""
+"""Largest number of kinds of rounds in the table; the plan at the end of the report lists all."""
 
-CELL = 120  # characters of a parameter in a table: a list of thousands stands in the plan, further down
+CELL = 120  # longest parameter in a table, in characters; the plan at the end of the report has the full text
 
 RELATIONS: Mapping[str, str] = {
     "add-or-remove": "Two datasets are neighbours when one has one record more than the other: nobody can tell whether "
@@ -61,7 +61,7 @@ RELATIONS: Mapping[str, str] = {
     "nothing in the second: nobody can tell whether a record had any effect. The number of records is public. The "
     "number covers both the contribution's being set to nothing and its being put back.",
 }
-"""What each neighbouring relation means, for somebody who reads of it for the first time."""
+"""Meaning of each adjacency, for a first-time reader."""
 
 GUARANTEES: Mapping[str, str] = {
     "certified": "Every error on the way to the numbers (discretisation, truncation, quadrature, rounding) is bounded "
@@ -70,7 +70,7 @@ GUARANTEES: Mapping[str, str] = {
     "proved": "The interval was proved by ball arithmetic throughout.",
     "upper bound": "The true value is not above the number. Nothing is known from below: it may be much smaller.",
 }
-"""What the guarantee of a number means, by its name."""
+"""Meaning of each guarantee."""
 
 OUTSIDE = (
     "The sampler: batches have to be made as the plan says.",
@@ -83,18 +83,18 @@ OUTSIDE = (
     "protected less.",
     "The size of the dataset, where the plan uses it, is treated as public.",
 )
-"""What an accountant cannot see and the person who signs has to ask."""
+"""Conditions that an accountant cannot see and the signer must check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What the best test asks, in words.
+    """Words for the best attack.
 
     Attributes:
-        question: what the attacker wants to know of a person.
-        heads: of the columns of the table of its success.
+        question: question that the attacker wants to answer about a person.
+        heads: column heads of the table of its success.
         others: people about whom an alarm is wrong.
-        targets: people about whom it is right.
+        targets: people about whom an alarm is right.
     """
 
     question: str
@@ -138,7 +138,7 @@ ATTACKS: Mapping[str, Attack] = {
         "records that contribute",
     ),
 }
-"""The words for the error rates, by the neighbouring relation."""
+"""Words for the error rates, by adjacency."""
 
 USERS: Mapping[str, Attack] = {
     "add-or-remove": replace(
@@ -165,17 +165,17 @@ USERS: Mapping[str, Attack] = {
         targets="users who contribute",
     ),
 }
-"""The same where the unit is a user with several records."""
+"""Words for the error rates if the unit is a user with several records."""
 
 
 def report_blocks(record: Mapping[str, Any]) -> list[Block]:
-    """A report as blocks.
+    """Return a report as blocks.
 
     Args:
-        record: what :func:`hockeystick.report.document.record.report_record` made, or a file that says the same.
+        record: result of :func:`hockeystick.report.document.record.report_record`, or the same read from a file.
 
     Raises:
-        InvalidInputError: the plan in it is none.
+        InvalidInputError: the plan in it is invalid.
     """
     plan = plan_from_dict(record["plan"])
     return [
@@ -198,7 +198,7 @@ def report_blocks(record: Mapping[str, Any]) -> list[Block]:
 
 
 def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
-    """The interval of a row, its ends rounded outward; ``infinite`` where the upper end is."""
+    """Return the interval of a row with ends rounded outward; an infinite upper end is ``infinite``."""
     upper = "infinite" if row["upper"] is None else round_up(row["upper"], digits)
     if row.get("lower") is None:
         return upper
@@ -207,12 +207,12 @@ def ends(row: Mapping[str, Any], digits: int = SHOWN_DIGITS) -> str:
 
 
 def quoted(row: Mapping[str, Any]) -> str:
-    """The number to quote, rounded up; ``infinite`` where it is."""
+    """Return the number to quote, rounded up, or ``infinite``."""
     return "infinite" if row["upper"] is None else round_up(row["upper"], QUOTED_DIGITS)
 
 
 def headline(record: Mapping[str, Any]) -> str:
-    """The sentence to quote, in letters that every terminal has."""
+    """Return the sentence to quote, in plain ASCII."""
     first = record["epsilon"][0]
     relation = "is" if first["upper"] is None else "<="
     return f"epsilon {relation} {quoted(first)} at delta = {exact(first['delta'])}"
@@ -270,19 +270,19 @@ def _run(record: Mapping[str, Any], plan: Plan) -> Iterator[Block]:
 
 
 def settings_of(item: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a kind of steps: its keys but for those that are said apart."""
+    """Return the parameters of a kind of steps, without the keys that the report shows elsewhere."""
     said_apart = (*LABELS, "mechanism", "sampling", "count", "epochs")
     return {key: value for key, value in item.items() if key not in said_apart}
 
 
 def _name(item: Mapping[str, Any]) -> str:
-    """What people call a kind of steps, with its day; what it is where they do not call it anything."""
+    """Name and date of a kind of steps; its mechanism if it has no name."""
     name, date = cut(one_line(item.get("name", item["mechanism"])), CELL), item.get("date")
     return name if date is None else f"{name}, {date}"
 
 
 def _protected(record: Mapping[str, Any]) -> str:
-    """In whom neighbouring datasets differ."""
+    """The unit in which neighbouring datasets differ."""
     if "partitions_per_unit" in record and "unit" in record:
         each = f"{record['records_per_unit']} records in each of {record['partitions_per_unit']} partitions"
         return f"one user with at most {each}"
@@ -300,7 +300,7 @@ def _said(value: Any) -> str:
 
 
 def _claimed(published: Mapping[str, Any], first: Mapping[str, Any]) -> str:
-    """What a source claims, and where that lies, if it is about the same delta."""
+    """The claim of a source, with a verdict if it is about the same delta."""
     claim = f"epsilon {exact(published['epsilon'])}"
     if published.get("delta") is None or published["delta"] != first["delta"]:
         return claim + (f" at delta {exact(published['delta'])}" if published.get("delta") is not None else "")
@@ -333,7 +333,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
     heads = ("delta", "epsilon at most", "interval", "method")
     yield Table("Epsilon at several deltas; all lines hold at once", heads, rows, words=0)
     endless: dict[str, list[str]] = {}
-    for row in record["epsilon"][1:]:  # what is to be minded with the first is said beside the headline
+    for row in record["epsilon"][1:]:  # warnings on the first stand beside the headline
         if row["upper"] is None and row["reason"]:
             endless.setdefault(_reason(row), []).append(exact(row["delta"]))
     for reason, deltas in endless.items():
@@ -353,7 +353,7 @@ def _guarantee(record: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _reason(row: Mapping[str, Any]) -> str:
-    """Why an end is infinite or an interval wide, with exponents as people write them.
+    """Reason for an infinite end or a wide interval, with exponents as people write them.
 
     >>> _reason({"reason": "the black boxes fail with probability 1e-08 > delta"})
     'the black boxes fail with probability 1e-8 > delta'
@@ -403,7 +403,7 @@ def _meaning(record: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _pictures(record: Mapping[str, Any]) -> list[Block]:
-    """The figures under a heading of their own; nothing where the record has no points."""
+    """The figures under their heading; nothing if the record has no points."""
     found: list[Block] = [*figures(record)]
     if found and "selection" in record:
         found.append(Paragraph("Epsilon over the steps is not drawn: nothing is released while the runs go on."))
