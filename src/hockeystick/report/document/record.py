@@ -104,7 +104,7 @@ def _row(delta: float, bound: Answer) -> dict[str, Any]:
 
 
 def _samplings(plan: Plan, delta: float) -> list[dict[str, Any]]:
-    """The same training under every other sampling scheme with a proof."""
+    """The training of the plan under every other sampling scheme with a proof."""
     own = {item.sampling.name for item in plan.rounds}
     if own == {NoSampling.name}:
         return []
