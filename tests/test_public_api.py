@@ -117,9 +117,7 @@ def test_the_version_is_that_of_the_project_file() -> None:
     assert hockeystick.__version__ == project["project"]["version"]
 
 
-@pytest.mark.parametrize(
-    "module", ["scipy.stats", "scipy.optimize", "pydantic", "click", "hockeystick.integrations"]
-)
+@pytest.mark.parametrize("module", ["scipy.stats", "scipy.optimize", "pydantic", "click", "hockeystick.integrations"])
 def test_importing_the_package_does_not_import(module: str) -> None:
     """Importing the library is quick: what only some calls need is imported there."""
     code = f"import sys, hockeystick; sys.exit({module!r} in sys.modules)"

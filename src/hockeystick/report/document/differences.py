@@ -107,7 +107,7 @@ def _are_numbers(*values: Any) -> bool:
 
 
 def _alike(stated: Any, again: Any, share: float = TOLERANCE) -> bool:
-    """Whether two values say the same: numbers within the tolerance, all else exactly; a truth value is no number.
+    """True where two values say the same: numbers within the tolerance, all else exactly; a truth value is no number.
 
     Whole numbers are counts, of which one more is another claim.
     """

@@ -102,7 +102,7 @@ def _unverified(stated: Mapping[str, Any], older: bool) -> Iterator[str]:
 
 
 def _listed(texts: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {cut(repr(said), LONGEST)}" for key, said in texts.items())
+    return ", ".join(f"{key} {cut(repr(said), MAX_TEXT)}" for key, said in texts.items())
 
 
 def _texts(plan: Mapping[str, Any]) -> dict[str, Any]:
