@@ -231,7 +231,10 @@ def test_rounds_written_one_by_one_are_the_same_plan(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OWN])  # test_reference.py asks more of our own
+@pytest.mark.parametrize(
+    "name",  # test_reference.py asks more of our own; privacy-buckets takes half a minute, more than all others
+    [pytest.param(name, marks=[pytest.mark.long] * (name == "privacy-buckets")) for name in NAMES if name not in OWN],
+)
 def test_never_on_the_wrong_side_of_values_computed_elsewhere(name: str) -> None:
     asked = [(record, answer(record, name)) for record in SAMPLE]
     most, reason = REFUSED_RECORDS.get(name, (0, ""))

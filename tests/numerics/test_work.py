@@ -293,7 +293,7 @@ def test_sections_that_were_not_laid_for_want_of_work_are_laid_the_next_time() -
     assert wide.lower[0] <= narrow.lower[0] <= narrow.upper[0] <= wide.upper[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_kinds_take_the_renyi_bound_of_all_of_them() -> None:
     """Gathered into 32 kinds these rounds alone gave 3.17."""
     rounds = [hs.Round(hs.Laplace(1.0 + 8 * i / 383), hs.Poisson(1e-4 + 0.1 * (i * 7 % 384) / 384)) for i in range(384)]

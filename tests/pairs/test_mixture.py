@@ -259,6 +259,7 @@ def test_a_rare_shift_is_known_by_its_own_weight_and_not_by_what_is_left_of_one(
             assert error <= 1e-10 * abs(true) + 2.0**-1000
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     "rate", [pytest.param(6.41e-170, marks=pytest.mark.slow), pytest.param(1e-300, marks=pytest.mark.slow), 5e-324]
 )
