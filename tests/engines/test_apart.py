@@ -38,6 +38,7 @@ def sampled(scale: float, rate: float, *, add: bool = False) -> DominatingPair:
     return (PoissonAddPair if add else PoissonRemovePair)(LaplacePair(1.0, scale), rate)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("add", [False, True])
 @pytest.mark.parametrize(
     ("scale", "rate", "count", "share"),
@@ -139,7 +140,7 @@ def test_many_sampled_rounds_lie_inside_the_grid(scale: float, rate: float, coun
     assert found.engine == "contour"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_next_to_the_largest_loss_the_exact_parts_suffice() -> None:
     """At a delta of 1e-30 of two rounds epsilon is the largest loss to 1e-6; at the largest loss delta is 0."""
     composition = Composition([(sampled(1.0, 0.3), 2)])

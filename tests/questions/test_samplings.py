@@ -20,7 +20,7 @@ SGD = hs.dp_sgd(1.1, **SIZES, epochs=60, adjacency="replace-one", delta=1e-5)
 FLAGS = ["--noise-multiplier", "1.1", "--batch-size", "256", "--dataset-size", "60000", "--epochs", "60"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_row_for_every_scheme_with_the_numbers_of_its_plan() -> None:
     rows = hs.samplings(SGD)
     assert [row.scheme for row in rows] == list(SAMPLINGS)

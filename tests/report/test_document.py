@@ -378,6 +378,7 @@ def test_a_report_needs_a_delta_and_a_title_that_is_text() -> None:
         report_record(plan, 1e-5, 3, made())  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_what_is_not() -> None:
     """Every number is an answer of the plan itself; error rates and epsilon over the steps have none."""
     one = hs.Plan([hs.Round(hs.Gaussian(4.0), count=4)], delta=1e-5)
@@ -403,6 +404,7 @@ def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_
     assert not verified(text.replace("runs on average", "runs in all")).sound
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("adjacency", "question"),
     [
