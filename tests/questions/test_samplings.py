@@ -40,7 +40,7 @@ def test_a_row_for_every_scheme_with_the_numbers_of_its_plan() -> None:
     assert (shuffled.plan.rounds[0].count, shuffled.plan.steps) == (60, 14_100)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_noise_reaches_the_target_and_hardly_more() -> None:
     for row in hs.samplings(SGD, epsilon=3.0):
         if row.noise_multiplier is not None and row.plan is not None:

@@ -426,6 +426,7 @@ def test_an_attacker_of_users_is_asked_about_users(adjacency: str, question: str
     assert verified(text).sound
 
 
+@pytest.mark.long
 def test_a_report_about_users_of_whom_no_pair_is_proven() -> None:
     """Epsilon and delta follow by group privacy, and are upper bounds."""
     rounds = [hs.Round(hs.Laplace(20.0), hs.Poisson(0.1), count=2)]
