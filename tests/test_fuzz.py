@@ -63,7 +63,7 @@ def test_laws_hold_where_they_once_did_not(seed: int, index: int) -> None:
     assert not list(plans.problems(case, patience=PATIENCE)), case
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("name", "index"), [(name, index) for name in registry.declared() for index in CHEAP.get(name, (0, 1))]
 )

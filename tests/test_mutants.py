@@ -117,6 +117,7 @@ def test_killed_alive_and_broken_are_told_apart() -> None:
         assert located(ROUNDED, root).text == before
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", sampled(read(), SAMPLE), ids=lambda mutant: mutant.name)
 def test_a_sample_is_killed(mutant: Mutant) -> None:

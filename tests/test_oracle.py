@@ -80,13 +80,14 @@ def one_round(mechanism: str, parameter: str, rate: str, count: int = 1) -> Roun
     return Round(mechanism, (Fraction(parameter),), Fraction(rate), count)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("adjacency", "rounds", "quantity", "argument", "expected"), REFERENCE)
 def test_reference(adjacency: str, rounds: list[dict[str, Any]], quantity: str, argument: str, expected: str) -> None:
     value = getattr(oracle, quantity)({"adjacency": adjacency, "round": rounds}, argument)
     assert close(value, literal(expected), 20)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.parametrize("direction", ["remove", "add", "replace-one"])
 @pytest.mark.parametrize(
     ("scale", "rate", "eps"), [("1", "0.01", "0.005"), ("0.5", "0.3", "0.2"), ("2", "0.1", "0.05")]

@@ -50,7 +50,7 @@ def answer(name: str, directions: Directions, asks: str) -> Any:
     return found.ends, found.accountant, found.direction
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", hs.ACCOUNTANTS)
 def test_every_accountant_answers_for_given_pairs_as_for_a_plan(name: str) -> None:

@@ -44,7 +44,7 @@ def no_warnings() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("noise", "rate", "steps", "epsilon"),
-    [pytest.param(5.79, 2e-96, 39, 710.0, marks=pytest.mark.slow), (0.0753, 1e-300, 10**12, 745.0)],
+    [pytest.param(5.79, 2e-96, 39, 710.0, marks=pytest.mark.long), (0.0753, 1e-300, 10**12, 745.0)],
 )
 def test_odds_beyond_the_range_of_a_double(noise: float, rate: float, steps: int, epsilon: float) -> None:
     """``(e^eps - 1) / q`` overflows: only where a jump is looked for, of which any place is sound."""

@@ -307,7 +307,7 @@ def test_profiles_are_between() -> None:
     np.testing.assert_allclose(group.lower, least.delta(at).lower, rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_number_is_between() -> None:
     """mu of Gaussian rounds is their own; what the plan may be better by is 0 for the pair above alone."""
     fit = PLAN.profile().gdp()

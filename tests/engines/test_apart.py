@@ -253,7 +253,7 @@ def test_what_is_cut_off_is_within_its_bound(add: bool) -> None:
     assert 0 < beyond <= math.exp(near.log_tail)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rounding_is_charged_to_the_terms() -> None:
     """Against the same terms in mpmath: their errors, weighed as the sum does, are within the slack."""
     scale, rate, n, t, step = 1.0, 0.3, 5, 2.0, 40.0

@@ -246,6 +246,7 @@ def _rounds(mechanism: str, count: int, rate: float | None = None, **parameters:
     return {"mechanism": mechanism, "count": count, **sampled, **parameters}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("rate", "gap"), [(0.999999999999, 1e-6), (0.9999999999, 1e-8), (0.99999999, 1e-8)])
 def test_rate_next_to_one(rate: float, gap: float) -> None:
     """``1 - q`` of the decimal and of the double differ: a rate means the decimal that it prints as."""

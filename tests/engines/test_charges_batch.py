@@ -311,6 +311,7 @@ def relative(mu: float, rate: float, tilt: float, s: float, add: bool) -> Number
     return moment(mu, rate, direction(add, z), steps) / moment(mu, rate, direction(add, mpf(tilt)), steps)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("add", "mu", "rate", "tilt", "low", "high", "count", "height"),
     [

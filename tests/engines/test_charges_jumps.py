@@ -73,6 +73,7 @@ def test_a_bound_on_the_core_charges_both_ends(monkeypatch: pytest.MonkeyPatch) 
         assert true <= log_core(JUMPY, CUT, 0.5, 1) < math.inf
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("centre", [1.0, 2.0, 3.0, 4.0, 5.0])
 def test_a_bound_on_the_core_charges_its_roundings(monkeypatch: pytest.MonkeyPatch, centre: float) -> None:
     monkeypatch.setattr(gaussian_jumps, "CORE_DEPTH", 55.0)

@@ -96,6 +96,7 @@ def test_the_bound_on_the_jumps_charges_both_ends() -> None:
     assert len(panels(law, split, 2.0)) > 3
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(("law", "split", "t"), LAWS)
 def test_jumps_on_the_line(law: MixtureTransform, split: Split, t: float) -> None:

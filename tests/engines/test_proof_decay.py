@@ -79,6 +79,7 @@ def moved_integral(direction: Direction, s: float, shift: Shift) -> float:
         return float(mpmath.log(total / moment(direction, mpmath.mpf(TILT))))
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(
     "s", [0.05, pytest.param(1.0, marks=pytest.mark.slow), pytest.param(4.0, marks=pytest.mark.slow), 15.0]

@@ -100,6 +100,7 @@ def test_a_coarse_rule_needs_its_remainder(direction: Direction, monkeypatch: py
     assert 1e-6 < error < float(bound.real.rad())
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("theta", "rate", "t"), ROUNDS)
 def test_decay(direction: Direction, theta: Fraction, rate: Fraction, t: float) -> None:
@@ -119,6 +120,7 @@ def test_decay(direction: Direction, theta: Fraction, rate: Fraction, t: float) 
         assert above(decay.log_bound(400.0 / width)) < -0.002  # the smooth part has lost something for good
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize(("theta", "rate", "t"), ROUNDS)
 def test_the_parts_of_the_decay(direction: Direction, theta: Fraction, rate: Fraction, t: float) -> None:

@@ -52,7 +52,7 @@ def integral(mu: Fraction, rate: Fraction, z: Number, height: float = 0.0, size:
         return mpmath.quad(at, [mpmath.mpf(i) / 4 for i in range(-64, 65)], maxdegree=3 if size else 4)
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 def test_the_panels_bound_the_modulus_in_the_strip(mu: Fraction, rate: Fraction, t: float, reach: float) -> None:
@@ -90,7 +90,7 @@ def test_the_remainders_cover_a_coarse_rule(mu: Fraction, rate: Fraction, t: flo
 
 @pytest.mark.parametrize(("mu", "rate", "t", "reach"), ROUNDS)
 @pytest.mark.parametrize("log_tolerance", [pytest.param(-4.0, marks=pytest.mark.slow), -35.0])
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 def test_the_transform_at_few_nodes(mu: Fraction, rate: Fraction, t: float, reach: float, log_tolerance: float) -> None:
     """It holds the integral, and is as narrow as was asked."""
     with precision(130):

@@ -251,6 +251,7 @@ def test_atoms_without_a_common_divisor(losses: tuple[str, str], counts: tuple[i
     assert found.relative_gap <= 1e-3 or found.reason
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("n", [10**6, 10**6 + 3], ids=str)
 def test_many_rounds_against_the_binomial(n: int) -> None:
     """A million rounds of randomised response beside a few of another kind: summed around epsilon in many digits."""

@@ -116,6 +116,7 @@ FAMILIES: dict[str, list[DominatingPair]] = {
 }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_box_of_a_family_lies_on_either_side_of_its_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deltas from the definitions of the pairs: of each side in order of size, those of the rounds between them.
@@ -283,6 +284,7 @@ def held(found: Any, truth: Number) -> bool:
     return all((ours + arb(0, 1e-15)).contains(arb(mp.nstr(theirs, 20))) for ours, theirs in parts)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("direction", "low", "high"), [
     (Direction.REMOVE, -12.0, 3.5), (Direction.REMOVE, -1.0, 14.0), (Direction.ADD, -12.0, 1.0),
     (Direction.ADD, -1.5, 14.0), (Direction.REPLACE_ONE, -12.0, 3.5), (Direction.REPLACE_ONE, -1.5, 14.0),

@@ -108,6 +108,7 @@ def test_a_contour_of_hundreds_of_kinds_is_not_given_up() -> None:
     assert found.relative_gap < 1e-6
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "count"), [("laplace", 20_000), ("box", 20_000)])
 def test_tens_of_thousands_of_kinds_are_answered(kind: str, count: int) -> None:

@@ -50,7 +50,7 @@ def gaussian_moment(mu: float, rate: float, kind: str, t: float) -> mp.mpf:
     return mp.log(mp.quad(lambda x: p(x) ** (1 + order) * against(x) ** -order, ends))
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("t", TIMES)
 @pytest.mark.parametrize(("mu", "rate"), [(1.0, 0.01), (2.0, 1e-5), (0.1, 0.5), (1.25, 0.001)])

@@ -44,7 +44,7 @@ def precision() -> Any:
 
 
 @pytest.mark.parametrize(("law", "t"), POINTS, ids=IDS)
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 def test_values_on_the_line(law: MixtureTransform, t: float) -> None:
     step, count, tolerance = 2.3, 4, 1e-13
     values, errors = law.line(t, step * (count - 1), tolerance).cumulants(step, count)
@@ -54,6 +54,7 @@ def test_values_on_the_line(law: MixtureTransform, t: float) -> None:
         assert errors[j] < 3e-12 / abs(true / moment(law, t, 0.0))
 
 
+@pytest.mark.share(3)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "rate", "kind", "t"),
@@ -135,7 +136,7 @@ def test_normal_tail() -> None:
 
 
 @pytest.mark.parametrize(("law", "t"), POINTS, ids=IDS)
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 def test_envelope(law: MixtureTransform, t: float) -> None:
     """It lies above |m| there and beyond."""
     m = moment(law, t, 0.0).real

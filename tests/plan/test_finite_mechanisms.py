@@ -134,6 +134,7 @@ def test_many_rounds_of_discrete_gaussian_noise(item: dict[str, Any], delta: str
         assert proved.upper - proved.lower <= 1e-6 * proved.upper
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("smaller", [1, 2, 3])
 def test_a_smaller_difference_is_dominated(smaller: int) -> None:
     """The lemma of pairs/discrete.py at work: the oracle's laws at the differences below the largest."""

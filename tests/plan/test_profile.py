@@ -346,6 +346,7 @@ def test_the_last_false_negative_rates_are_found() -> None:
     assert band.lower == pytest.approx(truth, rel=1e-3)
 
 
+@pytest.mark.share(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "plan", [gaussian(1e4), hs.Plan([hs.Round(hs.RandomizedResponse(1e4))])], ids=["gaussian", "randomised"]

@@ -41,7 +41,7 @@ def test_the_claim_is_a_bracket_that_says_whose_width_it_has() -> None:
         (hs.RandomizedResponse(1.0, categories=5), 100, 10),
     ],
 )
-@pytest.mark.share(2)
+@pytest.mark.share(5)
 def test_answers_are_narrow(mechanism: Any, steps: int, epochs: int) -> None:
     found = plan(mechanism, epochs, steps_per_epoch=steps).epsilon(1e-6)
     assert 0 < found.lower < found.upper < found.lower * (1 + WIDEST)

@@ -228,6 +228,7 @@ def test_a_row_for_every_sampling_scheme(tmp_path: Path) -> None:
     assert path.exists()
 
 
+@pytest.mark.long
 def test_a_scheme_that_lies_decades_below_the_others_stays_in_the_figure() -> None:
     """Its numbers were written far to the left of the axes, which left no room for them: a warning, and no axes."""
     plan = hs.Plan(

@@ -298,6 +298,7 @@ def test_a_batch_size_says_what_the_search_for_its_stair_left_open(monkeypatch: 
     assert hs.calibrate(plan, "batch-size", target).limited is not None
 
 
+@pytest.mark.long
 def test_epochs_stop_where_a_plan_can_have_no_more_steps() -> None:
     """10**12 steps are the most: with three an epoch, a third as many epochs."""
     plan = hs.dp_sgd(1e12, batch_size=87_802, dataset_size=179_000, epochs=10)
@@ -335,6 +336,7 @@ def test_a_flag_that_would_not_be_used_is_refused(parameter: str, flags: list[st
     assert said == f"{named} would not be used, as {parameter} is looked for: leave it out"
 
 
+@pytest.mark.long
 def test_the_least_batch_has_a_whole_number_of_steps_an_epoch() -> None:
     """95 records of 10^12 would make 10,526,315,790 steps an epoch, and 95 epochs of them more than 10^12."""
     gaussian = {"mechanism": "gaussian", "noise_multiplier": 1.99e-11, "sampling": "poisson", "epochs": 95}

@@ -104,6 +104,7 @@ def grouped_by_hand(rows: list[tuple[int, float, float, int]]) -> dict[int, Hist
     }
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("pieces", [1, 7])
 @pytest.mark.parametrize("spread", [1, 2**16, 2**57])  # users who do not differ in their last bits
 @pytest.mark.parametrize("near", [1 << 17, 40])  # entries that are grouped at once, in place of a bucket

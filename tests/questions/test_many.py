@@ -126,7 +126,7 @@ def of_kinds(kinds: int, number: int, adjacency: str = "add-or-remove") -> tuple
     ]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(5)
 @pytest.mark.parametrize("kinds", [2, 3, 4, 5, 6])
 def test_plans_of_several_kinds_overlap_those_of_one(kinds: int) -> None:
     """Two hundred of each: both intervals contain the truth; the direction is the same, and the width class."""

@@ -404,7 +404,7 @@ def test_a_report_of_the_best_of_several_runs_says_what_is_known_and_leaves_out_
     assert not verified(text.replace("runs on average", "runs in all")).sound
 
 
-@pytest.mark.share(2)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("adjacency", "question"),
     [
