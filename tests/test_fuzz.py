@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fuzz import registry, run
 from fuzz.cases import plans
-from fuzz.draws import DELTAS, LEAST, Draw
+from fuzz.draws import DELTAS, NEAR_ONE, Draw
 from fuzz.laws import Held
 
 import hockeystick as hs
@@ -163,17 +163,18 @@ def test_moderate_plans_cover_the_domain() -> None:
 
 
 def test_extreme_plans_reach_the_ends_of_the_domain() -> None:
-    """The ends themselves are drawn: the least double, the largest below 1, 10^12 rounds, 1e-12 and 1e12."""
+    """The ends themselves are drawn: rates of 1e-10 and next to 1, noise of 0.01 and 1e6, 10^12 rounds."""
     draws = [Draw(f"{SEED}:{index}") for index in range(2000)]
     rounds = [item for draw in draws for item in draw.table()["round"]]
     for key, ends in {
-        "noise_multiplier": (1e-12, 1e12), "scale": (1e-12, 1e12), "sample_rate": (LEAST, 1.0), "count": (0, 10**12),
-        "epsilon": (0.0, 1e12), "delta": (0.0, 1 - 2.0**-53), "batch_size": (1,), "replace_one_distance": (1,),
+        "noise_multiplier": (0.01, 1e6), "scale": (0.01, 1e6), "sample_rate": (1e-10, NEAR_ONE, 1.0),
+        "count": (0, 10**12), "epsilon": (0.0, 1e-6, 100.0), "delta": (0.0, 1e-100, 1 - 2.0**-53), "batch_size": (1,),
+        "replace_one_distance": (1,),
     }.items():  # fmt: skip
         values = {item[key] for item in rounds if key in item}
         assert values.issuperset(ends), key
     assert {draw.delta() for draw in draws}.issuperset(DELTAS)
-    assert {0.0, LEAST, 1e12, 1e100} <= {draw.epsilon() for draw in draws}
+    assert {0.0, 1e4} <= {draw.epsilon() for draw in draws}
     assert {1, 10**12} <= {draw.size() for draw in draws}
 
 

@@ -11,18 +11,19 @@ import hockeystick as hs
 
 T = TypeVar("T")
 
-LEAST = 5e-324  # the smallest double
 MOST_BELOW_ONE = 1 - 2.0**-53  # the largest double below 1
+NEAR_ONE = 1 - 1e-6  # the largest sample rate below 1
+LEAST = 1e-300  # the least delta
 
 COUNTS = (0, 1, 2, 3, 10, 10**6, 10**12)
-RATES = (LEAST, 1e-300, 1e-12, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
-NOISES = (1e-12, 1e-3, 0.03, 0.3, 1.0, 100.0, 1e12)
-ROUND_EPSILONS = (0.0, LEAST, 1e-300, 1e-16, 0.5, 10.0, 700.0, 1e12)
-ROUND_DELTAS = (0.0, LEAST, 1e-300, 1e-5, 0.5, MOST_BELOW_ONE)
-DELTAS = (LEAST, 1e-300, 1e-12, 1e-6, 0.1, 0.5, MOST_BELOW_ONE)
-EPSILONS = (0.0, LEAST, 1e-300, 1e-16, 0.5, 700.0, 710.0, 745.0, 1e12, 1e100)
-RATES_OF_ERROR = (0.0, LEAST, 1e-300, 1e-16, 1e-9, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
-GAPS = (LEAST, 1e-15, 1e-9, 1e-3, 0.5, 1.0)
+RATES = (1e-10, 1e-6, 1e-3, 0.5, NEAR_ONE, 1.0)
+NOISES = (0.01, 0.03, 0.3, 1.0, 100.0, 1e6)
+ROUND_EPSILONS = (0.0, 1e-6, 0.5, 10.0, 100.0)
+ROUND_DELTAS = (0.0, 1e-100, 1e-5, 0.5, MOST_BELOW_ONE)
+DELTAS = (LEAST, 1e-100, 1e-12, 1e-6, 0.1, 0.5, MOST_BELOW_ONE)
+EPSILONS = (0.0, 1e-6, 0.5, 100.0, 700.0, 745.0, 1e4)
+RATES_OF_ERROR = (0.0, LEAST, 1e-100, 1e-16, 1e-9, 1e-3, 0.5, MOST_BELOW_ONE, 1.0)
+GAPS = (1e-15, 1e-9, 1e-3, 0.5, 1.0)
 SIZES = (1, 2, 3, 10, 1000, 10**6, 10**12)
 KINDS = (
     "gaussian",
@@ -84,29 +85,35 @@ class Draw:
 
     def rate(self) -> float:
         """A sample rate."""
-        return self.edge(RATES, 1e-300, 1) if self.chance(0.2) else self.edge(RATES, 1e-6, 1)
+        value = self.edge(RATES, 1e-10, 1) if self.chance(0.2) else self.edge(RATES, 1e-6, 1)
+        return value if value <= NEAR_ONE else 1.0
 
     def noise(self) -> float:
         """A noise multiplier or scale."""
-        return self.edge(NOISES, 1e-12, 1e12) if self.chance(0.2) else self.edge(NOISES, 0.1, 1e3)
+        return self.edge(NOISES, 0.01, 1e6) if self.chance(0.2) else self.edge(NOISES, 0.1, 1e3)
 
     def delta(self, zero: bool = False) -> float:
         """A target delta; 0 where ``zero`` allows it."""
-        return self.edge((0.0, *DELTAS) if zero else DELTAS, 1e-300 if self.chance(0.2) else 1e-15, 0.5)
+        return self.edge((0.0, *DELTAS) if zero else DELTAS, LEAST if self.chance(0.2) else 1e-15, 0.5)
 
     def epsilon(self) -> float:
         """A target epsilon, from 0 on."""
-        return self.edge(EPSILONS, 1e-300, 1e12) if self.chance(0.2) else self.edge(EPSILONS, 1e-3, 100.0)
+        return self.edge(EPSILONS, 1e-9, 1e4) if self.chance(0.2) else self.edge(EPSILONS, 1e-3, 100.0)
 
     def probability(self, inside: bool = False) -> float:
         """A probability or error rate; neither 0 nor 1 where it is to be ``inside``."""
-        value = self.edge(RATES_OF_ERROR, 1e-300 if self.chance(0.2) else 1e-9, MOST_BELOW_ONE)
+        value = self.edge(RATES_OF_ERROR, LEAST if self.chance(0.2) else 1e-9, MOST_BELOW_ONE)
         value = 1 - value if self.chance(0.2) else value
         return min(max(value, LEAST), MOST_BELOW_ONE) if inside else value
 
     def gap(self) -> float | None:
         """A width that is asked of an interval; none in most cases."""
         return None if self.chance(0.75) else self.edge(GAPS, 1e-15, 1.0)
+
+    def batch(self, records: int) -> int:
+        """A batch size of so many records whose quotient is a sample rate."""
+        batch = self.random.randint(-(-records // 10**10), records)
+        return batch if batch <= NEAR_ONE * records else records
 
     def size(self) -> int:
         """A number of records of a group."""
@@ -125,11 +132,11 @@ class Draw:
         elif kind in ("laplace", "discrete-laplace"):
             made["scale"] = self.noise()
         elif kind == "discrete-gaussian":
-            made["noise_multiplier"] = self.edge((1e-3, 0.1, 1.0, 500.0), 0.1, 50.0)
+            made["noise_multiplier"] = self.edge((0.01, 0.1, 1.0, 500.0), 0.1, 50.0)
         elif kind == "binomial":
             made |= {"trials": self.random.randint(1, 60), "probability": self.edge((1e-6, 0.5, 0.999999), 0.01, 0.99)}
         elif kind == "truncated-laplace":
-            made |= {"scale": self.noise(), "bound": self.edge((0.51, 1.0, 2.0, 1e12), 0.6, 1e3)}
+            made |= {"scale": self.noise(), "bound": self.edge((0.51, 1.0, 2.0, 1e6), 0.6, 1e3)}
         elif kind == "pmf":
             made |= {"p": self.law(size := self.random.randint(1, 5)), "q": self.law(size)}
         else:
@@ -148,7 +155,7 @@ class Draw:
             made["sampling"] = "poisson"
             if self.chance(0.2):
                 records = int(self.spread(1, 1e12))
-                batch = self.random.randint(1, records)
+                batch = self.batch(records)
                 made |= {"dataset_size": records, "batch_size": batch}
                 if self.chance(0.5):
                     made["epochs"] = int(self.spread(1, min(1e12 // -(-records // batch), 1e6) or 1))
@@ -222,11 +229,11 @@ def weaker(table: dict[str, Any], draw: Draw) -> dict[str, Any]:
     factor = draw.of(1.0001, 1.1, 3.0)
     change = draw.of("noise", "rate", "count")
     if change == "noise" and "epsilon" in item:
-        item["epsilon"] /= factor
+        item["epsilon"] = max(item["epsilon"] / factor, min(item["epsilon"], 1e-6))
     elif change == "noise" and (key := _noise_of(item)) is not None:
-        item[key] = min(item[key] * factor, 1e12)
+        item[key] = min(item[key] * factor, 1e6)
     elif change == "rate" and "sample_rate" in item:
-        item["sample_rate"] = max(item["sample_rate"] / factor, LEAST)
+        item["sample_rate"] = min(max(item["sample_rate"] / factor, 1e-10), NEAR_ONE)
     else:
         key = "epochs" if "epochs" in item else "count"
         item[key] = int(item[key] / factor)

@@ -147,7 +147,8 @@ def _round(draw: Draw, made: Budget) -> dict[str, object]:
         share = math.sqrt(budget / count) if isinstance(made, filters.ZcdpFilter) else budget / math.sqrt(count)
         key = next(key for key in ("noise_multiplier", "scale", "epsilon") if key in table)
         wanted = share if key == "epsilon" else 1 / share if share > 0 else 1.0
-        table[key] = min(max(wanted * draw.of(1.0, 0.5, 2.0, 1 + 2**-52, 0.7071067811865476), 1e-12), 1e12)
+        wanted *= draw.of(1.0, 0.5, 2.0, 1 + 2**-52, 0.7071067811865476)
+        table[key] = min(max(wanted, 0.01), 100.0 if key == "epsilon" else 1e6)
     return table
 
 

@@ -67,7 +67,7 @@ def answers(draw: Draw, held: Held) -> None:
     if rough is not None and not (found.reason and len(plan.rounds) > MOST_ROUGH):
         loose = GATHERED if found.reason else 1.0
         held.at_most(f"upper end against the Renyi bound ({found.reason})", found.upper, rough.quoted * loose)
-    at = found.upper if found.upper < 1e100 else draw.epsilon()
+    at = found.upper if found.upper < 1e4 else draw.epsilon()
     back = held.ask("delta", lambda: plan.delta(at), seconds=seconds)
     if back is not None:
         held.answer("delta", back, 1.0)

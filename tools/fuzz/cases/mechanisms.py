@@ -108,19 +108,19 @@ def keys(draw: Draw, held: Held) -> None:
     At most a half; more of integer noise than of continuous noise with the same gap.
     """
     kind = draw.of(hs.GaussianThreshold, hs.LaplaceThreshold)
-    noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e12), 1.0, 1e4))
+    noise, threshold = draw.note("noise", draw.noise()), draw.note("threshold", draw.edge((1.0, 1e9), 1.0, 1e4))
     law = draw.note("kind of noise", draw.of("continuous", "integer"))
     if law == "integer":
-        noise, threshold = draw.note("integer noise", draw.spread(1e-3, 500.0)), max(threshold, 1.5)
+        noise, threshold = draw.note("integer noise", draw.spread(1e-2, 500.0)), max(threshold, 1.5)
     made = held.ask("threshold", lambda: kind(noise, threshold, 1, law))
     if made is None:
         return
     low, high = made.alone()
     held.law(0 <= low <= high <= 0.5 * (1 + 1e-9) and high > 0, f"{low} to {high}")
     held.law(made.shared.infinite_mass == 0 or made.shared.stands_in, "noise with infinite loss")
-    farther = kind(noise, min(2 * threshold, 1e12), 1, law).alone()
+    farther = kind(noise, min(2 * threshold, 1e9), 1, law).alone()
     held.at_most("the probability at twice the threshold", farther[0], high)
-    continuous = kind(noise, min(float(made.gap + 1), 1e12), 1).alone()
+    continuous = kind(noise, min(float(made.gap + 1), 1e9), 1).alone()
     held.at_most("the probability under continuous noise", continuous[0], high)
 
 

@@ -53,7 +53,7 @@ def moderate(draw: random.Random) -> Case:
         elif kind == "laplace":
             made["scale"] = spread(1e-2, 1e5)
         else:
-            made["epsilon"] = spread(1e-7, 10)
+            made["epsilon"] = spread(1e-6, 10)
         if kind == "approximate-dp":
             made["delta"] = spread(1e-15, 1e-3)
         if sampled and draw.random() < 0.8:
@@ -66,7 +66,7 @@ def moderate(draw: random.Random) -> Case:
     plan = {"adjacency": adjacency, "round": rounds}
     if draw.random() < 0.5:
         return Case(plan, "epsilon", spread(1e-100, 0.5))
-    return Case(plan, "delta", draw.choice([0.0, spread(1e-3, 30), spread(1e-6, 1e6)]))
+    return Case(plan, "delta", draw.choice([0.0, spread(1e-3, 30), spread(1e-6, 1e4)]))
 
 
 def drawn(seed: int, index: int) -> Case:
@@ -142,11 +142,11 @@ def epsilon(draw: Draw, held: Held) -> None:
     more = held.ask("epsilon at 2 delta", lambda: plan.epsilon(min(2 * delta, 0.9999)))
     if more is not None and 2 * delta < 0.9999:
         held.at_most("epsilon at 2 delta", more.lower, found.upper)
-    if math.isfinite(found.upper) and found.upper <= 1e100:
+    if math.isfinite(found.upper) and found.upper <= 1e4:
         below = held.ask(f"delta at {found.upper!r}", lambda: plan.delta(found.upper))
         if below is not None:
             held.at_most("delta at the upper end of epsilon", below.lower, delta)
-    if 0 < found.lower <= 1e100:
+    if 0 < found.lower <= 1e4:
         above = held.ask(f"delta at {found.lower!r}", lambda: plan.delta(found.lower))
         if above is not None:
             held.at_most("delta at the lower end of epsilon", delta, above.upper)
@@ -174,7 +174,7 @@ def delta(draw: Draw, held: Held) -> None:
     bound = held.ask("delta of the weaker plan", lambda: weak.delta(at))
     if bound is not None:
         held.at_most("delta of the weaker plan", bound.log_delta.lower, found.log_delta.upper)
-    farther = held.ask("delta at a larger epsilon", lambda: plan.delta(min(at * 1.5 + 1e-3, 1e100)))
+    farther = held.ask("delta at a larger epsilon", lambda: plan.delta(min(at * 1.5 + 1e-3, 1e4)))
     if farther is not None:
         held.at_most("delta at a larger epsilon", farther.log_delta.lower, found.log_delta.upper)
 
@@ -237,7 +237,7 @@ def sgd(draw: Draw, held: Held) -> None:
     """Flags of DP-SGD: sizes give the rate, epochs the steps, and what contradicts is refused."""
     noise, steps = draw.note("noise", draw.noise()), draw.note("steps", draw.count())
     records = draw.note("records", int(draw.edge((1, 2, 10**12), 1, 1e12)))
-    batch, epochs = draw.note("batch", draw.random.randint(1, records)), draw.note("epochs", draw.random.randint(0, 50))
+    batch, epochs = draw.note("batch", draw.batch(records)), draw.note("epochs", draw.random.randint(0, 50))
     sized = held.ask("dp_sgd of sizes", lambda: hs.dp_sgd(noise, batch_size=batch, dataset_size=records, steps=steps))
     rated = held.ask("dp_sgd of a rate", lambda: hs.dp_sgd(noise, batch / records, steps))
     if sized is not None and rated is not None:
@@ -266,7 +266,7 @@ def proved(draw: Draw, held: Held) -> None:
     if found is not None and sure is not None:
         held.answer("epsilon, proved", sure)
         held.meet("proof and certified interval", sure, found)
-        at = min(found.upper, 1e100)
+        at = min(found.upper, 1e4)
         proof = held.ask("delta, proved", lambda: plan.delta(at, proof=True))
         plain = held.ask("delta", lambda: plan.delta(at))
         if proof is not None and plain is not None:

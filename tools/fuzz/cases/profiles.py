@@ -108,7 +108,7 @@ def epsilon(draw: Draw, held: Held) -> None:
     if single is not None:
         held.at_most("plan.epsilon and profile.epsilon", single.lower, upper)
         held.at_most("profile.epsilon and plan.epsilon", lower, single.upper)
-    if upper <= 1e100:
+    if upper <= 1e4:
         back = held.ask(f"delta({upper!r})", lambda: profile.delta(upper))
         if back is not None:
             held.at_most("delta at the upper epsilon", float(back.lower), at[place])
