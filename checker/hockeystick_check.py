@@ -178,7 +178,7 @@ def on_integers(power, size, distance):
     """Masses e^(-|x|^power / size) / Z on the whole numbers, at two places: discrete Laplace noise
     of power 1, discrete Gaussian noise of power 2. Weights beyond `far` add up, on each side, to
     less than the integral from there on, and that is less than `size` times the weight at `far`.
-    Outcomes farther than that from P's place are left out.
+    Z is between the sum and that much more. Outcomes farther from P's place are left out.
     """
     far = int(size * 140) + 1 if power == 1 else math.isqrt(int(size * 140)) + 1
     weight = [exp(real(Fraction(-(x**power), size))) for x in range(far + distance + 1)]
@@ -221,7 +221,7 @@ class Round:
         return self.mixed(p, q), q
 
     def most(self, added):
-        """A bound of all losses."""
+        """A bound of all losses: exact without sampling, else rounded up."""
         most = self.pair.most
         if self.rate == 1 or most == NOWHERE and not added:
             return most
@@ -230,7 +230,7 @@ class Round:
 
     def cells(self, n, added, cut):
         """The law in cells (i, j, P-mass, Q-mass) whose losses are all from i 2^-n to j 2^-n.
-        What is in no cell may have any loss.
+        Ends are rounded outward. What is in no cell may have any loss.
         """
         shift, cells = BITS - n, []
         for p, q in self.pair.outcomes:
@@ -296,7 +296,9 @@ def law_of(cells, n, unit, up):
     return Law(n, atoms, quotient(max(0, ONE - inside) * unit, ONE, UP) if up else 0)
 
 def coarser(law):
-    """The law above with steps twice as wide: lemma 1 for each atom between two that stay."""
+    """The law above with steps twice as wide: lemma 1 for each atom between two that stay, its
+    shares rounded up. Relative to its mass, r at the place before it is e^-h.
+    """
     h, masses = 1 << BITS - law.n, Counter()
     shares = ends(ALL, exp(Real(-h, -h)), 2 * h)
     for i, m in law.masses.items():
@@ -337,11 +339,9 @@ def times(a, b, unit, cut, up):
     beyond = sum(mass <= cut for mass in itertools.accumulate(masses[::-1]))
     end = max(len(masses) - beyond, first + 1)
     kept = dict(enumerate(masses[first:end], start + first))
-    if not up:
-        return Law(a.n, kept, 0)
-    kept[start + first] += sum(masses[:first])
+    kept[start + first] += sum(masses[:first]) if up else 0
     x, y = min(a.infinite, unit), min(b.infinite, unit)
-    return Law(a.n, kept, x + y - x * y // unit + sum(masses[end:]))
+    return Law(a.n, kept, x + y - x * y // unit + sum(masses[end:]) if up else 0)
 
 def power(law, k, unit, cut, spare, up):
     """The law of the sum of k losses. A product may cut the mass `cut`, and steps become twice as
@@ -380,13 +380,13 @@ def epsilon_end(law, delta, unit, up):
 
 @functools.lru_cache(None)
 def composed(rounds, added, least, spare, n, up):
-    """The law of a plan's loss. What is cut and rounded costs far less than `least` of delta.
-    Cells of width h add about h^2/4 to the variance. Where no n is given, steps are so narrow that
-    each kind of rounds adds `spare`, and coarser steps as much again.
+    """The law of a plan's loss. What is cut and rounded costs far less than `least` of delta. Cells
+    of width h add about h^2/4 to the variance: where no n is given, each kind adds about `spare`.
     """
     unit, law = 10 ** (len(str(sum(one.count for one in rounds) // least)) + 12), None
     for one in rounds:
         step = n or max(0, int(one.count // (4 * spare)).bit_length() + 1 >> 1)
+        # Tails are known to 2^-178 at FAR. What is beyond `left`, and cut, is charged all the same.
         left = max(int(least * ONE) // (one.count * len(rounds) << 20), ONE >> 176)
         first = law_of(one.cells(step, added, left), step, unit, up)
         levels = 2 * one.count.bit_length()

@@ -33,6 +33,7 @@ def checked(text: str) -> tuple[int, str]:
 
     Returns:
         Its exit status (0: all proved, 3: not all, 4: not covered, 2: not readable) and the lines it prints.
+        Its progress goes to standard error where that is a terminal.
 
     Raises:
         InvalidInputError: the installation lacks the checker.
