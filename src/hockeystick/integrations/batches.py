@@ -1,21 +1,21 @@
-"""Batches whose law is the one that the accounting is about: indices of records for any training loop, by NumPy alone.
+"""Batches with exactly the law that a plan accounts for: indices of records for any training loop, in NumPy alone.
 
-A bound for a sampling scheme holds for a loop that draws its batches by that scheme, and by no other. The samplers here
-do: each says which scheme it is (:attr:`Batches.sampling`, to be given to a :class:`~hockeystick.Round`), and its draws
-have the exact law of that scheme, given random bits:
+A bound for a sampling scheme holds only for a loop that draws its batches by that scheme. Each sampler here names its
+scheme (:attr:`Batches.sampling`, for a :class:`~hockeystick.Round`), and its draws have the exact law of that scheme,
+given random bits:
 
-- a record enters a Poisson batch where a word of 64 bits lies below ``floor(q 2^64)``, that is with a probability of at
-  most q and at least ``q - 2^-64``; a record that is sampled more rarely is protected better (joint convexity);
-- a subset of b records is that of the b smallest of n words, drawn again where two words are equal, so that all subsets
-  are equally likely;
-- a step of an epoch is a word modulo t, drawn again where the word lies in the incomplete last block of length t.
+- a record enters a Poisson batch if a word of 64 bits lies below ``floor(q 2^64)``, so with a probability of at most q
+and at least ``q - 2^-64``; sampling a record more rarely protects it better (joint convexity);
+- a subset of b records has the b smallest of n words, which are drawn again if two are equal, so all subsets are
+equally likely;
+- a step of an epoch is a word modulo t, drawn again if the word lies in the incomplete last block of length t.
 
-The words come from the operating system (``os.urandom``), or, with a seed, from Philox: then the batches can be drawn
-again by whoever knows the seed, and the guarantee holds against those who do not, as far as the generator is a good
-one. Neither the indices nor the seed may be published.
+The words come from the operating system (``os.urandom``) or, with a seed, from Philox. Whoever knows the seed can draw
+the batches again; against all others the guarantee is as good as the generator. Neither the indices nor the seed may be
+published.
 
-In PyTorch a sampler stands for ``batch_sampler`` of a ``DataLoader`` (``hockeystick.integrations.torch``); elsewhere
-each pass over it gives the indices of the batches of one epoch.
+In PyTorch a sampler is the ``batch_sampler`` of a ``DataLoader`` (``hockeystick.integrations.torch``). Elsewhere each
+pass over it yields the batches of one epoch as lists of indices.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 BITS = 64
-"""Random bits of one word, of which each decision about a record takes one."""
+"""Random bits of one word; each decision about a record uses one word."""
 
 TAKEN = "batches taken of the current epoch"
-"""What the step in a state means."""
+"""Name of the step in messages about a state."""
 
 STATE_KEYS = ("step", "generator", "drawn")
-"""The keys of a sampler's state."""
+"""Keys of a sampler's state."""
 
 
 class Generator(ABC):
-    """A source of independent uniform words of 64 bits."""
+    """Source of independent uniform words of 64 bits."""
 
     @abstractmethod
     def words(self, count: int) -> Words:
-        """As many words, shape (count,)."""
+        """Return ``count`` words, shape (count,)."""
 
     @property
     @abstractmethod
     def state(self) -> Any:
-        """What the words to come are determined by, in types that JSON has; ``None`` where nothing determines them."""
+        """State that determines the words to come, in JSON types; ``None`` if nothing determines them."""
 
     @abstractmethod
     def restore(self, state: Any) -> None:
-        """Go on from a state.
+        """Continue from a state.
 
         Raises:
-            InvalidInputError: it is not the state of such a generator.
+            InvalidInputError: the state does not belong to such a generator.
         """
 
 
@@ -71,16 +71,16 @@ class SecureGenerator(Generator):
     """The operating system's random numbers, which cannot be drawn again."""
 
     def words(self, count: int) -> Words:
-        """As many words of ``os.urandom``."""
+        """Return ``count`` words of ``os.urandom``."""
         return np.frombuffer(os.urandom(count * BITS // 8), dtype=np.uint64)
 
     @property
     def state(self) -> None:
-        """None: nothing that could be kept determines the words to come."""
+        """``None``, since no state determines the words to come."""
         return None
 
     def restore(self, state: Any) -> None:
-        """Nothing to do.
+        """Accept only the empty state.
 
         Raises:
             InvalidInputError: the state is that of a seeded generator.
@@ -95,7 +95,7 @@ class SecureGenerator(Generator):
 
 
 class SeededGenerator(Generator):
-    """The words of Philox, the same ones for the same seed.
+    """Words of Philox, determined by the seed.
 
     Args:
         seed: a whole number from 0 on.
@@ -105,12 +105,12 @@ class SeededGenerator(Generator):
         self._philox = np.random.Philox(domains.whole(seed, "seed", "seed of the batches"))
 
     def words(self, count: int) -> Words:
-        """The next words of the stream."""
+        """Return the next words of the stream."""
         return self._philox.random_raw(count)
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state of the stream: counter, key and buffer, as whole numbers."""
+        """State of the stream: counter, key and buffer, as whole numbers."""
         known = self._philox.state
         return {
             "counter": [int(word) for word in known["state"]["counter"]],
@@ -120,10 +120,10 @@ class SeededGenerator(Generator):
         }
 
     def restore(self, state: Any) -> None:
-        """Go on where a stream was.
+        """Continue a stream.
 
         Raises:
-            InvalidInputError: it is no state of such a generator.
+            InvalidInputError: the state does not belong to such a generator.
         """
         try:
             counter, key = (np.array(state[name], dtype=np.uint64) for name in ("counter", "key"))
@@ -150,10 +150,10 @@ class Batches(ABC):
     Args:
         dataset_size: number of records; the indices are 0, ..., dataset_size - 1.
         steps: number of batches of an epoch.
-        seed: of the generator; by default the operating system's random numbers are used, which are secret.
+        seed: seed of the generator; by default the operating system's secret random numbers are used.
 
     Attributes:
-        generator: where the random bits come from.
+        generator: source of the random bits.
     """
 
     def __init__(self, dataset_size: int, steps: int, seed: int | None) -> None:
@@ -161,29 +161,29 @@ class Batches(ABC):
         self._steps = domains.whole(steps, "steps", "batches of an epoch", least=1)
         self.generator: Generator = SecureGenerator() if seed is None else SeededGenerator(seed)
         self._step = 0
-        self._drawn: Indices | None = None  # what was drawn for the whole epoch, in schemes that draw so
+        self._drawn: Indices | None = None  # the draw for the whole epoch, in schemes with one
 
     @property
     @abstractmethod
     def sampling(self) -> Sampling:
-        """The scheme, for the plan that accounts for a loop over these batches."""
+        """Sampling scheme, for the plan that accounts for a loop over these batches."""
 
     @abstractmethod
     def _batch(self, step: int) -> Indices:
         """The batch of a step of the current epoch."""
 
     def _begin(self) -> Indices | None:
-        """What is drawn at once for a whole epoch; None in schemes that draw each step anew."""
+        """Draw for a whole epoch; ``None`` in schemes that draw each step anew."""
         return None
 
     def __len__(self) -> int:
-        """Number of batches of an epoch."""
+        """Return the number of batches of an epoch."""
         return self._steps
 
     def __iter__(self) -> Iterator[list[int]]:
-        """The batches of an epoch, those that are left of it after :meth:`load_state_dict`; each as a list of indices.
+        """Yield the batches of an epoch as lists of indices; after :meth:`load_state_dict`, the remaining ones.
 
-        An epoch that is broken off is over: the next pass begins another one.
+        An interrupted epoch is over: the next pass begins another one.
         """
         if self._step == 0 or self._step >= self._steps:
             self._step = 0
@@ -196,24 +196,24 @@ class Batches(ABC):
         self._step = 0
 
     def state_dict(self, step: int | None = None) -> dict[str, Any]:
-        """What it takes to go on elsewhere, in types that JSON has. It is as secret as the batches are.
+        """Return the state needed to continue elsewhere, in JSON types. It is as secret as the batches.
 
         Args:
-            step: number of batches of the current epoch that training has taken; by default those that were given out.
-                A loader that draws ahead has been given more than it has passed on.
+            step: number of batches of the current epoch that training has taken; by default all batches yielded so far.
+                A loader that prefetches has drawn more than it passed on.
 
         Raises:
-            InvalidInputError: a step that the epoch does not have.
+            InvalidInputError: the epoch has no such step.
         """
         step = self._step if step is None else domains.whole(step, "step", TAKEN, most=self._steps)
         drawn = None if self._drawn is None or step in (0, self._steps) else self._drawn.tolist()
         return {"step": step % self._steps, "generator": self.generator.state, "drawn": drawn}
 
     def load_state_dict(self, state: Any) -> None:
-        """Go on with the rest of the epoch in which a state was taken, at the next pass.
+        """Continue, at the next pass, with the rest of the epoch in which the state was taken.
 
         Raises:
-            InvalidInputError: it is no state of such a sampler.
+            InvalidInputError: the state does not belong to such a sampler.
         """
         if not isinstance(state, Mapping) or set(state) != set(STATE_KEYS):
             raise InvalidInputError(
@@ -225,10 +225,10 @@ class Batches(ABC):
         self._step, self._drawn = step, drawn
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
-        """What was drawn for the epoch of a state, after that many of its steps.
+        """The validated draw for the epoch of a state, after that many of its steps.
 
         Raises:
-            InvalidInputError: it is nothing that this scheme draws.
+            InvalidInputError: this scheme cannot have drawn it.
         """
         if drawn is not None:
             raise InvalidInputError(f"{type(self).__name__} draws each step anew: drawn must be null", "drawn")
@@ -239,12 +239,12 @@ class Batches(ABC):
 
 
 class PoissonBatches(Batches):
-    """Each record enters each batch by its own coin: ``sampling = "poisson"``. A batch may be empty.
+    """Poisson batches: each record enters each batch independently (``sampling = "poisson"``). A batch may be empty.
 
     Args:
         dataset_size: number of records.
-        batch_size: the expected size of a batch; or
-        sample_rate: the probability that a record enters a batch.
+        batch_size: expected size of a batch; or
+        sample_rate: probability that a record enters a batch.
         steps: number of batches of an epoch; by default ``ceil(dataset_size / batch_size)``, or ``ceil(1 / rate)``.
         seed: of the generator; by default the operating system's random numbers are used.
 
@@ -272,7 +272,7 @@ class PoissonBatches(Batches):
 
     @property
     def sampling(self) -> Poisson:
-        """Poisson sampling with the rate or the sizes that were given."""
+        """Poisson sampling with the given rate or sizes."""
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
@@ -280,7 +280,7 @@ class PoissonBatches(Batches):
 
 
 class FixedSizeBatches(Batches):
-    """In every step a fixed number of distinct records, drawn anew: ``sampling = "without-replacement"``.
+    """Batches of a fixed number of distinct records, drawn anew in every step (``sampling = "without-replacement"``).
 
     Args:
         dataset_size: number of records.
@@ -289,7 +289,7 @@ class FixedSizeBatches(Batches):
         seed: of the generator; by default the operating system's random numbers are used.
 
     Raises:
-        InvalidInputError: a value outside its domain, or a batch larger than the data set.
+        InvalidInputError: a value is outside its domain, or the batch is larger than the dataset.
 
     >>> [len(batch) for batch in FixedSizeBatches(10, 4)]
     [4, 4, 4]
@@ -303,7 +303,7 @@ class FixedSizeBatches(Batches):
 
     @property
     def sampling(self) -> WithoutReplacement:
-        """Sampling without replacement, with the sizes that were given."""
+        """Sampling without replacement with the given sizes."""
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
@@ -311,7 +311,7 @@ class FixedSizeBatches(Batches):
 
 
 class RandomAllocationBatches(Batches):
-    """In every epoch each record draws one step by itself: ``sampling = "random-allocation"``. A batch may be empty.
+    """Batches to which each record is allocated once an epoch (``sampling = "random-allocation"``); some may be empty.
 
     Args:
         dataset_size: number of records.
@@ -319,7 +319,7 @@ class RandomAllocationBatches(Batches):
         seed: of the generator; by default the operating system's random numbers are used.
 
     Raises:
-        InvalidInputError: a value outside its domain.
+        InvalidInputError: a value is outside its domain.
 
     >>> batches = RandomAllocationBatches(1000, steps_per_epoch=8)
     >>> sorted(index for batch in batches for index in batch) == list(range(1000))
@@ -332,14 +332,14 @@ class RandomAllocationBatches(Batches):
 
     @property
     def sampling(self) -> RandomAllocation:
-        """Random allocation anew in every epoch, with the number of steps that was given."""
+        """Random allocation, drawn anew in every epoch, with the given number of steps."""
         return self._sampling
 
     def _begin(self) -> Indices:
         return uniform(self.generator, len(self), self.dataset_size)
 
     def _batch(self, step: int) -> Indices:
-        assert self._drawn is not None  # the epoch has begun
+        assert self._drawn is not None  # drawn when the epoch began
         return np.flatnonzero(self._drawn == step)
 
     def _checked(self, drawn: Any, step: int) -> Indices | None:
@@ -357,13 +357,13 @@ class RandomAllocationBatches(Batches):
 
 
 class TruncatedPoissonBatches(Batches):
-    """Poisson batches, of which a random part is kept where one is too large: ``sampling = "truncated-poisson"``.
+    """Poisson batches, cut at random to a largest size (``sampling = "truncated-poisson"``).
 
     Args:
         dataset_size: number of records.
-        max_batch_size: the size to which a larger batch is cut.
-        batch_size: the expected size of a batch before that; or
-        sample_rate: the probability that a record is sampled.
+        max_batch_size: size to which a larger batch is cut.
+        batch_size: expected size of a batch before the cut; or
+        sample_rate: probability that a record is sampled.
         steps: number of batches of an epoch; by default ``ceil(1 / rate)``.
         seed: of the generator; by default the operating system's random numbers are used.
 
@@ -385,14 +385,14 @@ class TruncatedPoissonBatches(Batches):
         seed: int | None = None,
     ) -> None:
         whole = _poisson(dataset_size, batch_size, sample_rate)
-        assert whole.sample_rate is not None  # it follows from the sizes
+        assert whole.sample_rate is not None  # derived from the sizes
         self._sampling = TruncatedPoisson(whole.sample_rate, dataset_size, max_batch_size)
         self._rate = whole.exact_rate
         super().__init__(dataset_size, whole.steps_per_epoch if steps is None else steps, seed)
 
     @property
     def sampling(self) -> TruncatedPoisson:
-        """Truncated Poisson sampling with the rate and the sizes that were given."""
+        """Truncated Poisson sampling with the given rate and sizes."""
         return self._sampling
 
     def _batch(self, step: int) -> Indices:
@@ -401,29 +401,29 @@ class TruncatedPoissonBatches(Batches):
 
 
 def _poisson(dataset_size: int, batch_size: int | None, sample_rate: float | None) -> Poisson:
-    """The scheme, which knows the size of the data set where the rate follows from it."""
+    """Poisson sampling, with the dataset size if the rate derives from it."""
     size = None if batch_size is None else dataset_size
     return Poisson(sample_rate=sample_rate, batch_size=batch_size, dataset_size=size)
 
 
 def coins(generator: Generator, among: int, rate: Fraction) -> Indices:
-    """The numbers below ``among`` whose own coin, of that rate, says so; in increasing order."""
+    """Return the numbers below ``among`` that independent coins of probability ``rate`` select, in increasing order."""
     if rate == 1:
         return np.arange(among)
     return np.flatnonzero(generator.words(among) < np.uint64((rate.numerator << BITS) // rate.denominator))
 
 
 def subset(generator: Generator, among: int, size: int) -> Indices:
-    """A uniformly random subset of ``size`` of the numbers below ``among``, in increasing order."""
+    """Return a uniformly random subset of ``size`` of the numbers below ``among``, in increasing order."""
     while True:
         words = generator.words(among)
-        if np.unique(words).size == among:  # equal words would favour the smaller index
+        if np.unique(words).size == among:  # a tie would favour the smaller index
             return np.sort(np.argpartition(words, size - 1)[:size] if size < among else np.arange(among))
 
 
 def uniform(generator: Generator, below: int, count: int) -> Indices:
-    """As many independent uniform whole numbers from 0 to ``below - 1``."""
-    blocks = (1 << BITS) // below * below  # words from here on are drawn again
+    """Return ``count`` independent uniform whole numbers from 0 to ``below - 1``."""
+    blocks = (1 << BITS) // below * below  # larger words are drawn again
     words = generator.words(count).copy()
     while blocks < 1 << BITS:
         again = np.flatnonzero(words >= np.uint64(blocks))

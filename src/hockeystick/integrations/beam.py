@@ -1,7 +1,7 @@
-"""Apache Beam: epsilon of every element of a PCollection, and of every user whose elements say what each took part in.
+"""Apache Beam: epsilon of every element of a PCollection, or of every user of a PCollection of participations.
 
-Beam brings the elements of a user together; an epsilon is what one process would say, to the last bit. Workers need
-hockeystick. Bounded collections in the global window are meant: a user's history is complete where it is answered.
+Beam brings the elements of a user together; each epsilon equals that of a single process to the last bit. Workers need
+hockeystick. Collections must be bounded and in the global window, so that each user's history is complete.
 """
 
 from __future__ import annotations
@@ -27,20 +27,19 @@ except ModuleNotFoundError as error:
 __all__ = ["Epsilon", "Epsilons", "UserEpsilons"]
 
 RIGHT, WRONG = "right", "wrong"
-"""Tags of what has an answer, and of what has a reason instead."""
+"""Tags of outputs with an answer and of outputs with a reason instead."""
 
 MOST_TOGETHER = 512
-"""Histories that are answered at once: those of one kind of step are laid out side by side, some hundred of which fill
-the arrays."""
+"""Largest number of histories answered together: some hundred of one kind fill the arrays that answer them."""
 
 
 class Epsilon(NamedTuple):
-    """The answer about one user.
+    """Answer for one user.
 
     Attributes:
-        steps: in how many the user took part.
-        lower, estimate, upper: certified ends of epsilon, and the guess between.
-        reason: why an end is infinite or the interval wide; else ``None``.
+        steps: number of steps in which the user took part.
+        lower, estimate, upper: certified ends of epsilon, and the estimate between them.
+        reason: reason for an infinite end or a wide interval; else ``None``.
     """
 
     steps: int
@@ -51,23 +50,23 @@ class Epsilon(NamedTuple):
 
 
 class Epsilons(beam.PTransform):
-    """Dicts with the arguments of :func:`hockeystick.dp_sgd` in, the same dicts with the ends of their epsilon out.
+    """Transform that adds the ends of epsilon to dicts of arguments of :func:`hockeystick.dp_sgd`.
 
-    The new keys are ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` and ``epsilon_reason``, why an end is
-    infinite or the interval wide, else ``None``. With ``errors="row"`` the transform gives two collections, as Beam's
-    own ``with_exception_handling`` does: the answers, and pairs of a wrong element and what is wrong with it.
+    The new keys are ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` and ``epsilon_reason``: the reason for
+    an infinite end or a wide interval, else ``None``. With ``errors="row"`` the transform returns two collections, like
+    Beam's ``with_exception_handling``: the answers, and pairs of an invalid element and its error.
 
     Args:
-        columns: for arguments that are called otherwise, the name of their key.
-        prefix: of the new keys.
+        columns: key of each argument that has another name.
+        prefix: prefix of the new keys.
         gap: widest relative width wanted of the intervals.
-        errors: what a wrong element does: ``"stop"`` fails the pipeline; with ``"row"`` it goes to the second
+        errors: treatment of an invalid element: ``"stop"`` fails the pipeline, ``"row"`` sends it to the second
             collection.
-        key: the key by which a wrong element is named where it fails the pipeline.
+        key: key that identifies an invalid element in the error that fails the pipeline.
         constants: arguments with the same value in every element.
 
     Raises:
-        InvalidInputError: an unknown argument; a wrong element, when the pipeline runs.
+        InvalidInputError: an argument is unknown, or, when the pipeline runs, an element is invalid.
     """
 
     def __init__(
@@ -87,30 +86,30 @@ class Epsilons(beam.PTransform):
         self._errors, self._each = errors, _Each(dict(columns or {}), prefix, gap, errors == "stop", key, constants)
 
     def expand(self, elements: Any) -> Any:
-        """The steps of the pipeline."""
+        """Apply the steps of the pipeline."""
         found = elements | beam.ParDo(self._each).with_outputs(WRONG, main=RIGHT)
         return found[RIGHT] if self._errors == "stop" else (found[RIGHT], found[WRONG])
 
 
 class UserEpsilons(beam.PTransform):
-    """Tuples (user, noise multiplier, sample rate, steps) in, pairs (user, :class:`Epsilon`) out, one for each user.
+    """Transform from tuples (user, noise multiplier, sample rate, steps) to one pair (user, :class:`Epsilon`) a user.
 
-    What :func:`hockeystick.integrations.users.users` says of a frame with these columns, with the same numbers to the
-    last bit: a user's elements are added up, each distinct history is asked once, and the answers are given to the
-    users as a side input, which has to fit into the memory of a worker (some hundred bytes for each distinct history).
-    With ``errors="row"`` the transform gives two collections: the answers, and pairs of a user with a wrong element
-    and what is wrong with it; such a user is in the second alone.
+    The numbers equal those of :func:`hockeystick.integrations.users.users` for a frame with these columns, to the last
+    bit. A user's elements are added up, and each distinct history is answered once. The answers are a side input, which
+    must fit into the memory of a worker (some hundred bytes for each distinct history). With ``errors="row"`` the
+    transform returns two collections: the answers, and pairs of a user with an invalid element and its error; such a
+    user is in the second only.
 
     Args:
-        delta: for all users.
-        adjacency: neighbouring relation, between data with and without a user (or with another one).
+        delta: delta of all users.
+        adjacency: neighbouring relation between data with and without a user (or with another one).
         gap: widest relative width wanted of the intervals.
-        errors: what a wrong element does: ``"stop"`` fails the pipeline; with ``"row"`` its user goes to the second
+        errors: treatment of an invalid element: ``"stop"`` fails the pipeline, ``"row"`` sends its user to the second
             collection.
 
     Raises:
-        InvalidInputError: a value outside its domain. When the pipeline runs: an element without a user, whatever
-            ``errors`` says, and a wrong one where that stops all.
+        InvalidInputError: a value is outside its domain. When the pipeline runs: an element has no user, whatever
+            ``errors`` is, or is invalid with ``errors="stop"``.
     """
 
     def __init__(
@@ -123,12 +122,12 @@ class UserEpsilons(beam.PTransform):
     ) -> None:
         super().__init__()
         checked_errors(errors)
-        answers([], delta, adjacency, gap)  # what is wrong with the question is said before the pipeline runs
+        answers([], delta, adjacency, gap)  # refuses an invalid question before the pipeline runs
         self._question = delta, str(getattr(adjacency, "value", adjacency)), gap
         self._errors = errors
 
     def expand(self, rows: Any) -> Any:
-        """The steps of the pipeline."""
+        """Apply the steps of the pipeline."""
         histories = (
             rows
             | "rows" >> beam.Map(_entry)
@@ -151,7 +150,7 @@ class UserEpsilons(beam.PTransform):
 
 
 class _Each(beam.DoFn):
-    """The answer to each element."""
+    """Answers each element."""
 
     def __init__(
         self,
@@ -167,11 +166,11 @@ class _Each(beam.DoFn):
         self._prefix, self._gap, self._stop, self._key, self._constants = prefix, gap, stop, key, constants
 
     def setup(self) -> None:
-        """Begin to keep answers."""
+        """Set up the cache of answers."""
         self._row = Row(self._constants, self._gap)
 
     def process(self, element: Mapping[str, Any]) -> Iterator[Any]:
-        """What one element comes to."""
+        """Yield the answer of one element, tagged with its outcome."""
         said = {key: element[name] for key, name in self._names.items() if name in element}
         twice = next((key for key in said if key in self._constants), None)
         absent = next((key for key, name in self._called.items() if name not in element), None)
@@ -195,14 +194,14 @@ class _Each(beam.DoFn):
 
 Kinds = dict[tuple[float, float], int]
 Found = tuple[Kinds, str | None]
-"""Steps of each kind, and what is wrong with a row, if one is."""
+"""Steps of each kind, and the error of an invalid row, if any."""
 
 
 def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
-    """A row as a user and a part of the history.
+    """User and part of the history in a row.
 
     Raises:
-        InvalidInputError: it has no user, or is no row.
+        InvalidInputError: it has no user, or is no row of four values.
     """
     try:
         user, noise, rate, steps = row
@@ -221,55 +220,55 @@ def _entry(row: tuple[Any, Any, Any, Any]) -> tuple[Any, Found]:
 
 
 class _Together(beam.CombineFn):
-    """The parts of a user's history, added up: whole numbers, exactly."""
+    """Sum of the parts of a user's history, exact in whole numbers."""
 
     def create_accumulator(self) -> Found:
-        """A history without rows."""
+        """Return a history without rows."""
         return {}, None
 
     def add_input(self, found: Found, part: Found) -> Found:
-        """The history with one part more."""
+        """Return the history with one more part."""
         kinds, wrong = found
         for kind, steps in part[0].items():
             kinds[kind] = kinds.get(kind, 0) + steps
         return kinds, min((text for text in (wrong, part[1]) if text is not None), default=None)
 
     def merge_accumulators(self, parts: Iterable[Found]) -> Found:
-        """The history of several parts."""
+        """Return the sum of several histories."""
         found = self.create_accumulator()
         for part in parts:
             found = self.add_input(found, part)
         return found
 
     def extract_output(self, found: Found) -> tuple[bytes, str | None]:
-        """The history as bytes, which are equal where histories are, or what is wrong."""
+        """Return the history as bytes, which are equal for equal histories, or its error."""
         kinds, wrong = found
         history = canonical((noise, rate, steps) for (noise, rate), steps in kinds.items())
         return (b"", wrong) if wrong is not None else (packed(history), None)
 
 
 class _Apart(beam.DoFn):
-    """Users with a history, and those with a wrong row."""
+    """Separates users with a history from those with an invalid row."""
 
     def __init__(self, stop: bool) -> None:
         super().__init__()
         self._stop = stop
 
     def process(self, element: tuple[Any, tuple[bytes, str | None]]) -> Iterator[Any]:
-        """Where one user belongs."""
+        """Yield one user, tagged with its collection."""
         user, (history, wrong) = element
         yield _right_or_wrong(user, history, wrong, self._stop)
 
 
 class _Joined(beam.DoFn):
-    """The answer of each user's history."""
+    """Looks up the answer of each user's history."""
 
     def __init__(self, stop: bool) -> None:
         super().__init__()
         self._stop = stop
 
     def process(self, element: tuple[Any, bytes], known: Mapping[bytes, Epsilon | str]) -> Iterator[Any]:
-        """What one user is told."""
+        """Yield the answer for one user."""
         user, history = element
         found = known[history]
         wrong = found if isinstance(found, str) else None
@@ -277,10 +276,10 @@ class _Joined(beam.DoFn):
 
 
 def _right_or_wrong(user: Any, found: Any, wrong: str | None, stop: bool) -> Any:
-    """A user with what was found, or with what is wrong.
+    """A user with its answer, or with its error.
 
     Raises:
-        InvalidInputError: something is wrong, and that stops all.
+        InvalidInputError: there is an error, and ``stop`` is set.
     """
     if wrong is None:
         return user, found
@@ -292,7 +291,7 @@ def _right_or_wrong(user: Any, found: Any, wrong: str | None, stop: bool) -> Any
 def _answered(
     together: list[bytes], delta: float, adjacency: str, gap: float | None
 ) -> Iterator[tuple[bytes, Epsilon | str]]:
-    """Histories with their answers, or with why there is none."""
+    """Histories with their answers, or with the reasons for having none."""
     histories = [unpacked(each) for each in together]
     found = answers(histories, delta, adjacency, gap, stop=False)
     ends = zip(found.lower.tolist(), found.estimate.tolist(), found.upper.tolist(), strict=True)

@@ -1,7 +1,7 @@
-"""Rows in blocks of bytes, between the workers of Spark that make them and those that need them.
+"""Rows packed into blocks of bytes, for the exchange between workers of Spark.
 
-What Spark exchanges costs it by the row. So rows are put into blocks before: those that go to one task together, in
-columns, as Arrow writes them, and numbers in as few bytes as hold them all without loss.
+The cost of Spark's exchange grows with the number of rows. Rows for the same task are therefore packed beforehand, in
+Arrow's columnar format, and numbers take the fewest bytes that hold them without loss.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ import pyarrow as pa
 Batches = Iterable[pa.RecordBatch]
 
 NAMES = ["part", "schema", "rows"]
-"""The columns of a block: where it goes, what its rows look like, and these."""
+"""Columns of a block: its destination, the schema of its rows, and the rows."""
 
 SCHEMA = "part int, schema binary, rows binary"
-"""The same as Spark says it."""
+"""Schema of a block in Spark's notation."""
 
 PACKED = 1 << 18
-"""Rows that are sorted at once, a column of them 2 MB: near the processor, and long enough for some hundred parts."""
+"""Number of rows sorted together; a column of them has 2 MB, which stays in the cache and fills some hundred parts."""
 
 MOST_BYTES = 1 << 16
-"""Bytes of a block, but for one of a single row: Spark hands ten thousand to Python at once, 0.7 GB of such."""
+"""Largest block in bytes, unless it is a single row: Spark hands ten thousand blocks, 0.7 GB, to Python at once."""
 
 FEW = 256
-"""Distinct doubles of which one is said by a byte; what they are takes 2 kB beside a block."""
+"""Largest number of distinct doubles encoded by one byte; their table takes 2 kB."""
 
 VALUES, DOUBLE, LEAST = b"values", b"double", b"least"
-"""What a field says of itself where its column is in fewer bytes: the doubles that are numbered, that it was a double,
-or the whole number from which its whole numbers of eight bytes count."""
+"""Metadata keys of a compressed column: the table of its doubles, the mark that it held doubles, or the offset of its
+whole numbers.
+"""
 
 
 def blocks(parts: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What puts rows into blocks.
+    """Return a function that packs rows into blocks.
 
-    The batches have a column ``hash``, whole numbers that are equal where users are, by which they are shared among the
-    parts, and which is left out.
+    Batches have a column ``hash`` of whole numbers, equal for equal users. It assigns rows to parts and is dropped.
 
     Args:
-        parts: how many there are.
+        parts: number of parts.
     """
     labels = labels_of(parts)
-    kind = np.min_scalar_type(parts)  # where it has two bytes or fewer, sorting takes no comparisons
+    kind = np.min_scalar_type(parts)  # at two bytes or fewer, numpy sorts by radix
 
     def made(batches: Batches) -> Iterator[pa.RecordBatch]:
         for piece in pieces(batches, PACKED):
@@ -56,12 +56,12 @@ def blocks(parts: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
 
 
 def shared(rows: pa.RecordBatch, part: npt.NDArray[np.integer[Any]], labels: npt.NDArray[np.int32]) -> pa.RecordBatch:
-    """The blocks of some rows, those of a part together.
+    """Return rows as blocks, one part after the other.
 
     Args:
-        rows: in any order.
-        part: the number of each one's part, shape (rows,).
-        labels: what each part is called, shape (parts,).
+        rows: rows in any order.
+        part: index of each row's part, shape (rows,).
+        labels: label of each part, shape (parts,).
     """
     sorting = len(part) > 0 and bool((part[1:] < part[:-1]).any())
     order = pa.array(np.argsort(part, kind="stable")) if sorting else None
@@ -75,12 +75,12 @@ def shared(rows: pa.RecordBatch, part: npt.NDArray[np.integer[Any]], labels: npt
 
 
 def pieces(batches: Batches, rows: int, counted: Callable[[pa.RecordBatch], int] = len) -> Iterator[pa.Table]:
-    """The batches, some together: so many rows, or a few more.
+    """Yield batches merged into tables of about ``rows`` rows.
 
     Args:
-        batches: any number of them, of one schema.
-        rows: how many.
-        counted: for how many a batch counts.
+        batches: batches of one schema.
+        rows: number of rows of a table; it may have a few more.
+        counted: number of rows that a batch counts for.
     """
     waiting: list[pa.RecordBatch] = []
     found = 0
@@ -95,13 +95,13 @@ def pieces(batches: Batches, rows: int, counted: Callable[[pa.RecordBatch], int]
 
 
 def _whole(table: pa.Table) -> pa.RecordBatch:
-    """A table as one batch."""
+    """The table as one batch."""
     columns = [column.combine_chunks() for column in table.columns]
     return pa.RecordBatch.from_arrays(columns, names=table.column_names)
 
 
 def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
-    """A column in as few bytes as hold its numbers, and what says how to have them back; others as they are."""
+    """A column in the fewest bytes that hold its numbers, and the metadata for decoding it; other columns unchanged."""
     if column.null_count or not len(column):
         return column, None
     if pa.types.is_list(column.type):
@@ -113,7 +113,7 @@ def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
     if not pa.types.is_float64(column.type):
         return column, None
     values = column.to_numpy()
-    if values.min() >= 0 and values.max() < 1 << 32:  # false where one is not a number
+    if values.min() >= 0 and values.max() < 1 << 32:  # false if one is NaN
         kind = np.min_scalar_type(int(values.max()))
         whole = values.astype(kind)
         if np.array_equal(whole, values) and not np.signbit(values).any():
@@ -125,7 +125,7 @@ def _narrow(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
 
 
 def _counted(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
-    """Whole numbers of eight bytes, counted from the least of them where fewer bytes hold that."""
+    """Whole numbers of eight bytes as offsets from the smallest, if fewer bytes hold them."""
     values = column.to_numpy()
     least = int(values.min())
     kind = np.min_scalar_type(int(values.max()) - least)
@@ -135,7 +135,7 @@ def _counted(column: pa.Array) -> tuple[pa.Array, dict[bytes, bytes] | None]:
 
 
 def _wide(column: pa.Array, said: dict[bytes, bytes] | None) -> pa.Array:
-    """A column as it was."""
+    """The decoded column."""
     if said is None:
         return column
     if pa.types.is_list(column.type):
@@ -169,7 +169,7 @@ def _cut(rows: pa.RecordBatch, part: npt.NDArray[np.integer[Any]], labels: npt.N
 
 
 def rows_of(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """The rows of blocks."""
+    """Yield the rows of blocks."""
     for batch in batches:
         for said, rows in zip(batch.column("schema"), batch.column("rows"), strict=True):
             schema = pa.ipc.read_schema(said.as_buffer())
@@ -179,7 +179,7 @@ def rows_of(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def labels_of(parts: int) -> npt.NDArray[np.int32]:
-    """A number for each part by which Spark sends each to a task of its own, shape (parts,)."""
+    """Return, for each part, a number that Spark hashes to a task of its own, shape (parts,)."""
     labels = np.full(parts, -1, dtype=np.int32)
     first, many = 0, 4 * parts
     while (labels < 0).any():
@@ -190,9 +190,9 @@ def labels_of(parts: int) -> npt.NDArray[np.int32]:
 
 
 def murmur(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """Spark's hash of whole numbers: Murmur3 of four bytes, from 42 on, by which it sends rows to tasks.
+    """Return Spark's hash of whole numbers, Murmur3 of four bytes with seed 42, by which it sends rows to tasks.
 
-    Were it another one, some tasks would have several parts and others none; nothing else would change.
+    With another hash some tasks would have several parts and others none; answers would not change.
     """
 
     def turned(bits: npt.NDArray[np.uint32], by: int) -> npt.NDArray[np.uint32]:

@@ -1,4 +1,4 @@
-"""The columns of a pandas or Polars frame, or of a dict of arrays, as arrays; neither package is imported here."""
+"""Columns of a pandas or Polars frame, or of a dict of arrays, as arrays; neither package is imported here."""
 
 from __future__ import annotations
 
@@ -14,30 +14,29 @@ from hockeystick.values.domains import listed, shown
 from hockeystick.values.errors import InvalidInputError
 
 BLOCK = 1 << 20
-"""Values that are treated at once in Python."""
+"""Number of values processed together in Python."""
 
 TIMES = "mM"
-"""The kinds of NumPy's times and spans of time, which are whole numbers of a unit."""
+"""NumPy's kinds of times and time spans, which are whole numbers of a unit."""
 
 ACCEPTED = "a pandas or Polars DataFrame, or a dict of arrays"
-"""What is taken for a frame, in words."""
 
 
 def is_frame(value: object) -> bool:
-    """Whether it is a pandas or Polars frame, or a dict."""
+    """Return True for a pandas or Polars frame, or a dict."""
     return isinstance(value, Mapping) or (hasattr(value, "columns") and hasattr(value, "__getitem__"))
 
 
 def names_of(frame: Any) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return list(frame) if isinstance(frame, Mapping) else list(frame.columns)
 
 
 def rows_of(frame: Any) -> int:
-    """How many rows there are.
+    """Return the number of rows.
 
     Raises:
-        InvalidInputError: columns of a dict that are not equally long.
+        InvalidInputError: columns of a dict differ in length.
     """
     if not isinstance(frame, Mapping):
         return len(frame)
@@ -49,10 +48,10 @@ def rows_of(frame: Any) -> int:
 
 
 def column_of(frame: Any, name: str, key: str) -> Any:
-    """The column of that name.
+    """Return the column of this name.
 
     Raises:
-        InvalidInputError: there is none; the message names the key that asked for it.
+        InvalidInputError: there is none; the message names the key that needs it.
     """
     known = names_of(frame)
     if name not in known:
@@ -63,10 +62,10 @@ def column_of(frame: Any, name: str, key: str) -> Any:
 
 
 def as_array(column: Any) -> npt.NDArray[Any]:
-    """A column as an array, shape (rows,), in a type of NumPy's; objects where it has none that fits.
+    """Return a column as an array, shape (rows,), of a NumPy type, or of objects if none fits.
 
     Raises:
-        InvalidInputError: it has more dimensions than one.
+        InvalidInputError: the column has more than one dimension.
     """
     found = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
     if found.ndim != 1:
@@ -75,9 +74,9 @@ def as_array(column: Any) -> npt.NDArray[Any]:
 
 
 def as_doubles(column: Any) -> npt.NDArray[np.float64]:
-    """A column as doubles, shape (rows,), not a number (NaN) for text, truth values and what is missing."""
+    """Return a column as doubles, shape (rows,), with NaN for text, booleans and missing values."""
     kind = getattr(column.dtype, "kind", "") if hasattr(column, "dtype") else ""
-    if hasattr(column, "notna") and kind in ("i", "u", "f"):  # pandas, also where some are missing
+    if hasattr(column, "notna") and kind in ("i", "u", "f"):  # pandas, with or without missing values
         return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
     found = as_array(column)
     if found.dtype.kind in "iuf":
@@ -88,7 +87,7 @@ def as_doubles(column: Any) -> npt.NDArray[np.float64]:
 
 
 def _double(value: Any, known: dict[Any, float]) -> float:
-    """One value of an object column, each distinct one looked at once."""
+    """One value of an object column, converted once for each distinct value."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         return np.nan
     if value not in known:
@@ -100,7 +99,7 @@ def _double(value: Any, known: dict[Any, float]) -> float:
 
 
 class Users:
-    """Numbers for the users of frames that come one after the other; whole numbers are their own."""
+    """Numbering of the users of successive frames; whole numbers are their own numbers."""
 
     def __init__(self) -> None:
         self._type: np.dtype[Any] | None = None
@@ -108,16 +107,16 @@ class Users:
         self._named: dict[Any, int] = {}
 
     def numbers(self, column: Any, key: str, first_row: int) -> Numbers:
-        """The number of each row's user, shape (rows,).
+        """Return the number of each row's user, shape (rows,).
 
         Args:
-            column: of a frame.
-            key: what the column is called, for messages.
-            first_row: the number of its first row.
+            column: column of a frame.
+            key: name of the column in messages.
+            first_row: number of its first row.
 
         Raises:
-            InvalidInputError: a row without a user, or users that cannot be compared: of other types than in an earlier
-                frame, or lists.
+            InvalidInputError: a row has no user, or users cannot be compared: lists, or types that differ between
+                frames.
         """
         found = as_array(column)
         if found.dtype.kind == "u" and len(found) and found.max() >= 1 << 63:
@@ -135,7 +134,7 @@ class Users:
             self._refuse_missing(np.isnat(found), key, first_row)
             return found.view(np.int64)
         if family == "float":
-            found = found.astype(np.float64, copy=False) + 0.0  # of -0.0, 0.0
+            found = found.astype(np.float64, copy=False) + 0.0  # turns -0.0 into 0.0
             self._refuse_missing(np.isnan(found), key, first_row)
             return self._floats.of(found)
         values = found.astype(object)
@@ -158,7 +157,7 @@ class Users:
         return out
 
     def values(self, numbers: Numbers) -> npt.NDArray[Any]:
-        """The users of these numbers, in the type of the first frame, shape as given."""
+        """Return the users of these numbers, in the type of the first frame, in the given shape."""
         if self._type is None:
             return numbers
         if self._type.kind in TIMES:
@@ -172,7 +171,7 @@ class Users:
         return named[numbers]
 
     def value(self, number: int) -> Any:
-        """The user of one number."""
+        """Return the user of one number."""
         return self.values(np.array([number])).tolist()[0]
 
     @staticmethod
@@ -186,19 +185,19 @@ class Users:
 
 
 def _family(kind: np.dtype[Any]) -> str:
-    """Types whose users can be compared: whole numbers, floats, times of one unit, and everything else by equality."""
+    """Family of comparable types: whole numbers, floats, times of one unit, and everything else."""
     if kind.kind in TIMES:
         return str(kind)
     return "whole" if kind.kind in "iu" else "float" if kind.kind == "f" else "object"
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value stands for none: None, NaN, NaT, NA."""
+    """Return True for a missing value: None, NaN, NaT, NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _unhashable(values: Iterable[Any]) -> Any:
-    """The first value that is no key of a dict."""
+    """First unhashable value."""
     for value in values:
         try:
             hash(value)
@@ -208,11 +207,11 @@ def _unhashable(values: Iterable[Any]) -> Any:
 
 
 def like(frame: Any, columns: Mapping[str, npt.NDArray[Any]]) -> Any:
-    """A new frame of the kind of another one, with these columns; doubles are missing where they are not a number.
+    """Return a new frame of the same kind as another one with these columns; NaN doubles become missing values.
 
     Args:
-        frame: a pandas or Polars frame, or a dict, of which a dict is made.
-        columns: arrays of equal lengths.
+        frame: pandas or Polars frame, or dict.
+        columns: arrays of equal length.
     """
     if isinstance(frame, Mapping):
         return dict(columns)

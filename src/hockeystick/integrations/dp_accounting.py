@@ -2,7 +2,7 @@
 
     from hockeystick.integrations.dp_accounting import HockeystickAccountant as PLDAccountant
 
-The numbers are certified upper ends; ``accountant.plan`` is what they are computed from.
+The numbers are certified upper ends, computed from ``accountant.plan``.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class HockeystickAccountant(PrivacyAccountant):
     """dp_accounting's accountant interface over certified bounds.
 
     Args:
-        neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (the noise is relative to the norm
-            bound of one record: a sum moves by twice that) or ``REPLACE_SPECIAL`` (by one that contributes nothing: the
-            adjacency ``zero-out`` of plans).
+        neighboring_relation: ``ADD_OR_REMOVE_ONE`` (default), ``REPLACE_ONE`` (noise is relative to the norm bound of
+            one record, and a sum moves by twice that bound) or ``REPLACE_SPECIAL`` (replacement by a record that
+            contributes nothing, the adjacency ``zero-out`` of plans).
         accountant: ``"auto"`` for the certified interval's upper end, or ``"rdp"`` for the best bound by Renyi moments.
 
     Raises:
-        InvalidInputError: an unknown relation, or another accountant.
+        InvalidInputError: the relation or the accountant is unknown.
     """
 
     def __init__(self, neighboring_relation: Any = DEFAULT_RELATION, accountant: str = "auto") -> None:
@@ -72,10 +72,10 @@ class HockeystickAccountant(PrivacyAccountant):
         return None
 
     def _check(self, event: Any, item: Item) -> None:
-        """Whether the accountant can treat a round.
+        """Refuse a round that the accountant cannot treat.
 
         Raises:
-            UnsupportedEventError: it cannot.
+            UnsupportedEventError: the accountant cannot treat it.
         """
         if isinstance(item, NonPrivate):
             return
@@ -87,17 +87,17 @@ class HockeystickAccountant(PrivacyAccountant):
 
     @property
     def plan(self) -> Plan:
-        """The plan of all that was composed; events that are not private have no part in it."""
+        """Plan of all composed events; events without data access add nothing to it."""
         return self._steps.plan
 
     def get_epsilon(self, target_delta: float) -> float:
-        """The certified upper end of epsilon.
+        """Return the certified upper end of epsilon.
 
         Args:
-            target_delta: in [0, 1].
+            target_delta: delta in [0, 1].
 
         Raises:
-            InvalidInputError: it is not.
+            InvalidInputError: delta is outside [0, 1].
         """
         delta = PROBABILITY.check(target_delta, "target_delta")
         if self._non_private:
@@ -105,13 +105,13 @@ class HockeystickAccountant(PrivacyAccountant):
         return 0.0 if delta == 1 else self.plan.epsilon(delta, accountant=self._accountant).quoted
 
     def get_delta(self, target_epsilon: float) -> float:
-        """The certified upper end of delta.
+        """Return the certified upper end of delta.
 
         Args:
-            target_epsilon: 0 or greater; may be infinite.
+            target_epsilon: epsilon, 0 or greater; may be infinite.
 
         Raises:
-            InvalidInputError: it is below 0, or no number.
+            InvalidInputError: epsilon is below 0, or not a number.
         """
         if self._non_private:
             return 1.0
@@ -122,7 +122,7 @@ class HockeystickAccountant(PrivacyAccountant):
 
 
 NAMES = ("auto", "rdp")
-"""The accountants that give an upper bound on every round of which a Renyi curve is known, as it is of all pairs."""
+"""Accountants with an upper bound for every round that has a Renyi curve, as all dominating pairs do."""
 
 PROBABILITY = domains.Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1}, "the target delta")
-"""The domain of a target delta, both ends included: epsilon is 0 at delta 1."""
+"""Domain of a target delta, both ends included: epsilon is 0 at delta 1."""

@@ -1,11 +1,10 @@
 """Events of dp_accounting as rounds of a plan.
 
-Each rule says by which theorem the round stands for the event. An event that only has a guarantee here (randomised
-response whose true answer is replaced by a uniform one) becomes the worst mechanism with that pure epsilon: an upper
-end of its plan is valid for the event, a lower end is one of the worst mechanism only.
+Each rule names the theorem by which its round represents the event. An event known here only by a guarantee (randomised
+response with a uniform replacement) becomes the worst mechanism with that pure epsilon. The upper end of its plan is
+valid for the event; the lower end belongs to the worst mechanism only.
 
-Numbers are the decimals they are written as, here as everywhere; what is computed from them is rounded to the side that
-costs more.
+Numbers mean the decimals they print as. Values computed from them are rounded to the side that costs more.
 """
 
 from __future__ import annotations
@@ -51,21 +50,21 @@ except ModuleNotFoundError as error:
     raise missing(error) from None
 
 DEFAULT_RELATION = NeighboringRelation.ADD_OR_REMOVE_ONE
-"""What is taken for neighbours if nothing is said, as in dp_accounting."""
+"""Default relation, as in dp_accounting."""
 
 ADJACENCIES: Mapping[Any, Adjacency] = {
     NeighboringRelation.ADD_OR_REMOVE_ONE: Adjacency.ADD_OR_REMOVE,
     NeighboringRelation.REPLACE_ONE: Adjacency.REPLACE_ONE,
-    NeighboringRelation.REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # a record is replaced by one that contributes nothing
+    NeighboringRelation.REPLACE_SPECIAL: Adjacency.ZERO_OUT,  # replacement by a record that contributes nothing
 }
-"""The adjacency of a plan for each relation."""
+"""Adjacency of a plan for each relation."""
 
 REPLACEMENTS = (NeighboringRelation.REPLACE_ONE, NeighboringRelation.REPLACE_SPECIAL)
 """Relations in which a record is replaced, by another or by one that contributes nothing."""
 
-PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # a rate of sampling, or of random answers
-FINITE = Domain("a finite number", {})  # a sensitivity, of either sign
-WHOLE = whole_numbers()  # a count of records, steps or sensitivities
+PROBABILITY = Domain("a number from 0 to 1", {"minimum": 0, "maximum": 1})  # sample rate, or rate of random answers
+FINITE = Domain("a finite number", {})  # sensitivity, of either sign
+WHOLE = whole_numbers()  # count of records, steps or sensitivities
 
 SAMPLED = frozenset(
     {
@@ -79,11 +78,11 @@ SAMPLED = frozenset(
         events.PoissonSampledDpEvent,
     }
 )
-"""What may be run on a sample: sums, to which a record outside the sample contributes as little as a zero record."""
+"""Events that may run on a sample: sums, to which a record outside the sample contributes zero."""
 
 
 class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventError):
-    """An event that has no round. ``event`` is the offending one, which may be deep inside another."""
+    """Error for an event that no round represents; ``event`` is the offending one, which may be nested."""
 
     def __init__(self, message: str, event: Any) -> None:
         super().__init__(f"{type(event).__name__}: {message}")
@@ -91,7 +90,7 @@ class UnsupportedEventError(UnsupportedError, dp_accounting.UnsupportedEventErro
 
 
 class NonPrivate(NamedTuple):
-    """What an event is that hides nothing: it has no round, and epsilon is infinite."""
+    """Marker of an event without privacy: it has no round, and its epsilon is infinite."""
 
     event: Any
 
@@ -101,16 +100,16 @@ Rule = Callable[[Any, Any], Iterator[Item]]
 
 
 def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: float | None = None) -> Plan:
-    """The plan of an event.
+    """Return the plan of an event.
 
     Args:
-        event: any ``DpEvent``.
-        neighboring_relation: what the event is accounted for.
+        event: ``DpEvent`` of any kind.
+        neighboring_relation: relation under which the event is accounted.
         delta: default target of the plan.
 
     Raises:
-        UnsupportedEventError: an event without a round, or one that is not private at all; the message names it.
-        InvalidInputError: an unknown relation.
+        UnsupportedEventError: an event has no round, or no privacy at all; the message names it.
+        InvalidInputError: the relation is unknown.
     """
     found = list(items(event, neighboring_relation))
     for item in found:
@@ -120,10 +119,10 @@ def to_plan(event: Any, neighboring_relation: Any = DEFAULT_RELATION, delta: flo
 
 
 def adjacency_of(neighboring_relation: Any) -> Adjacency:
-    """The adjacency of plans for a relation.
+    """Return the adjacency of plans for a relation.
 
     Raises:
-        InvalidInputError: it is none of dp_accounting's.
+        InvalidInputError: the relation is none of dp_accounting's.
     """
     if neighboring_relation not in ADJACENCIES:
         known = ", ".join(str(relation) for relation in ADJACENCIES)
@@ -135,10 +134,10 @@ def adjacency_of(neighboring_relation: Any) -> Adjacency:
 
 
 def items(event: Any, relation: Any) -> Iterator[Item]:
-    """The rounds that an event consists of; each has a Renyi curve, and most have a pair, in every direction.
+    """Yield the rounds of an event. In every direction each has a Renyi curve, and most have a dominating pair.
 
     Raises:
-        UnsupportedEventError: a part without a round, or with parameters outside its domain.
+        UnsupportedEventError: a part has no round, or parameters outside its domain.
     """
     adjacency = adjacency_of(relation)
     rule = RULES.get(type(event)) or (BY_NAME.get(type(event).__name__) if isinstance(event, events.DpEvent) else None)
@@ -167,12 +166,12 @@ def _non_private(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _gaussian(event: Any, relation: Any) -> Iterator[Item]:
-    """Noise relative to the norm bound of one record, on both sides: replacement moves the sum by twice the bound."""
+    """Round for noise relative to the norm bound of one record: replacement moves the sum by twice the bound."""
     yield _noisy(event, Gaussian, event.noise_multiplier)
 
 
 def _laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """Noise relative to the L1 bound of one record, on both sides: replacement moves the sum by twice the bound."""
+    """Round for noise relative to the L1 bound of one record: replacement moves the sum by twice the bound."""
     yield _noisy(event, Laplace, event.noise_multiplier)
 
 
@@ -181,10 +180,12 @@ def _noisy(event: Any, mechanism: Callable[[float], Mechanism], noise: float) ->
 
 
 def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
-    """P(x) / P(x - 1) is e^a or e^-a: with sensitivity 1 the loss has two values, those of randomised response.
+    """Round of a discrete Laplace event.
 
-    With a larger integer sensitivity it is the noise itself, moved by so much; and so it is where a record is replaced
-    by one that contributes nothing, as a guarantee would not say what a sample does.
+    P(x) / P(x - 1) is e^a or e^-a, so with sensitivity 1 the privacy loss has two values, those of randomised response.
+    With a larger integer sensitivity, or if a record is replaced by one that contributes nothing, the round is the
+    noise
+    itself, shifted by the sensitivity: a bare guarantee would not describe what a sample does.
     """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
@@ -193,7 +194,7 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
     if event.sensitivity == 0:
         return
     if event.noise_parameter == 0:
-        # the mass function e^(-a |x|) tanh(a / 2) is none at a = 0; dp_accounting takes it as no protection
+        # e^(-a |x|) tanh(a / 2) is no mass function at a = 0; dp_accounting takes it as no protection
         yield NonPrivate(event)
         return
     sensitivity = WHOLE.check(event.sensitivity, "sensitivity")
@@ -205,12 +206,12 @@ def _discrete_laplace(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
-    """k buckets, truthful with probability 1 - p: the likelihood ratios that one changed answer can have.
+    """Round of randomised response with k buckets, truthful with probability 1 - p.
 
-    REPLACE_ONE: 1 - p + p/k against p/k: the true one of k answers has odds e^epsilon = k (1 - p)/p + 1 to 1 against
-    each other one. A larger epsilon tells more: answering anew, now and then, gives the law of a smaller one.
-    REPLACE_SPECIAL: the answer of the special record is uniform: k (1 - p) + p against 1, and 1 against p; a pure
-    epsilon that is given for the plan's own adjacency.
+    REPLACE_ONE: the probabilities are 1 - p + p/k against p/k, so the true one of k answers has odds e^epsilon = k (1 -
+    p)/p + 1 to 1 against each other one. A larger epsilon reveals more: post-processing by occasional new answers gives
+    the law of a smaller one. REPLACE_SPECIAL: the answer of the special record is uniform, so the likelihood ratios are
+    k (1 - p) + p against 1, and 1 against p. The result is a pure epsilon under the plan's own adjacency.
     """
     if relation not in REPLACEMENTS:
         raise UnsupportedEventError(
@@ -223,7 +224,7 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
     if noise == 0:
         yield NonPrivate(event)
         return
-    exact = min(Fraction(noise), _exact(noise))  # near 1 the two readings of a double tell different odds
+    exact = min(Fraction(noise), _exact(noise))  # near 1 the two readings of a double give different odds
     ratios = [buckets * (1 - exact) / exact + 1]
     if relation is NeighboringRelation.REPLACE_SPECIAL:
         ratios = [buckets * (1 - exact) + exact, 1 / exact]
@@ -233,13 +234,13 @@ def _randomized_response(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _composed(event: Any, relation: Any) -> Iterator[Item]:
-    """Composition of rounds: the plan itself."""
+    """Rounds of all parts, the composition of the plan itself."""
     for part in event.events:
         yield from items(part, relation)
 
 
 def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
-    """The rounds of one event, each run so many times."""
+    """Rounds of one event, each repeated."""
     count = COUNT.check(event.count, "count")
     for item in items(event.event, relation):
         if count:
@@ -247,9 +248,9 @@ def _self_composed(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _poisson(event: Any, relation: Any) -> Iterator[Item]:
-    """The round of one mechanism under Poisson sampling.
+    """Round of one mechanism under Poisson sampling.
 
-    A record passes nested samplings with the product of their probabilities, independently of all others: one sampling.
+    A record passes nested samplings independently of all others, with the product of the rates: they are one sampling.
     """
     rate = PROBABILITY.check(event.sampling_probability, "sampling_probability")
     inner = list(items(event.event, relation))
@@ -271,39 +272,39 @@ def _poisson(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _without_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """The round of one mechanism on a batch of fixed size.
+    """Round of one mechanism on a batch of fixed size.
 
-    Where records are added or removed the size is taken for that of the larger dataset: of a record that is added to so
-    many, the share of a batch is less, and pairs of Poisson sampling get no worse.
+    If records are added or removed, the dataset size is taken as that of the larger dataset. If it is that of the
+    smaller one, the added record is in a batch more rarely, and the pairs of Poisson sampling get no worse.
     """
     yield from _fixed_size(event, relation, lambda size, records: WithoutReplacement(size, records))
 
 
 def _with_replacement(event: Any, relation: Any) -> Iterator[Item]:
-    """The round of one mechanism on independent draws; of sizes as for batches without replacement.
+    """Round of one mechanism on independent draws; the sizes mean the same as for batches without replacement.
 
-    How often the record is drawn gets no less, in the usual order of random numbers, as the dataset gets smaller.
+    The number of draws of a record grows stochastically as the dataset gets smaller.
     """
     yield from _fixed_size(event, relation, lambda size, records: WithReplacement(size, records))
 
 
 def _fixed_size(event: Any, relation: Any, sampling: Callable[[int, int], Sampling]) -> Iterator[Item]:
-    """The round of one mechanism on so many records out of so many."""
+    """Round of one mechanism on a fixed number of records of the dataset."""
     size, records = (WHOLE.check(getattr(event, key), key) for key in ("sample_size", "source_dataset_size"))
     yield from _one_sampled(event, relation, lambda: sampling(int(size), int(records)) if size else None)
 
 
 def _random_allocation(event: Any, relation: Any) -> Iterator[Item]:
-    """One epoch of so many steps, of which a record takes part in some; known by its name, as not all versions have it.
+    """Round of one epoch in which a record takes part in some of the steps; not every version has this event.
 
-    What it is told of is drawn once: a composition of such events draws anew for each.
+    The event is one draw; a composition of such events draws anew for each.
     """
     selected, steps = (whole_numbers(least=1).check(getattr(event, key), key) for key in ("num_selected", "num_steps"))
     yield from _one_sampled(event, relation, lambda: RandomAllocation(int(steps), int(selected)))
 
 
 def _one_sampled(event: Any, relation: Any, sampling: Callable[[], Sampling | None]) -> Iterator[Item]:
-    """The round of one unsampled mechanism under a sampling; nothing where the sample is empty."""
+    """Round of one unsampled mechanism under a sampling; nothing if the sample is empty."""
     inner = list(items(event.event, relation))
     found = sampling()
     if found is None or not inner:
@@ -322,7 +323,7 @@ def _one_sampled(event: Any, relation: Any, sampling: Callable[[], Sampling | No
 
 
 def _parts(event: Any) -> Iterator[Any]:
-    """An event and all that it is made of."""
+    """An event and all its parts."""
     yield event
     inner = [event.event] if hasattr(event, "event") else getattr(event, "events", ())
     for part in inner:
@@ -330,12 +331,12 @@ def _parts(event: Any) -> Iterator[Any]:
 
 
 def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
-    """The one round that stands for several on the same sample.
+    """One round that represents several on the same sample.
 
-    The pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``: the losses
-    of independent rounds add up, and the sum of normal ones is normal. Rounded down. Sampling keeps the domination
-    where a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11); for replacement three laws
-    are compared, and the pairs of two say nothing of that.
+    The dominating pair of Gaussian rounds on the same records is that of one round of noise ``(sum s_i^-2)^(-1/2)``,
+    since the privacy losses of independent rounds add up and a sum of normal losses is normal. The noise is rounded
+    down. Sampling preserves domination if a record is added or removed (Zhu, Dong, Wang 2022 [ZDW22], Theorem 11). For
+    replacement three laws are compared, on which pairs of two laws say nothing.
     """
     if len(inner) == 1 and inner[0].count == 1:
         return inner[0]
@@ -355,10 +356,10 @@ def _one_round(event: Any, relation: Any, inner: Sequence[Round]) -> Round:
 
 
 def _mixture(event: Any, relation: Any) -> Iterator[Item]:
-    """Sensitivities 0 and c: a Gaussian round that holds the record with the probability of c.
+    """Round of a mixture: for sensitivities 0 and c, a sampled Gaussian round with the probability of c as its rate.
 
-    More of them, of one sign: the mixture itself, as turning the axis round changes no privacy. What has no probability
-    is left out.
+    More sensitivities of one sign make the mixture itself; its reflection has the same privacy. Sensitivities without
+    probability are dropped.
     """
     if relation is NeighboringRelation.REPLACE_ONE:
         raise UnsupportedEventError(
@@ -390,7 +391,7 @@ def _mixture(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
-    """A guarantee of rho-zero-concentrated privacy: an upper end alone (Bun, Steinke 2016 [BS16], Definition 1.1)."""
+    """Round of a rho-zCDP guarantee, which has an upper end only (Bun, Steinke 2016 [BS16], Definition 1.1)."""
     if event.xi != 0:
         raise UnsupportedEventError(f"xi must be 0; received {shown(event.xi)}: give the mechanism behind it", event)
     if event.rho != 0:
@@ -398,11 +399,11 @@ def _concentrated(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _tree(event: Any, relation: Any) -> Iterator[Item]:
-    """A record is in one leaf and its ancestors: the nodes of one tree move by C in at most ``depth`` places.
+    """Round of a tree: a record is in one leaf and its ancestors, so the nodes move by C in at most ``depth`` places.
 
-    Kairouz, McMahan, Song, Thakkar, Thakurta, Xu 2021 [KMS+21], appendix D: all nodes together are one
-    Gaussian round of noise ``s / sqrt(depth)``. A tree over t steps has depth ``ceil(log2(t + 1))``, the number of
-    binary digits of t.
+    All nodes together are one Gaussian round of noise ``s / sqrt(depth)`` (Kairouz, McMahan, Song, Thakkar, Thakurta,
+    Xu 2021 [KMS+21], appendix D). A tree over t steps has depth ``ceil(log2(t + 1))``, the number of binary digits of
+    t.
     """
     if relation is not NeighboringRelation.REPLACE_SPECIAL:
         raise UnsupportedEventError(f"neighboring_relation must be REPLACE_SPECIAL; received {relation.name}", event)
@@ -418,7 +419,7 @@ def _tree(event: Any, relation: Any) -> Iterator[Item]:
 
 
 def _truncated(event: Any, relation: Any) -> Iterator[Item]:
-    """Truncated Poisson sampling of Gaussian noise; a batch that no sample exceeds is never truncated."""
+    """Round of truncated Poisson sampling of Gaussian noise; a limit that no sample exceeds is dropped."""
     for key in ("dataset_size", "truncated_batch_size"):
         WHOLE.check(getattr(event, key), key)
     if not (event.sampling_probability and event.truncated_batch_size and event.dataset_size):
@@ -467,38 +468,37 @@ RULES: Mapping[type, Rule] = {
     events.TruncatedSubsampledGaussianDpEvent: _truncated,
     events.ZCDpEvent: _concentrated,
 }
-"""What stands for each kind of event."""
+"""Rule of each kind of event."""
 
 BY_NAME: Mapping[str, Rule] = {"RandomAllocationDpEvent": _random_allocation}
-"""What stands for each kind of event that the installed version of dp_accounting may not have."""
+"""Rules of events that the installed version of dp_accounting may lack, by name."""
 
 UNSUPPORTED: Mapping[type, str] = {
     events.UnsupportedDpEvent: "it says itself that it has no description",
     events.RepeatAndSelectDpEvent: "no round is the best of several runs; to_plan(event.event, ...).selection(...) "
     "answers for it where nothing else is composed with it",
 }
-"""Why the others are refused."""
+"""Reasons for refusing the other events."""
 
 
 def _exact(number: float) -> Fraction:
-    """The decimal that a double is written as."""
     return decimal(number)
 
 
 def _rounded_up(exact: Fraction) -> float:
-    """The least double that is written as no smaller number."""
+    """The smallest double whose decimal is no smaller than a number."""
     near = float(exact)
     return near if _exact(near) >= exact else next_up(near)
 
 
 def _rounded_down(exact: Fraction) -> float:
-    """The greatest double that is written as no larger number."""
+    """The largest double whose decimal is no larger than a number."""
     near = float(exact)
     return near if _exact(near) <= exact else next_down(near)
 
 
 def _root_down(exact: Fraction) -> float:
-    """A double that is written as no larger number than the root, and within two roundings of it."""
+    """A double whose decimal is at most the root, within two roundings of it."""
     near = math.sqrt(float(exact))
     while _exact(near) ** 2 > exact:
         near = next_down(near)
@@ -506,9 +506,9 @@ def _root_down(exact: Fraction) -> float:
 
 
 def _log_up(exact: Fraction) -> float:
-    """A double that is not below the logarithm of a number above 1.
+    """Upper bound on the logarithm of a number above 1.
 
-    ``log1p`` of a double is good to 4 roundings (docs/certified.md), that of the argument to half a one, and the
-    condition number of log1p is at most 1.
+    ``log1p`` of a double errs by at most 4 roundings (docs/certified.md), its argument by half a one, and the condition
+    number of log1p is at most 1.
     """
     return next_up(math.log1p(_rounded_up(exact - 1)), 8)

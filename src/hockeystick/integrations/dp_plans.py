@@ -32,14 +32,13 @@ except ModuleNotFoundError as error:
 
 
 def to_event(plan: Plan) -> Any:
-    """The event of a plan; together with the relation that stands for the plan's adjacency.
+    """Return the event of a plan and the relation of its adjacency.
 
-    The probability in randomised response is rounded to the side that costs more.
+    The probability of randomised response is rounded to the side that costs more.
 
     Raises:
-        UnsupportedError: a black box, a sampling that they do not have, also as installed, one direction of adding and
-            removing alone, or randomised response that is sampled or not under ``replace-one``: none of them has an
-            event.
+        UnsupportedError: no event exists for the plan: a black box, a sampling unknown to the installed version, adding
+            or removing alone, or randomised response that is sampled or not under ``replace-one``.
     """
     if plan.adjacency in (Adjacency.ADD, Adjacency.REMOVE):
         raise UnsupportedError(
@@ -59,9 +58,9 @@ def to_event(plan: Plan) -> Any:
 
 
 def _refuse_response(plan: Plan, item: Round) -> None:
-    """Raise for randomised response in a plan that adds or removes records, or samples them.
+    """Refuse randomised response in a plan that adds, removes or samples records.
 
-    dp_accounting's randomised response is about the answer of one record, which is always there.
+    dp_accounting's randomised response describes the answer of one record that is always present.
     """
     replaced = plan.adjacency is Adjacency.REPLACE_ONE
     if isinstance(item.mechanism, RandomizedResponse) and not (replaced and isinstance(item.sampling, NoSampling)):
@@ -72,9 +71,9 @@ def _refuse_response(plan: Plan, item: Round) -> None:
 
 
 def _refuse_truncation(plan: Plan, item: Round) -> None:
-    """Raise for truncated batches unless contributions are set to nothing: else it is not said which dataset is meant.
+    """Refuse truncated batches under other relations than zeroing out, where the size may mean either dataset.
 
-    ``dataset_size`` is here that of the larger one, where a record is added or removed.
+    ``dataset_size`` means the larger dataset here if a record is added or removed.
     """
     if isinstance(item.sampling, TruncatedPoisson) and plan.adjacency is not Adjacency.ZERO_OUT:
         raise UnsupportedError(
@@ -109,12 +108,13 @@ def _of_laplace(mechanism: Laplace) -> Any:
 
 
 def _relative_to_one_record(noise: float, replace_one_distance: float) -> float:
-    """Events know no other distance than 2: noise s over distance 1 is noise 2s over distance 2."""
+    """Noise relative to distance 2, as in all events: noise s over distance 1 is noise 2s over distance 2."""
     return noise * (2 / replace_one_distance)
 
 
 def _of_response(mechanism: RandomizedResponse) -> Any:
-    """With k answers ``k (1 - p)/p + 1 = e^epsilon``: ``p = k / (e^epsilon + k - 1)``, rounded to what costs more."""
+    """Event of randomised response: ``k (1 - p)/p + 1 = e^epsilon`` gives ``p = k / (e^epsilon + k - 1)``, rounded
+    safely."""
     if mechanism.epsilon == 0:
         return events.NoOpDpEvent()
     odds = math.exp(-mechanism.epsilon)
@@ -156,7 +156,7 @@ EVENTS: Mapping[type[Mechanism], Callable[[Any], Any]] = {
     Laplace: _of_laplace,
     RandomizedResponse: _of_response,
 }
-"""The event of each mechanism that dp_accounting has one for."""
+"""Event of each mechanism that dp_accounting has."""
 
 SAMPLES: Mapping[type[Sampling], Callable[[Any, Any], Any]] = {
     NoSampling: lambda sampling, event: event,
@@ -167,4 +167,4 @@ SAMPLES: Mapping[type[Sampling], Callable[[Any, Any], Any]] = {
     WithReplacement: _draws,
     RandomAllocation: _allocation,
 }
-"""The event of a sampling scheme and of the event of what is sampled."""
+"""Event of each sampling scheme, from the scheme and the event of its mechanism."""

@@ -1,12 +1,12 @@
-"""Batches drawn against steps taken: a step of the optimiser is on one batch of the loader, whole or in pieces.
+"""Count of batches drawn against steps taken: each optimiser step must use one batch of the loader, whole or in pieces.
 
-Opacus adds up clipped gradients for as long as steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager``
-does so with the pieces of one Poisson batch: together they are one step at the sample rate q. A loop that does so with
-k batches of the loader takes a step in which one record may be several times: its sum moves by as many clipping norms
-as Binomial(k, q) says (``MixtureGaussian``), for which no sample rate stands. Such steps are refused.
+Opacus adds up clipped gradients while steps are skipped (``signal_skip_step``). Its ``BatchMemoryManager`` does so with
+the pieces of one Poisson batch, which together are one step at the sample rate q. A loop that does so with k batches
+takes a step in which one record may occur several times: its sum moves by Binomial(k, q) clipping norms
+(``MixtureGaussian``), which no sample rate describes. Such steps are refused.
 
-Pieces are told from batches by counting: ``BatchMemoryManager`` signals once for each batch that it draws that a step
-is not to be skipped, so that in a pass the steps taken and those signalled ahead are as many as the batches drawn.
+Counting distinguishes pieces from batches. ``BatchMemoryManager`` signals once for each batch it draws that a step must
+not be skipped, so within a pass the steps taken and those signalled ahead are as many as the batches drawn.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ ON_EACH = (
     "one record may be in several of them; take a step on each batch, and for larger batches give the DataLoader "
     "a larger batch_size, and cut them into pieces by opacus.utils.batch_memory_manager.BatchMemoryManager"
 )
-"""Why a step on several batches is refused, and the way out."""
+"""Reason for refusing a step on several batches, and the remedy."""
 
 
 STRANGE = (
     "a step on a batch that is not from the loader that make_private returned, or a second step on one batch: its "
     "batches cannot be counted; train on that loader, one step for each batch"
 )
-"""Why a step is refused that no batch was drawn for.
+"""Reason for refusing a step for which no batch was drawn.
 
-The law of such a batch is nobody's: that of the loader that was given to ``make_private`` is shuffled, and two releases
-about one batch have one draw together, and not one each.
+No law of such a batch is known: the loader given to ``make_private`` shuffles, and two releases about one batch share
+one draw.
 """
 
 
 class Draws:
-    """The batches that a Poisson-sampled loader draws, and the step hook of the optimiser that goes with them.
+    """Batches drawn by a Poisson-sampled loader, and the matching step hook of the optimiser.
 
     Args:
-        sampler: the batch sampler of a loader that Opacus made; from now on it counts what it draws. It remains of its
-            class, on which ``BatchMemoryManager`` looks.
-        optimizer: an optimiser of Opacus, whose step hook records each step.
+        sampler: batch sampler of a loader made by Opacus, which counts its draws from now on. Its class is unchanged,
+            since ``BatchMemoryManager`` depends on it.
+        optimizer: Opacus optimiser whose step hook records each step.
     """
 
     def __init__(self, sampler: Any, optimizer: Any) -> None:
         self._optimizer, self._record = optimizer, optimizer.step_hook
-        self._drawn = self._taken = 0  # in the pass that was begun last
+        self._drawn = self._taken = 0  # in the latest pass
         kind = type(sampler)
         counting = {"__module__": kind.__module__, "__iter__": lambda own: self._of_pass(kind.__iter__(own), len(own))}
         sampler.__class__ = type(kind.__name__, (kind,), counting)
@@ -67,13 +67,13 @@ class Draws:
         """Record one step of the optimiser, on one batch.
 
         Raises:
-            InvalidInputError: a noise multiplier below 0.
-            UnsupportedError: a step on several batches, or more steps than batches.
+            InvalidInputError: the noise multiplier is below 0.
+            UnsupportedError: the step uses several batches, or no batch was drawn for it.
         """
         if self._taken >= self._drawn:
             raise UnsupportedError(STRANGE)
         self._taken += 1
-        ahead = optimizer._step_skip_queue  # of batches that workers draw ahead, the last one perhaps in part
+        ahead = optimizer._step_skip_queue  # batches drawn ahead by workers, the last one perhaps in part
         if optimizer._is_last_step_skipped and self._taken + ahead.count(False) + ahead[-1:].count(True) != self._drawn:
             raise UnsupportedError(
                 f"a step after skipped ones (signal_skip_step), on several batches: {self._drawn} were drawn in this "
@@ -83,10 +83,10 @@ class Draws:
 
 
 def check_accumulated(optimizer: Any) -> None:
-    """Refuse a step on gradients of several backward passes.
+    """Refuse a step on the gradients of several backward passes.
 
     Raises:
-        UnsupportedError: there are several.
+        UnsupportedError: there were several passes.
     """
     if optimizer.accumulated_iterations != 1:
         raise UnsupportedError(f"a step on {optimizer.accumulated_iterations} accumulated batches; {ON_EACH}")
@@ -96,7 +96,7 @@ def check_begin(optimizer: Any) -> None:
     """Refuse a pass over a loader while gradients of an earlier one wait for their step.
 
     Raises:
-        UnsupportedError: steps were skipped, or signalled and not taken.
+        UnsupportedError: steps were skipped, or signalled but not taken.
     """
     if optimizer._is_last_step_skipped or optimizer._step_skip_queue:
         raise UnsupportedError(

@@ -1,7 +1,7 @@
-"""Rows that workers of Spark read from Parquet files themselves, and answers that they write to such.
+"""Parquet files that workers of Spark read and write directly.
 
-Spark's own reader makes every value a field of a row in Java, and every row one of Arrow again for Python. A worker
-that is told which row groups are its own reads them as one process does.
+Spark's reader turns every value into a field of a Java row, and every row back into Arrow for Python. A worker that
+receives its own row groups reads them like a single process.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from hockeystick.values import domains
 from hockeystick.values.errors import InvalidInputError
 
 READ = 1 << 18
-"""Rows that are read at once: a column of them has 2 MB."""
+"""Number of rows read together: a column of them has 2 MB."""
 
 OF_A_TASK = 1 << 22
-"""Rows that one task reads at least, where its files have as many: each task costs some hundredths of a second."""
+"""Smallest number of rows for one task, if the files have as many: each task costs some hundredths of a second."""
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""An odd number, whose multiples have first digits that tell neighbours apart."""
+"""Odd multiplier of a hash that spreads neighbouring numbers (2^64 over the golden ratio)."""
 
 USERS = (
     pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_string, pa.types.is_large_string,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_date,
     pa.types.is_timestamp,
 )  # fmt: skip
-"""The types that users may have: equal ones have equal bytes."""
+"""Types allowed for users: equal users have equal bytes."""
 
 RENAMED = ("local", "hdfs")
-"""The file systems on which a folder gets its name at once, whatever is in it."""
+"""File systems on which renaming a folder is atomic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ class Groups:
     """Some row groups of one file.
 
     Attributes:
-        path: of the file.
-        first, end: which row groups; the last is not among them.
-        rows: how many they have.
+        path: path of the file.
+        first, end: range of row groups, without ``end``.
+        rows: number of their rows.
     """
 
     path: str
@@ -65,12 +65,12 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which columns are read, and what for.
+    """Columns to read, and their roles.
 
     Attributes:
-        user: the name of the one that says whose row it is.
-        numbers: of noise multiplier, sample rate and steps: a name, or one number for all rows.
-        when, until: the name of the one that says when, and the cut; or None.
+        user: name of the column of users.
+        numbers: for noise multiplier, sample rate and steps, a column's name or one number for all rows.
+        when, until: name of the column of times, and the cut; or None.
     """
 
     user: str
@@ -80,16 +80,16 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """The names of all that are read, each once."""
+        """Names of all columns to read, each once."""
         named = [source for source in self.numbers.values() if isinstance(source, str)]
         return list(dict.fromkeys([self.user, *named, *([] if self.when is None else [self.when])]))
 
 
 def opened(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a path or URI, and the path there.
+    """Return the file system of a path or URI, and the path within it.
 
     Raises:
-        InvalidInputError: it is no path of a file system that pyarrow knows.
+        InvalidInputError: pyarrow knows no file system for it.
     """
     try:
         found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(path if "://" in path else str(Path(path).absolute()))
@@ -99,15 +99,15 @@ def opened(path: str) -> tuple[fs.FileSystem, str]:
 
 
 def groups(paths: str | Iterable[str], columns: Columns) -> tuple[list[list[Groups]], pa.DataType]:
-    """The row groups of all files, shared among tasks, and the type of the users.
+    """Return the row groups of all files, shared among tasks, and the type of the users.
 
     Args:
-        paths: files, and folders, of which all files are meant whose names end in ``.parquet`` and begin neither with
-            ``_`` nor ``.``, in folders below as well.
-        columns: that every file has.
+        paths: files and folders; a folder stands for all files in its tree whose names end in ``.parquet`` and begin
+            neither with ``_`` nor ``.``.
+        columns: columns that every file must have.
 
     Raises:
-        InvalidInputError: no file, a column that is missing or of another type, users of two types, or a cut that is
+        InvalidInputError: there is no file, a column is missing or of another type, users have two types, or the cut is
             not comparable.
     """
     found: list[list[Groups]] = []
@@ -137,10 +137,10 @@ def groups(paths: str | Iterable[str], columns: Columns) -> tuple[list[list[Grou
 
 
 def _files(paths: str | Iterable[str]) -> Iterator[str]:
-    """The files that some paths name.
+    """Files named by paths.
 
     Raises:
-        InvalidInputError: there is nothing at a path.
+        InvalidInputError: a path does not exist.
     """
     for path in [paths] if isinstance(paths, str | Path) else paths:
         filesystem, inner = opened(str(path))
@@ -161,10 +161,10 @@ def _path(info: fs.FileInfo) -> str:
 
 
 def _checked(schema: pa.Schema, path: str, columns: Columns) -> pa.DataType:
-    """The type of the users of a file.
+    """Type of the users of a file.
 
     Raises:
-        InvalidInputError: a column that is missing or of another type, or a cut that is not comparable.
+        InvalidInputError: a column is missing or of another type, or the cut is not comparable.
     """
     keys = {"user": columns.user, **columns.numbers} | ({} if columns.when is None else {"when": columns.when})
     for key, name in keys.items():
@@ -195,23 +195,23 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def of_spark(kind: pa.DataType) -> pa.DataType:
-    """The type in which Spark takes values: times in millionths of a second, days in four bytes."""
+    """Return the type that Spark uses: microseconds for times, four bytes for days."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", tz=kind.tz)
     return pa.date32() if pa.types.is_date(kind) else kind
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values of a column."""
+    """Type of the values of a column."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def reading(tasks: list[list[Groups]], columns: Columns) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What reads the rows of tasks, as ``partitions.grouping`` takes them, with a hash of their users.
+    """Return a function that reads the rows of tasks for ``partitions.grouping``, with a hash of their users.
 
     Args:
-        tasks: row groups of each; the batches have one column, the numbers of tasks.
-        columns: which are read.
+        tasks: row groups of each task; the batches have one column, the indices of tasks.
+        columns: columns to read.
     """
 
     def read(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -224,10 +224,10 @@ def reading(tasks: list[list[Groups]], columns: Columns) -> Callable[[Batches], 
 
 
 def _rows(part: Groups, columns: Columns) -> Iterator[pa.RecordBatch]:
-    """The rows of some row groups.
+    """Rows of some row groups.
 
     Raises:
-        InvalidInputError: there are more or fewer than there were.
+        InvalidInputError: the number of rows has changed.
     """
     filesystem, inner = opened(part.path)
     found = 0
@@ -241,7 +241,7 @@ def _rows(part: Groups, columns: Columns) -> Iterator[pa.RecordBatch]:
 
 
 def _as_grouped(batch: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
-    """The columns that are grouped."""
+    """The columns used for grouping."""
     users = batch.column(columns.user)
     users = users.cast(_plain(users.type))
     found = {"hash": pa.array(hashes(users)), "user": users}
@@ -255,10 +255,10 @@ def _as_grouped(batch: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
 
 
 def _dated(times: pa.Array, columns: Columns) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which rows are counted, and which have no time.
+    """Masks of the counted rows and of the rows without a time.
 
     Raises:
-        InvalidInputError: times that cannot be compared with the cut.
+        InvalidInputError: the times cannot be compared with the cut.
     """
     assert columns.when is not None
     values = times.cast(_plain(times.type)).to_numpy(zero_copy_only=False)
@@ -270,14 +270,14 @@ def _doubles(column: pa.Array) -> pa.Array:
 
 
 def hashes(users: pa.Array) -> npt.NDArray[np.uint32]:
-    """Numbers that are equal where users are, the same in every process, shape (users,).
+    """Return hashes, equal for equal users in every process, shape (users,).
 
     Args:
-        users: of one of the types that users may have; those that are missing have the number of some other.
+        users: users of an allowed type; missing ones share the hash of another user.
     """
     kind = users.type
     if pa.types.is_floating(kind):
-        values = users.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0  # of -0.0, 0.0
+        values = users.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0  # turns -0.0 into 0.0
         bits = values.view(np.uint64)
     elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         short = pa.int32() if kind.bit_width == 32 else pa.int64()
@@ -300,28 +300,28 @@ def _of_distinct(said: list[int], places: pa.Array) -> npt.NDArray[np.uint32]:
 
 
 def columns_of(user: str, kind: pa.DataType, names: list[str]) -> pa.Schema:
-    """The columns of a file of answers.
+    """Return the columns of a file of answers.
 
     Args:
-        user: what the column of users is called.
-        kind: its type.
-        names: of the others: steps, the three ends of epsilon, the reason.
+        user: name of the column of users.
+        kind: type of the users.
+        names: names of the others: steps, the three ends of epsilon, the reason.
     """
     kinds = [kind, pa.int64(), *(pa.float64() for _ in ENDS), pa.string()]
     return pa.schema(list(zip([user, *names], kinds, strict=True)))
 
 
 class Folder:
-    """A folder of answers, which is there with all of them or not at all.
+    """Folder that appears with all answers or not at all.
 
-    Tasks write into a folder beside it, each a file of another name until it is whole, and the folder gets its name
-    when all are done.
+    Tasks write to a temporary folder beside it, each to a temporary file until that is whole. The folder is renamed
+    when all tasks are done.
 
     Args:
-        to: path or URI of the folder that is wanted.
+        to: path or URI of the folder.
 
     Raises:
-        InvalidInputError: there is something at that path, or folders cannot be renamed there.
+        InvalidInputError: the path exists, or folders cannot be renamed there.
     """
 
     def __init__(self, to: str) -> None:
@@ -339,10 +339,10 @@ class Folder:
         filesystem.create_dir(self._beside, recursive=True)
 
     def writing(self, number: Callable[[], int]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-        """What writes the batches of a task to a file, and says its name and how many rows it has.
+        """Return a function that writes the batches of a task to a file and returns its name and number of rows.
 
         Args:
-            number: of the task; that of a task which is tried again is the same.
+            number: index of the task, which is the same for a retry.
         """
         uri, beside = self._uri, self._beside
 
@@ -367,23 +367,23 @@ class Folder:
         return written
 
     def finish(self, names: set[str], empty: pa.Schema) -> list[str]:
-        """Put the folder in its place with the files of these names; returns their paths.
+        """Move the folder into place with the files of these names, and return their paths.
 
         Args:
-            names: of the files of all tasks that had users.
-            empty: the columns of a file without rows, which there is where nobody has any.
+            names: names of the files of all tasks with users.
+            empty: columns of the empty file that is written if there are no users.
         """
         if not names:
             names = {"part-00000.parquet"}
             pq.write_table(empty.empty_table(), posixpath.join(self._beside, *names), filesystem=self._filesystem)
         for info in self._filesystem.get_file_info(fs.FileSelector(self._beside)):
-            if info.base_name not in names:  # of a task that was tried again
+            if info.base_name not in names:  # left over from a failed attempt
                 self._filesystem.delete_file(info.path)
         self._filesystem.move(self._beside, self._to)
         return [posixpath.join(self._to, name) for name in sorted(names)]
 
     def discard(self) -> None:
-        """Leave nothing of what tasks have written."""
+        """Delete everything that tasks have written."""
         self._filesystem.delete_dir(self._beside)
 
 

@@ -1,6 +1,6 @@
 """Epsilon of every row of a data frame, pandas or Polars; neither is imported before a frame comes in.
 
-Rows that say the same are computed once.
+Equal rows are computed once.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ def epsilon(
     accuracy: float | None = None,
     **constants: Any,
 ) -> Any:
-    """The frame with columns for the ends of each row's epsilon.
+    """Return the frame with columns for the ends of each row's epsilon.
 
     Args:
-        frame: a pandas or Polars frame; its columns that are called as an argument of :func:`hockeystick.dp_sgd`
-            (``noise_multiplier``, ``sample_rate``, ``steps``, ``delta`` and so on) are read, with the meaning they have
-            there; all others are left alone.
-        columns: for keys that are called otherwise, the name of their column: ``{"noise_multiplier": "sigma"}``.
-        prefix: of the new columns.
-        accountant: a name that ``hockeystick accountants`` lists.
+        frame: pandas or Polars frame. Columns named like an argument of :func:`hockeystick.dp_sgd`
+            (``noise_multiplier``, ``sample_rate``, ``steps``, ``delta`` and so on) are read with its meaning; all
+            others are ignored.
+        columns: column of each key with another name: ``{"noise_multiplier": "sigma"}``.
+        prefix: prefix of the new columns.
+        accountant: name listed by ``hockeystick accountants``.
         gap: widest relative width wanted of the intervals.
-        accuracy: widest relative width wanted, (upper - lower) / upper, where speed counts: rows are then answered
-            together, those that differ in their steps alone by a table (:class:`hockeystick.Table`) where that takes
-            fewer questions. Without it each row has the interval of its plan asked by itself, to the last bit.
+        accuracy: widest relative width wanted, (upper - lower) / upper, in exchange for speed. Rows are then answered
+            together; those that differ only in their steps share a table (:class:`hockeystick.Table`) if that takes
+            fewer queries. Without it each row gets exactly the interval of its own plan.
         constants: keys with the same value in every row.
 
     Returns:
-        A new frame of the same kind with ``epsilon_lower``, ``epsilon_estimate`` and ``epsilon_upper`` (from an
-        accountant that only has an upper bound: ``epsilon_upper``; without any: ``epsilon_value``), and
-        ``epsilon_reason``: why an end is infinite or the interval wide, else missing.
+        A new frame of the same kind with ``epsilon_lower``, ``epsilon_estimate`` and ``epsilon_upper`` (only
+        ``epsilon_upper`` for an upper bound, only ``epsilon_value`` for an estimate), and ``epsilon_reason``: the
+        reason for an infinite end or a wide interval, else missing.
 
     Raises:
-        InvalidInputError: no frame, an unknown key, or a row that is no plan; the message says which row, from 0.
-        UnsupportedError: a row that the accountant cannot treat.
+        InvalidInputError: the frame or a key is invalid, or a row is no plan; the message names the row.
+        UnsupportedError: the accountant cannot treat a row.
     """
     if accuracy is not None and (accountant != "auto" or gap is not None):
         raise InvalidInputError(
@@ -69,13 +69,13 @@ def epsilon(
 
 
 def _named(found: Within, prefix: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """New columns of numbers and of texts, by their names."""
+    """New columns of numbers and of texts, by name."""
     ends = {"lower": found.lower, "estimate": 0.5 * (found.lower + found.upper), "upper": found.upper}
     return {f"{prefix}_{name}": values for name, values in ends.items()}, {f"{prefix}_reason": found.reasons}
 
 
 def _rows(frame: Any, columns: Mapping[str, str], constants: Mapping[str, Any]) -> tuple[list[Row], Places]:
-    """What the different rows say, in the order in which they first appear, and which of them each row is."""
+    """The distinct rows in order of appearance, and the index into them of each row."""
     if hasattr(frame, "collect"):
         raise InvalidInputError("frame must be a DataFrame; received a lazy one, collect() it first", "frame")
     if not (hasattr(frame, "columns") and (_is_pandas(frame) or hasattr(frame, "with_columns"))):
@@ -104,10 +104,10 @@ def _different(columns: list[Any], many: int) -> tuple[Places, Places]:
 
 
 def _codes(column: Any) -> Places:
-    """A number for each value of a column, the same for those that say the same.
+    """A code for each value of a column, equal for equal values.
 
-    Columns of numbers in which none is missing are sorted. Of all others the texts are compared, as 1 and True are
-    equal and do not say the same.
+    Numbers without missing values are sorted. Other values are compared as text, because 1 and True are equal but have
+    different meanings here.
     """
     numbers = None
     if hasattr(column, "to_numpy") and not (hasattr(column, "null_count") and column.null_count()):
@@ -126,7 +126,7 @@ def _taken(column: Any, rows: Places) -> Any:
 
 
 def _answers(rows: list[Row], accountant: str, gap: float | None) -> list[Answer]:
-    """Epsilon of each different row, each plan asked by itself."""
+    """Epsilon of each distinct row, one plan at a time."""
     found = []
     for row in rows:
         with row.named():
@@ -135,7 +135,7 @@ def _answers(rows: list[Row], accountant: str, gap: float | None) -> list[Answer
 
 
 def _values(column: Any) -> list[Any]:
-    """The values of a column, ``None`` where one is missing."""
+    """Values of a column, with ``None`` for missing ones."""
     if hasattr(column, "notna"):
         column = column.astype(object).where(column.notna(), None)
     return list(column.to_list())
@@ -146,7 +146,7 @@ def _is_pandas(frame: Any) -> bool:
 
 
 def _with_columns(frame: Any, numbers: Mapping[str, Any], texts: Mapping[str, Any], of: Places) -> Any:
-    """A copy of the frame with more columns, numbers as doubles, from the values of the different rows."""
+    """A copy of the frame with new columns (numbers as doubles), expanded from the values of the distinct rows."""
     doubles = {name: np.array(values, dtype=float)[of] for name, values in numbers.items()}
     objects = {name: np.array([*values, None], dtype=object)[of] for name, values in texts.items()}
     if _is_pandas(frame):

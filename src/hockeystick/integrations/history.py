@@ -1,4 +1,4 @@
-"""A plan from a history of training: (noise multiplier, sample rate, steps), as Opacus' accountants keep them."""
+"""Plans from a training history of (noise multiplier, sample rate, steps), as kept by Opacus' accountants."""
 
 from __future__ import annotations
 
@@ -20,26 +20,23 @@ NOISE = domains.AT_LEAST_ZERO.of("standard deviation of the noise / clipping nor
 """Domain of a noise multiplier; 0 is a step without noise."""
 
 RATE = domains.RATE.of("probability that a record enters a batch")
-"""Domain of a sample rate."""
 
 STEPS = domains.whole_numbers().of("number of steps")
-"""Domain of a number of steps."""
 
 
 def plan_from_history(
     history: Iterable[Any], adjacency: Adjacency | str = Adjacency.ADD_OR_REMOVE, delta: float | None = None
 ) -> Plan:
-    """The plan of the steps that a training run took: Poisson-sampled Gaussian rounds, unsampled ones at rate 1.
+    """Return the plan of a training run: Poisson-sampled Gaussian rounds, unsampled at rate 1.
 
     Args:
-        history: entries (noise multiplier, sample rate, steps): a list of one's own, the ``history`` of an Opacus
-            accountant, or what is under ``"history"`` in a checkpoint's accountant state.
+        history: entries (noise multiplier, sample rate, steps): your own list, the ``history`` of an Opacus accountant,
+            or the value of ``"history"`` in a checkpoint's accountant state.
         adjacency: neighbouring relation.
         delta: default target.
 
     Raises:
-        InvalidInputError: an entry that is not three numbers, one outside its domain, or a step without noise, which
-            no finite epsilon bounds.
+        InvalidInputError: an entry is not three numbers in their domains, or has no noise, so that epsilon is infinite.
 
     >>> plan = plan_from_history([(1.0, 0.01, 100), (2.0, 0.01, 50)])
     >>> [(item.mechanism.noise_multiplier, item.count) for item in plan.rounds]
@@ -58,15 +55,15 @@ def plan_from_history(
 
 
 def training_round(noise: float, rate: float, steps: int) -> Round:
-    """Steps of DP-SGD with one noise and one rate; at rate 1 every step sees all records, and nothing is sampled."""
+    """Return steps of DP-SGD with one noise and one rate, unsampled at rate 1."""
     return Round(Gaussian(noise), NO_SAMPLING if rate == 1 else Poisson(rate), steps)
 
 
 def entries(history: Iterable[Any]) -> Iterator[Entry]:
-    """The entries of a history, each checked; a noise multiplier of 0 passes.
+    """Yield the validated entries of a history; a noise multiplier of 0 is valid.
 
     Raises:
-        InvalidInputError: an entry that is not three numbers, or one outside its domain; the message says which.
+        InvalidInputError: an entry is not three numbers in their domains; the message names it.
     """
     if not isinstance(history, Iterable):
         raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What an integration says where the package that it stands beside is not installed."""
+"""Error messages for integrations whose package is not installed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ PACKAGES = {
     "pyspark": ("pyspark", ", or in a clone `pip install '.[spark]'`"),
     "apache_beam": ("apache-beam", ", or in a clone `pip install '.[beam]'`"),
 }
-"""The package to install for each module, and how else it can be had."""
+"""Package to install for each module, and the alternative way to install it."""
 
 
 def missing(error: ModuleNotFoundError, brings: str | None = None) -> ModuleNotFoundError:
-    """The error to raise for one that an import has raised: one line that says what to install.
+    """Return the error to raise for a failed import: one line that names the package to install.
 
     Args:
-        error: what the import raised; it is handed back as it is where something else is missing, which the package
-            itself has to answer for.
-        brings: the module whose package brings the missing one with it; the missing one itself by default.
+        error: error of the import, returned unchanged if it concerns another module, inside the package itself.
+        brings: module whose package includes the missing one; by default the missing one itself.
 
     >>> print(missing(ModuleNotFoundError("No module named 'torch'", name="torch")))
     this integration needs torch, which is missing: install it with `pip install torch`

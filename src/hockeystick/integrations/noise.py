@@ -1,4 +1,4 @@
-"""How much noise a training run needs: the one place where the integrations calibrate."""
+"""Noise needed by a training run: the one place where the integrations calibrate."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hockeystick.values.errors import InvalidInputError
 def least_noise_multiplier(
     epsilon: float, delta: float, sample_rate: float, steps: int, spent: Plan | None = None
 ) -> float:
-    """The noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
+    """Return the noise multiplier with which a run of Poisson-sampled Gaussian steps meets (epsilon, delta).
 
     Args:
-        epsilon: target, greater than 0.
-        delta: target, in (0, 1).
+        epsilon: target epsilon, greater than 0.
+        delta: target delta, in (0, 1).
         sample_rate: probability that a record enters a batch, in (0, 1].
-        steps: number of steps still to run, at least 1.
-        spent: what was run before, which counts towards the target and whose adjacency is that of the whole; nothing,
-            under ``"add-or-remove"``, by default.
+        steps: number of steps to run, at least 1.
+        spent: plan of earlier steps, which count towards the target and set the adjacency; by default nothing, under
+            ``"add-or-remove"``.
 
     Returns:
-        A noise multiplier at which the certified upper end of epsilon is at most the target, and within one part in
-        a million of the least.
+        A noise multiplier at which the certified upper end of epsilon is at most the target, within one part per
+        million of the smallest.
 
     Raises:
-        InvalidInputError: a value outside its domain, or a target that was spent before.
-        UnreachableError: a target that no noise multiplier meets.
+        InvalidInputError: a value is outside its domain, or earlier steps exceed the target.
+        UnreachableError: no noise multiplier meets the target.
 
     >>> least_noise_multiplier(1.0, 1e-6, sample_rate=0.01, steps=10_000)  # doctest: +ELLIPSIS
     4.3021...

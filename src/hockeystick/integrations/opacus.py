@@ -1,16 +1,16 @@
-"""Opacus: an accountant for its privacy engine, and an engine that also calibrates with certified bounds.
+"""Opacus: an accountant for its privacy engine, and an engine that calibrates with certified bounds.
 
-Importing this module registers the accountant with Opacus, whose own engine then takes it by name:
+Importing this module registers the accountant with Opacus, whose own engine then accepts it by name:
 
     import hockeystick.integrations.opacus
     engine = opacus.PrivacyEngine(accountant="hockeystick")
 
-That engine does not tell an accountant how batches are made, so that no number of it is called certified. The engine of
-this module looks at the loader.
+Opacus does not tell an accountant how batches are made, so none of its numbers is called certified. The engine of
+this module inspects the loader.
 
-The numbers are for Poisson sampling and for adding or removing one record, as Opacus' own are, unless an engine of this
-module is told otherwise: with ``adjacency="replace-one"`` it also accounts for a loader that is not Poisson-sampled, by
-what is proven of one (``integrations/passes.py``).
+By default the numbers assume Poisson sampling and adding or removing one record, like Opacus' own. With
+``adjacency="replace-one"`` the engine of this module also accounts for a loader without Poisson sampling, by the bound
+proved in ``integrations/passes.py``.
 """
 
 from __future__ import annotations
@@ -42,36 +42,37 @@ except ModuleNotFoundError as error:
     raise missing(error) from None
 
 MECHANISM = "hockeystick"
-"""The name under which Opacus knows the accountant."""
+"""Name of the accountant in Opacus."""
 
 PASSES_ONLY = (
     "poisson_sampling=False: this engine counts passes, which bound the cost under 'replace-one' and not under {0!r}, "
     "where the other records move to other batches; use PrivacyEngine(adjacency='replace-one'), or for whole epochs of "
     "a uniform order account by hand with sampling='shuffled' (hockeystick.dp_sgd), or leave poisson_sampling out"
 )
-"""Why a loader without Poisson sampling is refused; ``{0!r}`` is the adjacency."""
+"""Reason for refusing a loader without Poisson sampling; ``{0!r}`` is the adjacency."""
 
 UNSEEN = (
     "nobody looked at the loader: the number is for one Poisson batch a step, and wrong with poisson_sampling=False or "
     "gradients accumulated over batches; hockeystick.integrations.opacus.PrivacyEngine looks at it"
 )
-"""The warning with a number of an accountant that was not made by the engine of this module."""
+"""Warning with a number of an accountant that the engine of this module did not make."""
 
 
 class HockeystickAccountant(IAccountant):
     """Opacus' accountant interface over certified bounds.
 
     Args:
-        adjacency: neighbouring relation of all answers; the history is the same for each.
+        adjacency: neighbouring relation of all answers; it does not affect the history.
 
     Attributes:
-        history: list of (noise multiplier, sample rate, steps), as all accountants of Opacus keep it; equal steps in a
-            row are one entry. A pass over a loader that is not Poisson-sampled is one step at rate 1.
-        unsampled: whether there were such passes; answers are then upper bounds, and nothing is known from below.
-        checked: whether the engine of this module made the loader of every step; else no answer is called certified.
+        history: list of (noise multiplier, sample rate, steps), as in all accountants of Opacus; successive equal steps
+            are one entry. A pass over a loader without Poisson sampling is one step at rate 1.
+        unsampled: True if there were such passes; answers are then upper bounds without a lower end.
+        checked: True if the engine of this module made the loader of every step; otherwise answers are not called
+            certified.
 
     Raises:
-        InvalidInputError: an unknown adjacency.
+        InvalidInputError: the adjacency is unknown.
     """
 
     history: list[Entry]
@@ -86,23 +87,23 @@ class HockeystickAccountant(IAccountant):
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbouring relation of all answers."""
+        """Neighbouring relation of all answers."""
         return self._adjacency
 
     def step(self, *, noise_multiplier: float, sample_rate: float) -> None:
         """Record one step of the optimiser.
 
         Raises:
-            InvalidInputError: a noise multiplier below 0, or a sample rate outside (0, 1].
+            InvalidInputError: the noise multiplier is below 0, or the sample rate outside (0, 1].
         """
         noise = NOISE.check(number(noise_multiplier), "noise_multiplier")
         self._append(noise, RATE.check(number(sample_rate), "sample_rate"), 1)
 
     def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
-        """The hook that records each step of an optimiser of Opacus: on one batch at this sample rate.
+        """Return the hook that records each step of an Opacus optimiser, on one batch at this sample rate.
 
-        The hook raises an UnsupportedError for a step on several batches. Opacus' own multiplies the rate by their
-        number: that is the law of no such step, and costs less.
+        The hook raises an UnsupportedError for a step on several batches. Opacus' own hook multiplies the rate by their
+        number, which underestimates the cost of such a step.
         """
 
         def record(optimizer: Any) -> None:
@@ -112,10 +113,10 @@ class HockeystickAccountant(IAccountant):
         return record
 
     def step_of_pass(self, noise: float, begun: int) -> None:
-        """The first step of passes over a loader that is not Poisson-sampled: each is a step at rate 1.
+        """Record the first step of passes over a loader without Poisson sampling, each as a step at rate 1.
 
         Raises:
-            UnsupportedError: an adjacency under which nothing is proven of them.
+            UnsupportedError: no bound for passes is proved under the adjacency.
         """
         if self.adjacency is not Adjacency.REPLACE_ONE:
             raise UnsupportedError(PASSES_ONLY.format(self.adjacency.value))
@@ -123,13 +124,13 @@ class HockeystickAccountant(IAccountant):
         self._append(noise, 1.0, begun)
 
     def lower(self, noise: float, lower: float, begun: int) -> None:
-        """A later step of the same passes has less noise: that is what they cost from then on."""
+        """Lower the noise of the same passes to that of a later step, which then determines their cost."""
         for index in reversed(range(len(self.history))):
             known, rate, steps = self.history[index]
             if (known, rate) == (noise, 1.0) and steps >= begun:
                 self.history[index : index + 1] = [(noise, 1.0, steps - begun)] * (steps > begun)
                 break
-        # Where a state was loaded in between there is nothing to take back; the passes then count twice, never less.
+        # If a state was loaded in between, there is no entry to replace, and the passes count twice, never less.
         self._append(lower, 1.0, begun)
 
     def _append(self, noise: float, rate: float, steps: int) -> None:
@@ -138,18 +139,16 @@ class HockeystickAccountant(IAccountant):
         self.history.append((noise, rate, steps))
 
     def get_epsilon(self, delta: float, *, poisson: bool = True, **kwargs: Any) -> float:
-        """What was spent so far: the certified upper end of epsilon; infinite after a step without noise.
+        """Return the certified upper end of epsilon so far; infinite after a step without noise.
 
         Args:
-            delta: target, in [0, 1).
-            poisson: must be true: how batches were made is for the engine to say, and no other number for the same
-                steps is known here.
-            kwargs: what other accountants of Opacus take (``alphas``, ``eps_error``, ...); there is nothing to choose
-                here, and they are not used.
+            delta: target delta, in [0, 1).
+            poisson: must be True, since the engine determines how batches are made.
+            kwargs: arguments of other Opacus accountants (``alphas``, ``eps_error``, ...), which are ignored.
 
         Raises:
-            InvalidInputError: delta outside its domain.
-            UnsupportedError: ``poisson`` is false.
+            InvalidInputError: delta is outside its domain.
+            UnsupportedError: ``poisson`` is False.
         """
         if not poisson:
             raise UnsupportedError(
@@ -160,15 +159,15 @@ class HockeystickAccountant(IAccountant):
         return self.bound(delta).upper
 
     def bound(self, delta: float, *, gap: float | None = None, proof: bool = False) -> Bound | UpperBound:
-        """The certified interval that holds epsilon: see :meth:`hockeystick.Plan.epsilon`.
+        """Return the certified interval of epsilon, see :meth:`hockeystick.Plan.epsilon`.
 
         Returns:
-            An interval; after passes over a loader that is not Poisson-sampled an :class:`UpperBound`, as nothing is
-            known of them from below. Both say what they assume. Of steps on a loader that nobody looked at, the
-            guarantee of the interval is ``"if batches are Poisson"``, and a warning says so.
+            An interval, or an :class:`UpperBound` after passes over a loader without Poisson sampling, which have no
+            lower bound. Both state their assumptions. If a loader was not inspected, the guarantee is ``"if batches are
+            Poisson"``, and a warning says so.
 
         Raises:
-            InvalidInputError: delta outside its domain, or a history that is none.
+            InvalidInputError: delta is outside its domain, or the history is invalid.
         """
         if any(noise == 0 and steps for noise, _, steps in entries(self.history)):
             delta = domains.open_probability(delta, "delta", "the target delta")
@@ -177,7 +176,7 @@ class HockeystickAccountant(IAccountant):
             return told(nothing, samplings, delta)
         found = self.plan.epsilon(delta, gap=gap, proof=proof)
         if not self.checked:
-            warnings.warn(UNSEEN, stacklevel=2)  # which Python shows once
+            warnings.warn(UNSEEN, stacklevel=2)  # Python shows it once
         if not self.unsampled:
             return found if self.checked else replace(found, guarantee="if batches are Poisson")
         reason = "; ".join(filter(None, (NO_AMPLIFICATION, found.reason)))
@@ -186,37 +185,36 @@ class HockeystickAccountant(IAccountant):
 
     @property
     def plan(self) -> Plan:
-        """The plan that the history adds up to; with a round for each pass over a loader that is not Poisson-sampled.
+        """Plan of the history, with an unsampled round for each pass over a loader without Poisson sampling.
 
         Raises:
-            InvalidInputError: a step without noise.
+            InvalidInputError: a step has no noise.
         """
         return plan_from_history(self.history, self.adjacency)
 
     def __len__(self) -> int:
-        """The number of steps of the optimiser, a pass over a loader that is not Poisson-sampled being one."""
+        """Return the number of optimiser steps, where a pass over a loader without Poisson sampling counts as one."""
         return sum(steps for _, _, steps in self.history)
 
     @classmethod
     def mechanism(cls) -> str:
-        """The name under which Opacus knows the accountant."""
+        """Return the name of the accountant in Opacus."""
         return MECHANISM
 
     def state_dict(self, destination: Any = None) -> Any:
-        """The state of an accountant of Opacus, the adjacency, and ``unsampled`` and ``checked``."""
+        """Return the state of an Opacus accountant with the adjacency, ``unsampled`` and ``checked``."""
         destination = super().state_dict(destination)
         destination |= {"adjacency": self.adjacency.value, "unsampled": self.unsampled, "checked": self.checked}
         return destination
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Replace the history by a saved one, whole or not at all.
+        """Replace the history by a saved one, completely or not at all.
 
-        A state without an adjacency is one of add-or-remove, and of Poisson-sampled steps alone, at whose loader nobody
-        looked.
+        A state without an adjacency means add-or-remove, Poisson-sampled steps, and loaders that were not inspected.
 
         Raises:
-            InvalidInputError: (a ``ValueError``) it is not what ``state_dict`` gives, that of another accountant, or of
-                another adjacency.
+            InvalidInputError: (a ``ValueError``) it is not a result of ``state_dict``, or belongs to another accountant
+                or adjacency.
         """
         for key in ("history", "mechanism"):
             if not isinstance(state_dict, Mapping) or key not in state_dict:
@@ -247,21 +245,21 @@ class HockeystickAccountant(IAccountant):
 
 
 class PrivacyEngine(OpacusPrivacyEngine):
-    """Opacus' engine with certified accounting and calibration.
+    """Opacus engine with certified accounting and calibration.
 
-    It differs from Opacus' own in three places: ``make_private_with_epsilon`` finds the least noise for which the
-    certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps (Opacus counts
-    ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target); steps recorded before
-    count towards the target; and with ``poisson_sampling=False`` it accounts for the loader that there is, or refuses.
+    It differs from Opacus' own engine in three ways. ``make_private_with_epsilon`` finds the smallest noise for which
+    the certified upper end of epsilon meets the target after ``epochs * len(data_loader)`` steps; Opacus counts
+    ``int(epochs / sample_rate)``, which may be one short, and stops within 0.01 of the target. Steps recorded before
+    count towards the target. With ``poisson_sampling=False`` it accounts for the actual loader, or refuses.
 
     Args:
         accountant: ``"hockeystick"``.
         secure_mode: as for Opacus.
         adjacency: neighbouring relation of all answers: ``"add-or-remove"`` (default), ``"add"``, ``"remove"`` or
-            ``"replace-one"``, the one under which something is proven of loaders that are not Poisson-sampled.
+            ``"replace-one"``, the only one with a bound for loaders without Poisson sampling.
 
     Raises:
-        InvalidInputError: any other accountant, or an unknown adjacency.
+        InvalidInputError: the accountant or the adjacency is unknown.
     """
 
     accountant: HockeystickAccountant
@@ -284,15 +282,15 @@ class PrivacyEngine(OpacusPrivacyEngine):
         self.accountant.checked = True
 
     def make_private(self, *, data_loader: Any, poisson_sampling: bool = True, **kwargs: Any) -> Any:
-        """Module, optimizer and loader made private by Opacus' engine, with its arguments.
+        """Return module, optimizer and loader made private by Opacus' engine, with its arguments.
 
-        With ``poisson_sampling=False`` each pass over the loader that is returned counts as one unsampled round,
-        training or not: what is evaluated on the same records takes a loader of its own. A warning tells of a sampler
-        that Opacus replaces by another law than a shuffle of all records.
+        With ``poisson_sampling=False`` each pass over the returned loader counts as one unsampled round, even without
+        training, so evaluation on the same records needs its own loader. A warning names a sampler that Opacus
+        replaces, unless it shuffles all records.
 
         Raises:
-            UnsupportedError: ``poisson_sampling`` is false, and the adjacency is not ``"replace-one"`` or it is not
-                known that the loader has each record in at most one batch of a pass.
+            UnsupportedError: ``poisson_sampling`` is False, and the adjacency is not ``"replace-one"``, or the loader
+                is not known to have each record in at most one batch of a pass.
         """
         if poisson_sampling:
             if (sampler := replaced(data_loader)) is not None:
@@ -318,18 +316,18 @@ class PrivacyEngine(OpacusPrivacyEngine):
     def make_private_with_epsilon(
         self, *, data_loader: Any, target_epsilon: float, target_delta: float, epochs: float, **kwargs: Any
     ) -> Any:
-        """Module, optimizer and loader made private with the least noise that is certified to meet the target.
+        """Return module, optimizer and loader made private with the smallest noise certified to meet the target.
 
         Args:
             data_loader: as for Opacus.
-            target_epsilon: target, greater than 0; steps recorded before count.
-            target_delta: target, in (0, 1).
-            epochs: passes over the loader still to come.
-            kwargs: everything else that ``make_private`` takes; ``epsilon_tolerance`` has no use here.
+            target_epsilon: target epsilon, greater than 0; steps recorded before count.
+            target_delta: target delta, in (0, 1).
+            epochs: number of further passes over the loader.
+            kwargs: other arguments of ``make_private``; ``epsilon_tolerance`` is ignored.
 
         Raises:
-            InvalidInputError: a value outside its domain, or a target that cannot be met.
-            UnsupportedError: a loader that :meth:`make_private` refuses.
+            InvalidInputError: a value is outside its domain, or the target cannot be met.
+            UnsupportedError: :meth:`make_private` refuses the loader.
         """
         kwargs.pop("epsilon_tolerance", None)
         batches = len(data_loader)

@@ -1,4 +1,4 @@
-"""Histories as bytes, by which Spark and Beam compare them: equal bytes where histories are equal, and nowhere else."""
+"""Histories as bytes, which are equal if and only if the histories are; Spark and Beam compare them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ENTRY = struct.Struct("<ddq")
 """Noise multiplier, sample rate and steps of one kind of step."""
 
 MOST_STEPS = (1 << 63) - 1
-"""The largest number that is written; a history of as many steps has no answer, as one of more has none."""
+"""Largest number of steps written; neither such a history nor a longer one has an answer."""
 
 
 def packed(history: History) -> bytes:
-    """A history as bytes, of as many steps as can be written where it has more.
+    """Return a history as bytes, with its number of steps capped.
 
     >>> unpacked(packed(((1.0, 0.01, 50), (2.0, 1.0, 3))))
     ((1.0, 0.01, 50), (2.0, 1.0, 3))
@@ -23,7 +23,7 @@ def packed(history: History) -> bytes:
 
 
 def unpacked(said: bytes) -> History:
-    """The history that some bytes say."""
+    """Return the history in some bytes."""
     return tuple(ENTRY.iter_unpack(said))
 
 

@@ -1,11 +1,11 @@
-"""What a worker of Spark does with a part of the rows, as batches of Arrow, and with what others have said of theirs.
+"""Work of a Spark worker on its part of the rows, as Arrow batches, and on messages from the other parts.
 
-All rows of a user are in one part. They are grouped as one process groups a frame, and two things go on: one line for
-each history of the part, with a list of its users, and the distinct histories. These are shared among all tasks, each
-is answered by one, and the answers go to the parts that asked, where the lines wait for them.
+All rows of a user are in one part, and are grouped as in a single process. Each part emits two things: a line for each
+of its histories with a list of the users, and its distinct histories. The histories are shared among all tasks, each is
+answered once, and the answers return to the parts that asked, where the lines wait for them.
 
-Everything goes in blocks (``blocks.py``), of which Spark reads the addresses alone. Lines and answers speak of a
-history by its bytes: a task that is run again may meet its rows in another order, and says the same.
+Everything travels in blocks (``blocks.py``), of which Spark reads only the addresses. Lines and answers refer to a
+history by its bytes, so a retried task gives the same result even if its rows arrive in another order.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 KNOWN, WRONG = b"h", b"!"
-"""What the bytes of a history begin with, and those of what is wrong with a row."""
+"""First byte of a history's bytes, and of those of an error."""
 
 PIECE = 1 << 20
-"""Rows that are grouped at once, some 60 MB of them; Spark sends ten thousand at a time, too few for whole arrays."""
+"""Number of rows grouped together, some 60 MB of them; Spark's batches of ten thousand are too small for NumPy."""
 
 MOST_LISTED = 1 << 12
-"""Users of one line, which is no longer than a block: a history that most users have becomes many lines."""
+"""Largest number of users in one line, which fits into a block: a history of many users becomes several lines."""
 
 MOST_SENT = 1 << 18
-"""Users of one batch: a few MB."""
+"""Largest number of users in one batch, a few MB."""
 
 MOST_ASKED = 1 << 16
-"""Histories that are answered at once: arrays of theirs have some hundred MB."""
+"""Largest number of histories answered together, with arrays of some hundred MB."""
 
 ADDRESSED = "part int, home int, schema binary, rows binary"
-"""The columns of an addressed block: the task it goes to, the part that it comes from or answers, its rows."""
+"""Columns of an addressed block: destination, part of origin or part answered, schema, and rows."""
 
 
 def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What makes the lines of a part, and asks for its histories.
+    """Return a function that makes the lines of a part and the requests for its histories.
 
-    The rows have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, doubles; and, where there
-    is a cut in time, ``counted`` and ``undated``: whether a row is to be looked at, and whether it has no time.
+    Rows have the columns ``user``, ``noise_multiplier``, ``sample_rate`` and ``steps``, as doubles. With a cut in time
+    they also have ``counted`` (the row is not later than the cut) and ``undated`` (it has no time).
 
     Args:
-        stop: whether a wrong row stops all; else its user is listed under what is wrong with it.
-        tasks: how many share the histories.
+        stop: True if an invalid row raises an error; otherwise its user is listed under the error.
+        tasks: number of tasks that share the histories.
     """
     labels = labels_of(tasks)
 
@@ -75,7 +75,7 @@ def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBa
             _take(piece, known, entries, wrong, stop)
         if kind is None:
             return
-        home = min(homes)  # a task may have several parts, which are one then
+        home = min(homes)  # several parts of one task become one
         found = entries.grouped()
         said = pa.concat_arrays([_packed(found), pa.array(_texts(wrong), type=pa.binary())])
         for lines in _lines(found, wrong, said, known, kind):
@@ -87,7 +87,7 @@ def grouping(stop: bool, tasks: int) -> Callable[[Batches], Iterator[pa.RecordBa
 
 
 def _addressed(blocks: pa.RecordBatch, home: int) -> pa.RecordBatch:
-    """Blocks that say which part they come from, or answer."""
+    """Blocks addressed to a task, with the part they come from or answer."""
     homes = pa.array(np.full(len(blocks), home, dtype=np.int32))
     return pa.RecordBatch.from_arrays(
         [blocks.column("part"), homes, blocks.column("schema"), blocks.column("rows")],
@@ -96,20 +96,20 @@ def _addressed(blocks: pa.RecordBatch, home: int) -> pa.RecordBatch:
 
 
 def _digest(said: pa.Buffer) -> int:
-    """A number by which histories are shared among tasks, the same in every process."""
+    """Hash of a history that is the same in every process; it assigns histories to tasks."""
     return int.from_bytes(hashlib.blake2b(said, digest_size=4).digest(), "little")
 
 
 def _texts(wrong: dict[int, str]) -> list[bytes]:
-    """The distinct things that are wrong, as bytes that are no history's."""
+    """The distinct errors as bytes, which differ from those of any history."""
     return [WRONG + text.encode() for text in dict.fromkeys(wrong.values())]
 
 
 def _take(piece: pa.Table, known: Users, entries: Entries, wrong: dict[int, str], stop: bool) -> None:
-    """Add the rows of a piece, and put down what is wrong with one of a user's rows: what comes first as text.
+    """Add the rows of a piece, and record one error for each user with an invalid row: the alphabetically first.
 
     Raises:
-        InvalidInputError: a row without a user; a wrong row, where that stops all.
+        InvalidInputError: a row has no user, or is invalid and ``stop`` is set.
     """
     users = _numbered(piece.column("user"), known)
     noise, rate, steps = (piece.column(key).to_numpy() for key in DOMAINS)
@@ -129,10 +129,10 @@ def _take(piece: pa.Table, known: Users, entries: Entries, wrong: dict[int, str]
 
 
 def _numbered(column: pa.ChunkedArray, known: Users) -> npt.NDArray[np.int64]:
-    """The number of each row's user.
+    """Number of each row's user.
 
     Raises:
-        InvalidInputError: a row has none.
+        InvalidInputError: a row has no user.
     """
     if pc.any(pc.is_null(column, nan_is_null=True)).as_py():
         raise InvalidInputError(
@@ -151,14 +151,14 @@ def _numbered(column: pa.ChunkedArray, known: Users) -> npt.NDArray[np.int64]:
 def _lines(
     grouped: Grouped, wrong: dict[int, str], said: pa.Array, known: Users, kind: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """The lines of all users, in batches.
+    """Lines of all users, in batches.
 
     Args:
-        grouped: the users.
-        wrong: what is wrong with a row of a user.
-        said: the bytes of all histories, then those of what is wrong.
-        known: the values of users.
-        kind: their type.
+        grouped: grouped rows of the users.
+        wrong: error of each user with an invalid row.
+        said: bytes of all histories, then those of errors.
+        known: values of the users.
+        kind: type of the users.
     """
     line = grouped.history
     if wrong:
@@ -168,7 +168,7 @@ def _lines(
             [named.get(user, own) for user, own in zip(grouped.users.tolist(), line.tolist(), strict=True)],
             dtype=np.int64,
         )
-    short = line.astype(np.min_scalar_type(len(said)))  # which takes no comparisons to sort where it has two bytes
+    short = line.astype(np.min_scalar_type(len(said)))  # sorted by radix at two bytes
     order = np.argsort(short, kind="stable")
     line, users = line[order], grouped.users[order]
     for first in range(0, len(line), MOST_SENT):
@@ -183,11 +183,11 @@ def _lines(
 
 
 def _packed(grouped: Grouped) -> pa.Array:
-    """The bytes of all histories, as ``packed.py`` makes those of one."""
+    """Bytes of all histories, as ``packed.py`` makes those of one."""
     entries = np.empty(len(grouped.noise), dtype=[("noise", "<f8"), ("rate", "<f8"), ("steps", "<i8")])
     assert entries.itemsize == ENTRY.size
     entries["noise"], entries["rate"] = grouped.noise, grouped.rate
-    fit = grouped.steps < MOST_STEPS  # of doubles these are the ones that a whole number of eight bytes says
+    fit = grouped.steps < MOST_STEPS  # doubles that a whole number of eight bytes holds
     entries["steps"] = np.where(fit, grouped.steps, 0.0)
     entries["steps"][~fit] = MOST_STEPS
     offsets = pa.py_buffer((grouped.starts * ENTRY.size).astype(np.int32))
@@ -198,10 +198,10 @@ def _packed(grouped: Grouped) -> pa.Array:
 def answering(
     delta: float, adjacency: Adjacency | str, gap: float | None
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What answers the histories that a task was sent, for all the parts that asked, and passes lines on.
+    """Return a function that answers a task's histories for all the parts that asked, and forwards lines.
 
     Args:
-        delta, adjacency, gap: the question.
+        delta, adjacency, gap: arguments of the query.
     """
 
     def answered(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -229,17 +229,17 @@ def answering(
 
 
 def _parts(said: pa.Array) -> Iterator[pa.Array]:
-    """Histories, so many at a time."""
+    """Histories in pieces of limited size."""
     for first in range(0, len(said), MOST_ASKED):
         yield said.slice(first, MOST_ASKED)
 
 
 def _answers(said: pa.Array, ask: Callable[[Sequence[History]], Answers]) -> pa.RecordBatch:
-    """The bytes of histories, their steps, the three ends of epsilon, and why they are missing, infinite or wide.
+    """Batch of histories, steps, the ends of epsilon, and the reason for missing, infinite or wide ones.
 
     Args:
-        said: distinct histories, or what is wrong.
-        ask: what answers histories.
+        said: distinct histories, or errors.
+        ask: function that answers histories.
     """
     listed = said.to_pylist()
     right = [number for number, each in enumerate(listed) if each[:1] == KNOWN]
@@ -263,13 +263,13 @@ def _answers(said: pa.Array, ask: Callable[[Sequence[History]], Answers]) -> pa.
 def finishing(
     user: str, names: list[str], kind: pa.DataType | None, stop: bool
 ) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
-    """What gives the users of a part their answers.
+    """Return a function that joins the users of a part with their answers.
 
     Args:
-        user: what the column of users is called.
-        names: of the columns beside it: steps, the three ends of epsilon, the reason.
-        kind: the type of the users; that of the rows by default.
-        stop: whether a history without an answer stops all.
+        user: name of the column of users.
+        names: names of the other columns: steps, the three ends of epsilon, the reason.
+        kind: type of the users; by default that of the rows.
+        stop: True if a history without an answer raises an error.
     """
 
     def finished(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -280,14 +280,14 @@ def finishing(
         if not lines:
             return
         answered = pa.Table.from_batches(known)
-        if len(known) > 1:  # a history stands there once for each part whose answers came to this task
+        if len(known) > 1:  # one answer for each part whose answers came to this task
             answered = answered.take(_firsts(answered.column("history"))).combine_chunks()
         histories = answered.column("history").combine_chunks()
         for piece in pieces(lines, MOST_SENT, lambda batch: len(batch.column("users").flatten())):
             (batch,) = piece.combine_chunks().to_batches()
             listed = batch.column("users")
             place = pc.index_in(batch.column("history"), histories)
-            assert not place.null_count  # every history of a part was asked for
+            assert not place.null_count  # every history of a part was requested
             users = listed.flatten()
             own = answered.take(place)
             if stop and own.column("upper").null_count:
@@ -305,7 +305,7 @@ def finishing(
 
 
 def _firsts(said: pa.ChunkedArray) -> pa.Array:
-    """Where each distinct value stands first."""
+    """Index of the first occurrence of each distinct value."""
     indices = said.combine_chunks().dictionary_encode().indices.to_numpy()
     return pa.array(np.unique(indices, return_index=True)[1])
 

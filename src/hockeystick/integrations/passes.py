@@ -1,18 +1,18 @@
-"""Passes over a loader that is not Poisson-sampled: what they are proven to cost, and how they are counted.
+"""Passes over a loader without Poisson sampling: proof of their cost, and how they are counted.
 
-Let the order of the records be drawn, in each pass anew or not, without a look at the data, and let each record be in
-at most one batch of a pass. Compare a dataset with one in which record j is replaced. Given the orders, only one step
-of a pass depends on j, the one with its batch: its sum of clipped gradients moves by at most 2 C, and every other
-step has the same law given what came before. With s the least noise multiplier of the pass, the pass is therefore
-dominated by one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same law on
-both datasets, and the hockey-stick divergence is jointly convex, so that averaging over them does not increase it.
-Adaptive composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10) then bounds P passes by P such rounds: an
-upper end. From below nothing is said here, as passes may be broken off and their noise may change; of whole epochs with
-one noise there is a lower end (``plan/sampling/shuffled.py``).
+Let the order of the records be drawn independently of the data, in each pass anew or not, and let each record be in at
+most one batch of a pass. Compare a dataset with one in which record j is replaced. Given the orders, only one step of a
+pass depends on j, the one with its batch: its sum of clipped gradients moves by at most 2 C, and every other step has
+the same law given what came before. With s the least noise multiplier of the pass, the pass is therefore dominated by
+one unsampled Gaussian round with noise s C on a sum that moves by 2 C. The orders have the same law on both datasets,
+and the hockey-stick divergence is jointly convex, so that averaging over them does not increase it. Adaptive
+composition (Zhu, Dong, Wang 2022 [ZDW22], Theorem 10) then bounds P passes by P such rounds: an upper end. There is no
+lower end here, since passes may be interrupted and their noise may change; whole epochs with one noise have one
+(``plan/sampling/shuffled.py``).
 
-Where a record is added or removed, the argument fails: the others move to other batches, and where the last batch was
-full, the number of steps changes and gives the record away. What is proven there asks for more than passes, and is in
-the same place.
+If a record is added or removed, the argument fails: the others move to other batches, and if the last batch was full,
+the number of steps changes and reveals the record. The bound for that case needs further assumptions, and stands in the
+same file.
 """
 
 from __future__ import annotations
@@ -44,40 +44,40 @@ NO_AMPLIFICATION = (
     "an upper bound without amplification: each pass over a loader that is not Poisson-sampled counts as one round "
     "that sees all records; from below nothing is said, which sampling 'shuffled' does of whole epochs"
 )
-"""What is said of a plan with passes that are not sampled."""
+"""Assumption stated for a plan with passes without Poisson sampling."""
 
 LEAVE_OUT = "; leave poisson_sampling=False out"
-"""The way out, at the end of each refusal of a loader."""
+"""Remedy at the end of each refusal of a loader."""
 
 
 class Recorder(Protocol):
-    """What is told of passes: an accountant."""
+    """Accountant that records passes."""
 
     def step_of_pass(self, noise: float, begun: int) -> None:
-        """A first step of passes that were begun, each of which now costs a round with this noise multiplier."""
+        """Record the first step of passes, each of which then costs a round with this noise multiplier."""
 
     def lower(self, noise: float, lower: float, begun: int) -> None:
-        """A later step of passes that were recorded with more noise."""
+        """Record a later step with less noise than the passes were recorded with."""
 
 
 class Passes(BatchSampler):
-    """A batch sampler that counts the passes begun, and the step hook of the optimiser that goes with it.
+    """Batch sampler that counts the passes begun, with the matching step hook of the optimiser.
 
-    A pass counts from its first batch, also where it is broken off. Passes are taken one after the other: from the
-    first batch of a pass on, steps belong to that one.
+    A pass counts from its first batch on, even if it is interrupted. Passes do not overlap: steps belong to the latest
+    pass that has drawn a batch.
 
     Args:
-        batches: the batch sampler of a loader that :func:`check_loader` has passed.
-        optimizer: an optimiser of Opacus.
-        recorder: told what the steps cost.
+        batches: batch sampler of a loader accepted by :func:`check_loader`.
+        optimizer: Opacus optimiser.
+        recorder: accountant that records the steps.
     """
 
     def __init__(self, batches: Any, optimizer: Any, recorder: Recorder) -> None:
         super().__init__(batches.sampler, batches.batch_size, batches.drop_last)
         self._optimizer, self._recorder = optimizer, recorder
         self._begun, self._drawn, self._taken = 0, 0, 0
-        self._recorded = 0  # of the passes begun
-        self._last, self._noise = 0, 0.0  # how many the last step that began some recorded, and with what noise
+        self._recorded = 0  # number of passes recorded
+        self._last, self._noise = 0, 0.0  # passes recorded by the last first step, and its noise
 
     def __iter__(self) -> Iterator[list[int]]:
         check_begin(self._optimizer)
@@ -93,11 +93,11 @@ class Passes(BatchSampler):
             yield batch
 
     def step(self, optimizer: Any) -> None:
-        """Record one step of an optimiser of Opacus, on one batch of the pass that was begun last.
+        """Record one step of an Opacus optimiser, on one batch of the latest pass.
 
         Raises:
-            InvalidInputError: a noise multiplier below 0.
-            UnsupportedError: batches that did not come from here, or gradients of several backward passes.
+            InvalidInputError: the noise multiplier is below 0.
+            UnsupportedError: the batches came from elsewhere, or from several backward passes.
         """
         check_accumulated(optimizer)
         if self._taken >= self._drawn:
@@ -117,10 +117,10 @@ class Passes(BatchSampler):
 
 
 def check_loader(loader: Any) -> None:
-    """Whether each record is in at most one batch of a pass, in an order that does not depend on the data.
+    """Refuse a loader unless each record is in at most one batch of a pass, in an order independent of the data.
 
     Raises:
-        UnsupportedError: that is not known of the loader; the message says why.
+        UnsupportedError: this is not known of the loader; the message says why.
     """
     if (
         torch.distributed.is_available()
@@ -148,7 +148,7 @@ def check_loader(loader: Any) -> None:
 
 
 def counted(loader: Any, passes: Passes) -> Any:
-    """The loader, with batches that are counted."""
+    """Return the loader with counted batches."""
     return DataLoader(
         loader.dataset,
         batch_sampler=passes,
@@ -165,7 +165,7 @@ def counted(loader: Any, passes: Passes) -> Any:
 
 
 def replaced(loader: Any) -> str | None:
-    """The name of a loader's sampler, where Poisson batches of all records are another law than what it says."""
+    """Return the name of a loader's sampler if replacing it by Poisson batches of all records changes its law."""
     known = (SequentialSampler, RandomSampler, DistributedSampler)
     batches = loader.batch_sampler
     if type(batches).__module__.startswith("opacus."):
@@ -180,7 +180,7 @@ def replaced(loader: Any) -> str | None:
 
 
 def number(value: Any) -> Any:
-    """What a schedule computed, without its tensor."""
+    """Return a scheduled value without its tensor."""
     return value.item() if hasattr(value, "item") else value
 
 

@@ -1,7 +1,7 @@
-"""What a row of a table may say, and one row of a table that is spread over many machines: its epsilon, or its fault.
+"""Rows of a table spread over many machines: their keys, and the epsilon or the error of each.
 
-A row says the arguments of :func:`hockeystick.dp_sgd`, by name, as a row of ``frames.epsilon`` does, and has the same
-answer to the last bit: that of ``dp_sgd(...).epsilon(delta)``.
+A row holds arguments of :func:`hockeystick.dp_sgd` by name, like a row of ``frames.epsilon``. Its answer is the same to
+the last bit: that of ``dp_sgd(...).epsilon(delta)``.
 """
 
 from __future__ import annotations
@@ -15,31 +15,30 @@ from hockeystick.values import domains
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 
 KEYS = tuple(inspect.signature(dp_sgd).parameters)
-"""What a row may say: the arguments of :func:`hockeystick.dp_sgd`; delta is that of the question."""
+"""Keys of a row: the arguments of :func:`hockeystick.dp_sgd`; delta is that of the question."""
 
 ENDS = ("lower", "estimate", "upper")
-"""The numbers of an answer."""
 
 ERRORS = ("stop", "row")
-"""What a wrong row does: it stops all, or it has no answer itself."""
+"""Treatments of an invalid row: an error for the whole table, or a reason in place of its answer."""
 
 Errors = Literal["stop", "row"]
 
 MOST_SEEN = 1 << 16
-"""Answers that a worker keeps for rows that say the same: some 10 MB of them."""
+"""Largest number of cached answers in a worker, some 10 MB."""
 
 Ends = tuple[float | None, float | None, float | None]
 
 
 class Row:
-    """What answers rows, those that say the same once.
+    """Answers rows, equal ones once.
 
     Args:
         constants: keys with the same value in every row.
         gap: widest relative width wanted of the intervals.
 
     Raises:
-        InvalidInputError: a key that no row has.
+        InvalidInputError: a key is unknown.
 
     >>> row = Row({"sample_rate": 0.01, "steps": 1000, "delta": 1e-5})
     >>> ends, reason = row.answer({"noise_multiplier": 1.0})
@@ -56,14 +55,14 @@ class Row:
         self._seen: dict[str, tuple[Ends, str | None] | HockeystickError] = {}
 
     def answer(self, row: Mapping[str, Any]) -> tuple[Ends, str | None]:
-        """The ends of a row's epsilon, and why one is infinite or the interval wide.
+        """Return the ends of a row's epsilon, and the reason for an infinite end or a wide interval.
 
         Args:
-            row: values by key; None where the row does not say one.
+            row: values by key; None for a missing one.
 
         Raises:
             InvalidInputError: the row is no plan, or has no delta.
-            UnsupportedError: it is one that is not answered.
+            UnsupportedError: the plan has no answer.
         """
         found = self._found(row)
         if isinstance(found, HockeystickError):
@@ -71,7 +70,7 @@ class Row:
         return found
 
     def refused(self, row: Mapping[str, Any]) -> str | None:
-        """What is wrong with a row, in one line; ``None`` where it has an answer."""
+        """Return the error of a row in one line; ``None`` if it has an answer."""
         found = self._found(row)
         return str(found) if isinstance(found, HockeystickError) else None
 
@@ -95,11 +94,11 @@ class Row:
 
 
 def remedied(error: HockeystickError, columns: Collection[str]) -> HockeystickError:
-    """The fault of a row, with what to do about a column that is called as a key and means something else.
+    """Return the error of a row, with the remedy for a column that has a key's name but another meaning.
 
     Args:
-        error: the fault.
-        columns: the keys that are read from columns.
+        error: error of the row.
+        columns: keys read from columns.
     """
     key = getattr(error, "field", None)
     if key in columns and MISPLACED in str(error):
@@ -108,30 +107,30 @@ def remedied(error: HockeystickError, columns: Collection[str]) -> HockeystickEr
 
 
 def checked_key(key: str) -> None:
-    """Whether rows have a key of that name.
+    """Refuse an unknown key.
 
     Raises:
-        InvalidInputError: they have not.
+        InvalidInputError: the key is unknown.
     """
     if key not in KEYS:
         raise InvalidInputError(f"a key must be one of {domains.listed(KEYS)}; received {key!r}", key)
 
 
 def checked_errors(errors: str) -> None:
-    """Whether it is a way to treat wrong rows.
+    """Refuse an unknown treatment of invalid rows.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: the treatment is unknown.
     """
     if errors not in ERRORS:
         raise InvalidInputError(domains.choice("errors", errors, ERRORS), "errors")
 
 
 def new_columns(user: str, prefix: str) -> list[str]:
-    """The columns that stand beside the user's in an answer about users.
+    """Return the columns of an answer about users, beside the user's own.
 
     Raises:
-        InvalidInputError: the column of users is called as one of them.
+        InvalidInputError: the column of users has the name of one of them.
     """
     new = ["steps", *(f"{prefix}_{end}" for end in (*ENDS, "reason"))]
     if user in new:
@@ -142,10 +141,10 @@ def new_columns(user: str, prefix: str) -> list[str]:
 
 
 def checked_cut(when: str | None, until: Any) -> None:
-    """Whether a column of times and the cut on it are given together, or neither is.
+    """Refuse a column of times without a cut, and a cut without a column of times.
 
     Raises:
-        InvalidInputError: one of them is given alone.
+        InvalidInputError: only one of them is given.
     """
     if (when is None) != (until is None):
         given, other = ("when", "until") if until is None else ("until", "when")
@@ -157,16 +156,16 @@ def checked_cut(when: str | None, until: Any) -> None:
 
 
 def sources_of(known: Iterable[str], columns: Mapping[str, str], constants: Mapping[str, Any]) -> dict[str, str]:
-    """Where each key of a row is read: the name of its column, or of its field.
+    """Return the source of each key of a row: the name of its column or field.
 
     Args:
-        known: the names that there are.
-        columns: for keys that are called otherwise, the name.
+        known: existing names.
+        columns: source of each key with another name.
         constants: keys with the same value in every row.
 
     Raises:
-        InvalidInputError: columns that are no mapping, a key that no row has, a name that is not there or there twice,
-            a key that comes from two places, or no noise multiplier.
+        InvalidInputError: columns are no mapping, a key is unknown or has two sources, a name is missing or repeated,
+            or there is no noise multiplier.
     """
     if not isinstance(columns, Mapping):
         raise InvalidInputError(

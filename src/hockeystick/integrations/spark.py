@@ -1,8 +1,7 @@
-"""Spark: epsilon of every row of a DataFrame, and of every user of one whose rows say who took part in what.
+"""Spark: epsilon of every row of a DataFrame, or of every user of a DataFrame of participations.
 
-The work of Spark is to bring rows together; an epsilon is what one process would say, to the last bit. Workers need
-hockeystick, pandas and pyarrow. Nothing is computed before an action asks for the result, but where files of answers
-are asked for.
+Spark brings rows together; each epsilon equals that of a single process to the last bit. Workers need hockeystick,
+pandas and pyarrow. Computation waits for an action, except when answers are written to files.
 """
 
 from __future__ import annotations
@@ -20,22 +19,24 @@ from hockeystick.values.adjacency import Adjacency
 from hockeystick.values.errors import InvalidInputError
 
 try:
-    from pyspark import TaskContext  # itself first, so that it is what is named where it is missing
+    from pyspark import TaskContext  # imported first, so that an error names it
     from pyspark.sql import functions as F  # noqa: N812  # as everybody who uses Spark calls it
     from pyspark.sql import types as T  # noqa: N812
     from pyspark.sql.pandas.types import from_arrow_type
 
     from hockeystick.integrations import files
     from hockeystick.integrations.blocks import SCHEMA, blocks
-    from hockeystick.integrations.partitions import ADDRESSED, answering, finishing, grouping  # which needs pyarrow
+    from hockeystick.integrations.partitions import ADDRESSED, answering, finishing, grouping  # needs pyarrow
 except ModuleNotFoundError as error:
     raise missing(error) from None
 
 __all__ = ["epsilon", "users", "users_of_files"]
 
 TASKS = 64
-"""Tasks among which distinct histories are shared, a few for each core of some machines. A task costs some hundredths
-of a second, so that too many do no harm; Spark by itself would put so small a table into one."""
+"""Number of tasks that share distinct histories, a few for each core of some machines; Spark by itself would use one.
+
+A task costs some hundredths of a second, so too many do no harm.
+"""
 
 
 def epsilon(
@@ -48,24 +49,25 @@ def epsilon(
     key: str | None = None,
     **constants: Any,
 ) -> Any:
-    """The DataFrame with columns for the ends of each row's epsilon, as ``frames.epsilon`` adds them to a frame.
+    """Return the DataFrame with columns for the ends of each row's epsilon, like ``frames.epsilon``.
 
     Args:
-        df: a DataFrame of Spark; its columns among the arguments of :func:`hockeystick.dp_sgd` are read, all others are
-            left alone.
-        columns: for keys that are called otherwise, the name of their column.
-        prefix: of the new columns.
+        df: Spark DataFrame; columns named like arguments of :func:`hockeystick.dp_sgd` are read, all others are
+            ignored.
+        columns: column of each key with another name.
+        prefix: prefix of the new columns.
         gap: widest relative width wanted of the intervals.
-        errors: what a wrong row does: ``"stop"`` fails the job; with ``"row"`` it has no numbers, and the reason.
-        key: the column by which a wrong row is named where it fails the job.
+        errors: treatment of an invalid row: ``"stop"`` fails the job, ``"row"`` gives a reason in place of numbers.
+        key: column that identifies an invalid row in the error that fails the job.
         constants: keys with the same value in every row.
 
     Returns:
         A DataFrame with ``epsilon_lower``, ``epsilon_estimate`` and ``epsilon_upper``, doubles, and ``epsilon_reason``:
-        why an end is infinite, the interval wide, or the row without numbers; else null.
+        the reason for an infinite end, a wide interval or missing numbers; else null.
 
     Raises:
-        InvalidInputError: an unknown key or column, or a value outside its domain; a wrong row, when the job runs.
+        InvalidInputError: a key or column is unknown, or a value outside its domain; when the job runs, a row is
+            invalid.
     """
     checked_errors(errors)
     sources = sources_of(df.columns, columns or {}, constants)
@@ -116,25 +118,25 @@ def users(
     errors: Errors = "stop",
     tasks: int = TASKS,
 ) -> Any:
-    """The epsilon of each user of a DataFrame whose rows say who took part in what.
+    """Return the epsilon of each user of a DataFrame whose rows list participations.
 
-    What :func:`hockeystick.integrations.users.users` says of a frame, with the same numbers to the last bit: Spark
-    brings the rows of a user together, where they are added up, and each distinct history is asked once.
+    The numbers equal those of :func:`hockeystick.integrations.users.users` for a frame, to the last bit. Spark brings
+    the rows of a user together, they are added up, and each distinct history is answered once.
 
     Args:
-        df: a DataFrame of Spark.
-        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors: as there; the
-            columns of numbers have a type of numbers, and ``until`` can be cast to the type of ``when``.
-        tasks: number of tasks among which the distinct histories are shared.
+        df: Spark DataFrame.
+        delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors: as there;
+            columns of numbers must have a numeric type, and ``until`` is cast to the type of ``when``.
+        tasks: number of tasks that share the distinct histories.
 
     Returns:
         A DataFrame with a row for each user, in no order: the user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``
-        and ``epsilon_upper``, null where a row is wrong, and ``epsilon_reason``: why they are null, an end is infinite
-        or the interval wide; else null.
+        and ``epsilon_upper`` (null if a row is invalid), and ``epsilon_reason``: the reason for a null, an infinite end
+        or a wide interval; else null.
 
     Raises:
-        InvalidInputError: an argument outside its domain, no such column, or one of another type. When the job runs: a
-            row without a user, whatever ``errors`` says, and a wrong row where that stops all.
+        InvalidInputError: an argument is outside its domain, or a column is missing or of another type. When the job
+            runs: a row has no user, whatever ``errors`` is, or is invalid with ``errors="stop"``.
     """
     question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
     whose = _user(df, user)
@@ -165,27 +167,27 @@ def users_of_files(
     errors: Errors = "stop",
     tasks: int = TASKS,
 ) -> Any:
-    """The epsilon of each user of Parquet files whose rows say who took part in what.
+    """Return the epsilon of each user of Parquet files whose rows list participations.
 
-    What :func:`users` says of a DataFrame of these files, with the same numbers to the last bit, in less time:
-    workers read the files themselves, and Java sees no row. They have to be where all workers can read them.
+    The numbers equal those of :func:`users` for a DataFrame of these files, to the last bit, in less time: workers read
+    the files directly, without Java. All workers must be able to read them.
 
     Args:
-        session: of Spark.
-        paths: a path or URI that pyarrow opens, or several: files, or folders, of which all files are meant whose names
-            end in ``.parquet`` and do not begin with ``_`` or ``.``.
+        session: Spark session.
+        paths: one or several paths or URIs that pyarrow opens: files, or folders, which stand for all their files whose
+            names end in ``.parquet`` and do not begin with ``_`` or ``.``.
         delta, user, noise_multiplier, sample_rate, steps, when, until, adjacency, gap, prefix, errors, tasks: as for
             :func:`users`.
-        to: path or URI of a folder that is not there yet, local or of HDFS, where workers write a Parquet file for each
-            part of the users. It is there with all answers, or, where anything fails, not at all.
+        to: path or URI of a new folder, local or in HDFS, where workers write a Parquet file for each part of the
+            users. It appears with all answers or, after any failure, not at all.
 
     Returns:
-        Without ``to`` a DataFrame as :func:`users` has it; nothing is read but the ends of the files before an action
-        asks for it. With ``to`` the paths of the files that were written.
+        Without ``to``, a DataFrame like that of :func:`users`; only the footers of the files are read before an action.
+        With ``to``, the paths of the written files.
 
     Raises:
-        InvalidInputError: an argument outside its domain, no such file or column, one of another type, or a file that
-            changes meanwhile. When the job runs, what :func:`users` raises.
+        InvalidInputError: an argument is outside its domain, a file or column is missing, a column has another type, or
+            a file changes meanwhile. When the job runs, the errors of :func:`users`.
     """
     question = _Question.checked(delta, adjacency, gap, errors, new_columns(user, prefix), tasks)
     checked_cut(when, until)
@@ -213,7 +215,7 @@ def users_of_files(
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of all users, checked before a job runs."""
+    """Arguments of a query about all users, checked before a job runs."""
 
     delta: float
     adjacency: Adjacency | str
@@ -232,10 +234,10 @@ class _Question:
         names: list[str],
         tasks: int,
     ) -> Self:
-        """What is asked.
+        """Return the checked arguments.
 
         Raises:
-            InvalidInputError: an argument outside its domain.
+            InvalidInputError: an argument is outside its domain.
         """
         checked_errors(errors)
         tasks = domains.whole(tasks, "tasks", "tasks among which the distinct histories are shared", least=1)
@@ -245,11 +247,11 @@ class _Question:
 
 
 def _answered(rows: Any, question: _Question) -> Any:
-    """The lines and answers of all parts, in addressed blocks, those of a part in one task.
+    """Lines and answers of all parts, in addressed blocks; one task gets all blocks of a part.
 
     Args:
         rows: blocks of rows.
-        question: what is asked.
+        question: arguments of the query.
     """
     grouped = rows.repartition("part").mapInArrow(grouping(question.stop, question.tasks), ADDRESSED)
     answer = answering(question.delta, question.adjacency, question.gap)
@@ -257,36 +259,36 @@ def _answered(rows: Any, question: _Question) -> Any:
 
 
 def _parts(session: Any) -> int:
-    """Among how many tasks the users are shared."""
+    """Number of tasks among which the users are shared."""
     return int(session.conf.get("spark.sql.shuffle.partitions"))
 
 
 def _fields(user: str, kind: Any, names: list[str]) -> Any:
-    """The columns of the answers."""
+    """Columns of the answers."""
     kinds = [T.LongType(), *(T.DoubleType() for _ in ENDS), T.StringType()]
     own = [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True)]
     return T.StructType([T.StructField(user, kind, nullable=False), *own])
 
 
 def _constant(source: float, key: str) -> float:
-    """One number for all rows.
+    """Number for all rows.
 
     Raises:
-        InvalidInputError: it is outside its domain.
+        InvalidInputError: the number is outside its domain.
     """
     return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
 
 
 def _named(name: str) -> Any:
-    """A column by its name, whatever characters that has."""
+    """Column by name, whatever characters the name has."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _user(df: Any, name: str) -> Any:
-    """The users.
+    """Column of users.
 
     Raises:
-        InvalidInputError: no such column, or values of which it is not the bytes that make them equal.
+        InvalidInputError: the column is missing, or equal values may have different bytes.
     """
     _checked_column(df, name, "user")
     kind = df.schema[name].dataType
@@ -300,10 +302,10 @@ def _user(df: Any, name: str) -> Any:
 
 
 def _number(df: Any, source: str | float, key: str) -> Any:
-    """A column of doubles, or one number for all rows.
+    """Column of doubles, or one number for all rows.
 
     Raises:
-        InvalidInputError: no such column, one of another type, or a number outside its domain.
+        InvalidInputError: the column is missing or of another type, or the number is outside its domain.
     """
     if not isinstance(source, str):
         return F.lit(_constant(source, key)).alias(key)
@@ -317,10 +319,10 @@ def _number(df: Any, source: str | float, key: str) -> Any:
 
 
 def _times(df: Any, when: str | None, until: Any) -> list[Any]:
-    """Whether a row is to be looked at, and whether it has no time; nothing where there is no cut.
+    """Columns that mark the rows to count and the rows without a time; none without a cut.
 
     Raises:
-        InvalidInputError: one of the two alone, no such column, or a cut that is of another type.
+        InvalidInputError: only one of the two is given, the column is missing, or the cut has another type.
     """
     checked_cut(when, until)
     if when is None:

@@ -1,8 +1,8 @@
-"""PyTorch: loaders whose batches are drawn as the accounting takes them to be, and what a given loader really does.
+"""PyTorch: loaders that draw batches exactly as a plan assumes, and recognition of a given loader's scheme.
 
-:func:`loader` makes a ``DataLoader`` over the samplers of ``hockeystick.integrations.batches``; :func:`scheme_of` looks
-at any ``DataLoader`` and says by which scheme its batches are drawn, with what a plan needs to account for it, or that
-nothing is known of it. It believes the samplers of torch and of Opacus by their class and no other one by its name.
+:func:`loader` makes a ``DataLoader`` over the samplers of ``hockeystick.integrations.batches``. :func:`scheme_of`
+returns the sampling scheme of any ``DataLoader`` with the parameters for a plan, or reports that it is unknown. It
+recognises the samplers of torch and Opacus by their classes, and trusts no other sampler by its name.
 
 >>> import torch
 >>> from torch.utils.data import DataLoader, TensorDataset
@@ -44,14 +44,14 @@ except ModuleNotFoundError as error:
     raise missing(error) from None
 
 POISSON_OF_OPACUS = ("UniformWithReplacementSampler", "DistributedUniformWithReplacementSampler")
-"""The classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their name says."""
+"""Classes of ``opacus.utils.uniform_sampler`` whose batches are Poisson batches, whatever their names say."""
 
 
 class BatchesSampler(Sampler[list[int]]):
-    """A sampler of torch over the batches of one scheme, for ``DataLoader(batch_sampler=...)``.
+    """torch sampler over the batches of one scheme, for ``DataLoader(batch_sampler=...)``.
 
     Args:
-        batches: where the batches come from; its state is what belongs into a checkpoint.
+        batches: source of the batches, whose state belongs in a checkpoint.
     """
 
     def __init__(self, batches: Batches) -> None:
@@ -59,11 +59,11 @@ class BatchesSampler(Sampler[list[int]]):
         self.batches = batches
 
     def __iter__(self) -> Iterator[list[int]]:
-        """The batches of an epoch."""
+        """Return an iterator over the batches of an epoch."""
         return iter(self.batches)
 
     def __len__(self) -> int:
-        """Number of batches of an epoch."""
+        """Return the number of batches of an epoch."""
         return len(self.batches)
 
 
@@ -73,19 +73,18 @@ def loader(
     collate_fn: Callable[[list[Any]], Any] | None = None,
     **options: Any,
 ) -> DataLoader[Any]:
-    """A ``DataLoader`` that draws the given batches.
+    """Return a ``DataLoader`` that draws the given batches.
 
-    An empty batch, which some schemes have, comes as tensors without rows: the step is taken with noise alone, and
-    counts.
+    An empty batch, which some schemes have, arrives as tensors without rows: the step adds noise alone, and counts.
 
     Args:
-        dataset: a data set with an index and a length, that of the batches.
-        batches: the sampler.
-        collate_fn: what makes tensors of the records of a batch that is not empty; torch's own by default.
-        options: what else a ``DataLoader`` takes, but for batch_size, shuffle, sampler, batch_sampler and drop_last.
+        dataset: dataset with an index and the length of the batches' dataset.
+        batches: sampler of the batches.
+        collate_fn: function that makes tensors from the records of a non-empty batch; by default torch's own.
+        options: other arguments of ``DataLoader``, except batch_size, shuffle, sampler, batch_sampler and drop_last.
 
     Raises:
-        InvalidInputError: a data set of another size.
+        InvalidInputError: the dataset has another size.
     """
     size = len(cast(Sized, dataset))
     if size != batches.dataset_size:
@@ -97,7 +96,7 @@ def loader(
 
 
 class _Collate:
-    """What makes a batch of records, also of none: then of one record, of which no row is kept."""
+    """Collates records to a batch; an empty batch is one record without its row."""
 
     def __init__(self, dataset: Dataset[Any], collate: Callable[[list[Any]], Any]) -> None:
         self._dataset, self._collate = dataset, collate
@@ -109,10 +108,10 @@ class _Collate:
 
 
 def _without_rows(batch: Any) -> Any:
-    """A batch of one record, without it.
+    """A batch of one record with that record removed.
 
     Raises:
-        InvalidInputError: something that is no tensor and no collection of them.
+        InvalidInputError: the batch is neither a tensor nor a collection of tensors.
     """
     if isinstance(batch, torch.Tensor):
         return batch[:0]
@@ -120,7 +119,7 @@ def _without_rows(batch: Any) -> Any:
         return {key: _without_rows(value) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*(_without_rows(value) for value in batch))
-    if isinstance(batch, list | tuple):  # of fields, or the texts of the one record
+    if isinstance(batch, list | tuple):  # fields, or the texts of the one record
         return type(batch)(_without_rows(value) for value in batch if not isinstance(value, str | bytes))
     raise InvalidInputError(
         f"an empty batch cannot be made of {type(batch).__name__}; give a collate_fn that makes tensors", "collate_fn"
@@ -129,13 +128,13 @@ def _without_rows(batch: Any) -> Any:
 
 @dataclass(frozen=True)
 class Recognised:
-    """What a loader was seen to do.
+    """Sampling scheme recognised in a loader.
 
     Attributes:
-        scheme: the name of the scheme in a plan file; ``None`` where nothing is known of it.
-        parameters: what a plan file needs beside the name.
-        why: how it was recognised, and what is to be minded, in one sentence.
-        sampling: the scheme with its parameters; ``None`` where it is none that a :class:`~hockeystick.Round` takes.
+        scheme: name of the scheme in a plan file; ``None`` if it is unknown.
+        parameters: further keys for a plan file.
+        why: evidence and caveats, in one sentence.
+        sampling: scheme with its parameters; ``None`` if no :class:`~hockeystick.Round` takes it.
     """
 
     scheme: str | None
@@ -145,10 +144,10 @@ class Recognised:
 
 
 def scheme_of(of: DataLoader[Any]) -> Recognised:
-    """By which scheme a ``DataLoader`` draws its batches.
+    """Recognise the scheme by which a ``DataLoader`` draws its batches.
 
     Raises:
-        InvalidInputError: it is no ``DataLoader``.
+        InvalidInputError: the argument is no ``DataLoader``.
     """
     if not isinstance(of, DataLoader):
         raise InvalidInputError(f"give a torch.utils.data.DataLoader; received {type(of).__name__}", "loader")
@@ -168,7 +167,7 @@ def scheme_of(of: DataLoader[Any]) -> Recognised:
 
 
 def _of_order(sampler: Any, batch_size: int, drop_last: bool, size: int) -> Recognised:
-    """The scheme of a loader that cuts what a sampler gives into batches of one size."""
+    """Scheme of a loader that cuts the order of a sampler into batches of one size."""
     if type(sampler) is SequentialSampler:
         found = _shuffled(batch_size, size, drop_last)
         why = (
@@ -211,7 +210,7 @@ def _shuffled(batch_size: int, size: int, drop_last: bool) -> Recognised:
 
 
 def _shared_out(processes: int, batch_size: int, size: int, drop_last: bool) -> Recognised:
-    """The scheme of all processes together, each of which takes one place in turn of one order."""
+    """Scheme of all processes together, which take turns in one order."""
     if size % processes:
         return _unknown(f"{size} records do not divide among {processes} processes: some come twice an epoch, or never")
     found = _shuffled(batch_size * processes, size, drop_last)

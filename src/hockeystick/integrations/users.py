@@ -1,4 +1,4 @@
-"""One certified epsilon for each user, from rows of what each took part in: pandas, Polars or a dict of arrays.
+"""One certified epsilon for each user, from rows of participations in a pandas or Polars frame or a dict of arrays.
 
 >>> import numpy as np
 >>> rows = {
@@ -32,7 +32,7 @@ from hockeystick.values.errors import InvalidInputError
 __all__ = ["dated", "users"]
 
 Column = str | float
-"""Where the numbers of the rows come from: the name of a column, or one number for all rows."""
+"""Source of a number: the name of a column, or one number for all rows."""
 
 
 def users(
@@ -50,48 +50,46 @@ def users(
     prefix: str = "epsilon",
     errors: Errors = "stop",
 ) -> Any:
-    """The epsilon of each user of a frame whose rows say who took part in what.
+    """Return the epsilon of each user of a frame whose rows list participations.
 
-    A row says that a user was among those from whom some steps of DP-SGD drew their batches: with which noise, at which
-    rate, in how many steps. A user has any number of rows, in any order, which are added up; the order makes no
-    difference, as parameters that are fixed beforehand compose in any. Each distinct history is asked once, and what is
-    said of it does not depend on the others, to the last bit. Rows are to be listed whether or not the coin of the
-    sampling took the user: a list of the batches in which a user really was, with a rate below 1, gives numbers that
-    are too small.
+    A row states that a user was in the population from which steps of DP-SGD drew their batches: with which noise, at
+    which rate, in how many steps. A user may have any number of rows in any order. They are added up, since composition
+    of parameters fixed beforehand does not depend on the order. Each distinct history is answered once, and its answer
+    does not depend on the others, to the last bit. List rows whether or not sampling selected the user: a list of the
+    batches that contained the user, with a rate below 1, gives numbers that are too small.
 
     Args:
-        frame: a pandas or Polars frame, or a dict of arrays; or an iterable of such pieces, for what does not fit into
-            memory. Rows are counted from 0, through all pieces.
-        delta: for all users.
-        user: the name of the column that says whose row it is: numbers, text or dates.
-        noise_multiplier: the name of a column, or one number for all rows: the standard deviation of the noise in units
-            of the norm to which a user's contribution to one step is clipped.
-        sample_rate: likewise, the probability that the user enters a batch (1: every step sees all users).
-        steps: likewise, the number of steps.
-        when: the name of the column that says when, in any type that is ordered; needed only for ``until``.
-        until: rows later than this are not counted, and not looked at; their users are among the answers. Dates may be
-            given as text.
-        adjacency: neighbouring relation, between data with and without a user (or with another one).
+        frame: pandas or Polars frame, or dict of arrays; or an iterable of such pieces, for data larger than memory.
+            Rows are counted from 0 through all pieces.
+        delta: delta of all users.
+        user: name of the column of users: numbers, text or dates.
+        noise_multiplier: name of a column, or one number for all rows: standard deviation of the noise in units of the
+            norm to which a user's contribution to one step is clipped.
+        sample_rate: likewise, probability that the user enters a batch (1: every step uses all users).
+        steps: likewise, number of steps.
+        when: name of the column of times, of any ordered type; needed only for ``until``.
+        until: rows later than this are ignored, though their users are among the answers. Dates may be given as text.
+        adjacency: neighbouring relation between data with and without a user (or with another one).
         gap: widest relative width wanted of the intervals, as for :func:`hockeystick.epsilons`.
-        prefix: of the new columns.
-        errors: what a wrong row does: ``"stop"`` stops all; with ``"row"`` the user has no number, and the reason names
-            the row: never the number of the user's other rows.
+        prefix: prefix of the new columns.
+        errors: treatment of an invalid row: ``"stop"`` raises an error; with ``"row"`` the user has no number, not even
+            from other rows, and the reason names the row.
 
     Returns:
-        A frame of the same kind (of the first piece's) with one row for each user, in the order in which they first
-        come: the user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper``, all missing (NaN in a
-        dict) where a row is wrong, and ``epsilon_reason``: why they are missing, an end is infinite or the interval
-        wide; else missing.
+        A frame of the same kind (as the first piece) with one row for each user, in order of first appearance: the
+        user, ``steps``, ``epsilon_lower``, ``epsilon_estimate``, ``epsilon_upper`` (missing, or NaN in a dict, if a row
+        is invalid), and ``epsilon_reason``: the reason for a missing number, an infinite end or a wide interval; else
+        missing.
 
     Raises:
-        InvalidInputError: no frame, no such column, a row without a user, whatever ``errors`` says; an argument outside
-            its domain; a wrong row, with its number and its user, where that stops all.
-        UnsupportedError: a history that ``plan.epsilon`` does not answer, where that stops all.
+        InvalidInputError: there is no frame, a column is missing, an argument is outside its domain, a row has no user,
+            whatever ``errors`` is, or a row is invalid with ``errors="stop"``; the message names the row and its user.
+        UnsupportedError: ``plan.epsilon`` does not answer a history, and ``errors="stop"``.
     """
     checked_errors(errors)
     checked_cut(when, until)
     new = new_columns(user, prefix)
-    answers([], delta, adjacency, gap)  # what is wrong with the question is said before the rows are read
+    answers([], delta, adjacency, gap)  # refuses invalid arguments before the rows are read
     sources = {"noise_multiplier": noise_multiplier, "sample_rate": sample_rate, "steps": steps}
     first, pieces = _pieces(frame)
     known, entries = cols.Users(), Entries()
@@ -99,7 +97,7 @@ def users(
     for piece in pieces:
         rows += _take(piece, rows, user, sources, when, until, errors == "stop", known, entries)
     grouped = entries.grouped()
-    del entries  # 24 bytes for each row, which the columns need now
+    del entries  # frees 24 bytes for each row
     found = answers(grouped.histories, delta, adjacency, gap, stop=errors == "stop")
     reasons = np.empty(len(grouped.histories), dtype=object)
     reasons[:] = found.reasons
@@ -113,10 +111,10 @@ def users(
 
 
 def _pieces(frame: Any) -> tuple[Any, Iterator[Any]]:
-    """The first piece, and all of them; a frame is its own only one.
+    """The first piece and all pieces; a frame is its own only piece.
 
     Raises:
-        InvalidInputError: it is no frame and no iterable of frames.
+        InvalidInputError: the argument is neither a frame nor an iterable of frames.
     """
     if hasattr(frame, "collect"):
         raise InvalidInputError(f"frame must be {cols.ACCEPTED}; received a lazy one, collect() it first", "frame")
@@ -144,7 +142,7 @@ def _take(
     known: cols.Users,
     entries: Entries,
 ) -> int:
-    """Add the rows of a piece; returns how many there are."""
+    """Add the rows of a piece and return their number."""
     if not cols.is_frame(piece):
         raise InvalidInputError(f"a piece must be {cols.ACCEPTED}; received {domains.shown(piece)}", "frame")
     rows = cols.rows_of(piece)
@@ -163,7 +161,7 @@ def _take(
         values = [column if isinstance(column, float) else _value(column, row) for column in raw.values()]
         text = refusal(*values)
         if text is None:
-            assert when is not None  # else the row were sound
+            assert when is not None  # otherwise the row would be valid
             text = f"when must be comparable with until; received {domains.shown(_value(piece[when], row))}"
         place = f"row {first_row + row}"
         if stop:
@@ -175,25 +173,25 @@ def _take(
 
 
 def _constant(source: Any, key: str) -> float:
-    """One number for all rows.
+    """Number for all rows.
 
     Raises:
-        InvalidInputError: it is outside its domain.
+        InvalidInputError: the number is outside its domain.
     """
     return float(DOMAINS[key].check(source, f"{key}, a number and no name of a column,"))
 
 
 def _value(column: Any, row: int) -> Any:
-    """What a column says in a row, as Python has it."""
+    """Value of a column in a row, as a Python object."""
     found = column.iloc[row] if hasattr(column, "iloc") else column[row]
     return found.item() if isinstance(found, np.generic) else found
 
 
 def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Which rows of a frame are not later than the cut or have no time at all, and the latter: they are wrong.
+    """Return masks of the rows that are not later than the cut or have no time, and of the latter, which are invalid.
 
     Raises:
-        InvalidInputError: times that cannot be compared with the cut.
+        InvalidInputError: the times cannot be compared with the cut.
     """
     found = cols.as_array(cols.column_of(piece, when, "when"))
     undated = np.array([cols.is_missing(value) for value in found]) if found.dtype == object else found != found
@@ -213,7 +211,7 @@ def dated(piece: Any, when: str, until: Any) -> tuple[npt.NDArray[np.bool_], npt
 
 
 def _without_numbers(made: dict[str, npt.NDArray[Any]], numbers: npt.NDArray[np.int64], wrong: dict[int, str]) -> None:
-    """Leave the users with a wrong row without numbers, and say why."""
+    """Remove the numbers of users with an invalid row, and add the reason."""
     of = np.fromiter(wrong, dtype=np.int64, count=len(wrong))
     order = np.argsort(of)
     rank = np.minimum(np.searchsorted(of[order], numbers), len(of) - 1)

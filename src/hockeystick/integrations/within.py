@@ -1,4 +1,4 @@
-"""Epsilon of many rows to a width that is asked: by tables where they take fewer questions, else many plans at once."""
+"""Epsilon of many rows to a given width: by tables if they take fewer queries, otherwise as many plans at once."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Places = npt.NDArray[np.intp]
 Group = tuple[float, float, float, str]
 
 TABLED = frozenset({"noise_multiplier", "sample_rate", "steps", "delta", "adjacency", "sampling"})
-"""The keys of rows that a table may answer."""
+"""Keys of rows that a table may answer."""
 
 FEWEST = 30
-"""Different numbers of steps below which a table is not thought of: its two ends and what lies between are as many."""
+"""Smallest number of distinct steps for which a table is considered: its knots are as many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """What a row of a frame says, and its number, counted from 0; and which of the keys are columns."""
+    """Content of a row of a frame, its number counted from 0, and the keys read from columns."""
 
     number: int
     said: Mapping[str, Any]
     columns: Collection[str] = ()
 
     def plan(self) -> Plan:
-        """The plan of the row, without a delta.
+        """Return the plan of the row, without a delta.
 
         Raises:
             InvalidInputError: the row is no plan.
@@ -50,7 +50,7 @@ class Row:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Errors that are raised within begin with the number of the row."""
+        """Prefix errors raised in the block with the number of the row."""
         try:
             yield
         except HockeystickError as error:
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """Certified ends of epsilon of different rows, and why one is wider than was asked."""
+    """Certified ends of epsilon of distinct rows, and the reasons for intervals wider than wanted."""
 
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
@@ -68,11 +68,11 @@ class Within:
 
 
 def within(rows: list[Row], accuracy: float) -> Within:
-    """Epsilon of different rows, to a relative width where it can be had.
+    """Return epsilon of distinct rows, to a relative width where possible.
 
     Raises:
-        InvalidInputError: a row that is no plan, or has no delta; the message names the first one.
-        UnsupportedError: a row that no engine treats.
+        InvalidInputError: a row is no plan, or has no delta; the message names the first one.
+        UnsupportedError: no engine treats a row.
     """
     found = Within(np.empty(len(rows)), np.empty(len(rows)), [None] * len(rows))
     groups: dict[Group | None, list[int]] = {}
@@ -96,9 +96,9 @@ def within(rows: list[Row], accuracy: float) -> Within:
 
 
 def _group(row: Row) -> Group | None:
-    """Noise, rate, delta and neighbouring relation of a row whose epsilon a table may have; ``None`` of others.
+    """Noise, rate, delta and adjacency of a row that a table may answer; ``None`` for others.
 
-    What is no plan goes where plans are made, which say what is wrong with it.
+    An invalid row gets ``None``, so that making its plan raises the error.
     """
     said = {key: value for key, value in row.said.items() if value is not None}
     if not TABLED.issuperset(said) or said.get("sampling", Poisson.name) != Poisson.name:
@@ -113,7 +113,7 @@ def _group(row: Row) -> Group | None:
 
 
 def _by_plans(rows: list[Row], places: list[int], accuracy: float, found: Within) -> None:
-    """Write the answers of the rows at some places, as plans that are asked together."""
+    """Write the answers of the rows at some places, computed as plans together."""
     plans, deltas = [], []
     for at in places:
         with rows[at].named():
