@@ -1,6 +1,5 @@
-"""The page on which a plan is tried out: sliders, live certified curves, two plans beside each other.
+"""A local web page with sliders for every parameter of a plan and live certified curves of two plans.
 
-It is served on this machine alone (``serve.py``), needs the extra ``explore``, and asks nothing of any other machine.
-Its numbers are those of the library: the server computes, rounds them outward and writes them as text, and the page
-shows what it gets.
+It is served on this machine alone (``serve.py``), needs the extra ``explore``, and contacts no other machine. The
+server computes all numbers with the library, rounds them outward and formats them; the page only displays them.
 """

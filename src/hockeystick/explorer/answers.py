@@ -1,7 +1,7 @@
-"""What the server answers: a question of the page, as JSON, to an answer, as JSON. No network here.
+"""Answers of the server: a JSON question of the page in, a JSON answer out, without any network code.
 
-A question names what it wants and the plan it is about; the answer to ``"epsilon"`` is that of ``hockeystick epsilon
---json`` with its texts for people. Whatever is refused is refused in one line, by the error of the library.
+A question names the wanted quantity and the plan. The answer to ``"epsilon"`` is that of ``hockeystick epsilon --json``
+plus its text for people. A refusal is one line, the library's error message.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from hockeystick.values.outward import short_exponent
 from hockeystick.values.version import __version__
 
 TARGET = Slider("target", "Target epsilon", 0.01, 100.0)
-"""The epsilon for which noise is looked for: beside the curves, not a part of the plan."""
+"""Slider of the target epsilon for calibration, which is not part of the plan."""
 
 METHOD: Mapping[str, Any] = {"accountant": "auto", "options": {}, "gap": None, "proof": False}
-"""How epsilon is asked: as `hockeystick epsilon` asks it where no flag says otherwise."""
+"""Arguments of epsilon, the defaults of ``hockeystick epsilon``."""
 
-NOISE_DIGITS = 5  # significant digits of a noise that is found, rounded up: more noise protects no less
+NOISE_DIGITS = 5  # significant digits of a calibrated noise, rounded up: more noise protects at least as well
 
 
 def start(given: Given | None) -> dict[str, Any]:
-    """What the page has to know before it asks anything."""
+    """Return everything that the page needs before its first question."""
     says = {kind.name: kind.assumption for kind in SAMPLINGS}
     return {
         "version": __version__,
@@ -52,18 +52,18 @@ def start(given: Given | None) -> dict[str, Any]:
 
 
 def answer(question: Mapping[str, Any], given: Given | None, check: Check = unasked) -> dict[str, Any]:
-    """The answer to a question.
+    """Answer a question.
 
     Args:
         question: ``want``, one of :data:`WANTS`; ``plan``, either ``{"keys": ...}`` of DP-SGD or ``{"given": digest,
-            "moved": ...}``; and for ``"calibrate"`` the ``target`` epsilon.
-        given: the plan with which the server was started, if any.
-        check: called between the places of a slow curve; what it raises ends the answer.
+            "moved": ...}``; for ``"calibrate"`` also the ``target`` epsilon.
+        given: plan with which the server was started, if any.
+        check: function called between the points of a slow curve; an exception from it ends the answer.
 
     Raises:
-        InvalidInputError: no such question, or a value outside its domain.
-        UnsupportedError: what is not answered of the plan.
-        UnreachableError: no noise reaches the target.
+        InvalidInputError: the question is unknown, or a value is outside its domain.
+        UnsupportedError: the question has no answer for the plan.
+        UnreachableError: no noise meets the target.
 
     >>> found = answer({"want": "epsilon", "plan": {"keys": dict(EXAMPLE)}}, None)
     >>> found["headline"], found["values"]["epochs"]
@@ -79,10 +79,10 @@ def answer(question: Mapping[str, Any], given: Given | None, check: Check = unas
 
 
 def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
-    """The plan that a question is about, and its values.
+    """The plan of a question, and its values.
 
     Raises:
-        InvalidInputError: it is about another given plan, or about none.
+        InvalidInputError: the question names another given plan, or none.
     """
     if isinstance(asked, Mapping) and isinstance(asked.get("keys"), Mapping):
         return plan_of(asked["keys"])
@@ -98,7 +98,7 @@ def _plan(asked: object, given: Given | None) -> tuple[Plan, dict[str, Any]]:
 
 
 def _epsilon(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Epsilon at the plan's delta, with all that is said of it."""
+    """Epsilon at the plan's delta, with its text for people."""
     delta = _delta(plan)
     bound = plan.epsilon(delta)
     said = epsilon_answer(plan, delta, bound)
@@ -129,12 +129,12 @@ def _calibrate(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(value: str | float) -> str:
-    """A text as it is, a number with all its digits and its exponent as people write it."""
+    """A text unchanged, a number with all digits and a readable exponent."""
     return short_exponent(repr(value)) if isinstance(value, float) else str(value)
 
 
 def _copies(plan: Plan, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan as a file, as flags and as Python: whoever uses one of them gets the number that the page shows."""
+    """The plan as a file, as flags and as Python, each of which gives the number on the page."""
     asked: Any = question["plan"]
     keys = asked.get("keys")
     if keys is None:
@@ -156,17 +156,16 @@ NUMBERS: dict[str, Callable[[Plan, Mapping[str, Any]], dict[str, Any]]] = {
     "calibrate": _calibrate,
     "copies": _copies,
 }
-"""What is asked of a plan apart from its curves, by name."""
+"""Functions that answer all questions except curves, by name."""
 
 WANTS = (*NUMBERS, *CURVES)
-"""What can be asked, by name."""
 
 QUICK = tuple(NUMBERS)
-"""What is answered apart from the curves, which take longer."""
+"""Questions that are faster than curves."""
 
 
 def _delta(plan: Plan) -> float:
-    assert plan.delta_target is not None  # every plan of the page has one
+    assert plan.delta_target is not None  # every plan on the page has one
     return plan.delta_target
 
 

@@ -1,4 +1,4 @@
-"""The server's application: the page and its files, what it has to know, and the answers to its questions."""
+"""Application of the server: the page, its files and the answers to its questions."""
 
 from __future__ import annotations
 
@@ -20,27 +20,26 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 STATIC = Path(__file__).parent / "static"
-"""The files of the page."""
 
 MOST_BYTES = 16_384
-"""Longest question, in bytes: a plan by its keys takes a few hundred."""
+"""Longest question, in bytes; the keys of a plan take a few hundred."""
 
-LONGEST_NAME = 40  # characters of the name of a page's tab or of a plan on it
-LARGEST_SERIAL = 2**53  # up to which JavaScript counts
+LONGEST_NAME = 40  # longest name of a browser tab or of a plan on it, in characters
+LARGEST_SERIAL = 2**53  # largest whole number that JavaScript holds exactly
 
 BAD, OVERTAKEN, LARGE, KIND, REFUSED, FAILED, BUSY = 400, 409, 413, 415, 422, 500, 503
-"""Statuses of HTTP: no question, a newer one has come, too long, no JSON, refused in one line, our fault, too many."""
+"""HTTP statuses: invalid question, superseded by a newer one, too long, not JSON, refused, internal error, too many."""
 
 
 def application(given: Given | None, port: int, key: str, once: str, lanes: Lanes) -> Application:
-    """The guarded ASGI application.
+    """Return the guarded ASGI application.
 
     Args:
-        given: the plan that is shown, if one is.
-        port: on which the server listens.
-        key: the secret of this run.
-        once: a key that opens the page once.
-        lanes: where questions are answered.
+        given: plan shown at the start, if any.
+        port: port of the server.
+        key: secret of this run.
+        once: key that opens the page once.
+        lanes: threads that answer questions.
     """
     from starlette.applications import Starlette
     from starlette.responses import FileResponse, JSONResponse
@@ -67,7 +66,7 @@ def application(given: Given | None, port: int, key: str, once: str, lanes: Lane
 
 
 async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple[int, dict[str, Any]]:
-    """The status and the JSON with which a question is answered; a refusal is one line under ``error``."""
+    """Answer a question with a status and JSON; a refusal is one line under ``error``."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         return KIND, {"error": "a question is JSON, of the content type application/json"}
     body = bytearray()
@@ -91,15 +90,15 @@ async def answered(request: Request, given: Given | None, lanes: Lanes) -> tuple
         return BUSY, {"error": "too many questions wait: give them a moment"}
     except HockeystickError as error:
         return REFUSED, {"error": one_line(str(error))}
-    except Exception as error:  # the page says so, and the server goes on
+    except Exception as error:  # the page shows the error, and the server keeps running
         return FAILED, {"error": one_line(f"unexpected {type(error).__name__}: {error}: please report")}
 
 
 async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
-    """The answer, unless whoever asked has gone before it was begun: a page that moved on, or was closed.
+    """The answer, unless the page has moved on or closed before it was begun.
 
     Raises:
-        CancelledError: nobody waits for it any more.
+        CancelledError: the page no longer waits.
     """
 
     async def gone() -> None:
@@ -117,10 +116,10 @@ async def _unless_gone(request: Request, answering: Coroutine[Any, Any, dict[str
 
 
 def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
-    """The question, the place from which it comes, and its number.
+    """The question, its origin and its serial number.
 
     Raises:
-        InvalidInputError: it is none.
+        InvalidInputError: it is no question.
     """
     try:
         question = json.loads(body)
@@ -139,10 +138,10 @@ def _read(body: bytes) -> tuple[Mapping[str, Any], tuple[str, ...], int]:
 
 
 def _checked(found: dict[str, Any]) -> dict[str, Any]:
-    """The answer, where JSON has all its numbers.
+    """The answer, if JSON can hold all its numbers.
 
     Raises:
-        ValueError: it has not: an infinite number would be read as another one, or as none.
+        ValueError: a number is infinite or nan.
     """
     json.dumps(found, allow_nan=False)
     return found

@@ -1,7 +1,6 @@
-"""The curves of the page: both certified ends at each place, as numbers for the picture and as text for reading.
+"""Curves of the page: both certified ends at each point, as numbers for the picture and as text.
 
-Every text is rounded outward here, in exact decimals; the page rounds nothing. An end that is infinite, or that there
-is none of, is ``None``.
+Every text is rounded outward here, in exact decimals; the page rounds nothing. An infinite or missing end is ``None``.
 """
 
 from __future__ import annotations
@@ -26,37 +25,37 @@ from hockeystick.report.rounding import exact, round_down, round_up
 from hockeystick.values.errors import UnsupportedError
 
 READ = 3
-"""Significant digits of a text, and of the places of the curves, so that a text says a place as it is."""
+"""Significant digits of texts and of the points of a curve, so that the text of a point is exact."""
 
 
 def _short(x: float) -> float:
-    """The number with so many digits that its text is all of it."""
+    """A number rounded to the digits of its text."""
     return float(f"{x:.{READ}g}")
 
 
 RATES = tuple(sorted({_short(rate) for rate in [*np.geomspace(1e-4, 1.0, 29).tolist(), 1e-3, 1e-2, 1e-1]}))
-"""False-positive rates of the attack's curve, with those at which attacks are judged."""
+"""False-positive rates of the curve of attacks, including those of the table of attacks."""
 
-BEYOND = 1e-3  # part of the target delta to which its curve reaches, three decades below it
-LEAST_DELTA = 1e-300  # to which it reaches at most
-EPSILONS = 41  # places of the curve of delta
+RELATIVE_DELTA = 1e-3  # smallest delta of the curve, relative to the target
+LEAST_DELTA = 1e-300  # smallest delta of any curve
+EPSILONS = 41  # points of the curve of delta
 
-POINTS = 25  # places of a curve whose plans are answered side by side
-FEWER = 9  # places of a curve each of which is a question of its own, of tens of milliseconds
-SHARE = 1 / 3  # of the work that is left, which a place may take whose plan is asked by itself
-NOISE_SHARE = 1 / 6  # likewise where noise varies: the places with least of it take all that there is, and are left out
-NOISE_SPAN = 4.0  # times its own value that the noise goes down and up in its curve
+POINTS = 25  # points of a curve whose plans are answered together
+FEWER = 9  # points of a curve computed one by one, in tens of milliseconds each
+SHARE = 1 / 3  # share of the remaining work that one point may use if plans are answered one by one
+NOISE_SHARE = 1 / 6  # likewise for varying noise: points of least noise would use all work, and are left out
+NOISE_SPAN = 4.0  # factor by which the noise varies down and up in its curve
 
 Check = Callable[[], None]
-"""Asked before each place of a slow curve: raises where nobody waits for it any more."""
+"""Function called before each point of a slow curve; it raises if the page no longer waits."""
 
 Rows = list[tuple[float, float | None, float | None]]
-"""A place of a curve, and the lower and the upper end there."""
+"""Points of a curve, each with its lower and upper end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Places with both ends, what stands on the horizontal axis, and why places were left out, if some were."""
+    """Points with both ends, the label of the horizontal axis, and the reason for missing points, if any."""
 
     label: str
     rows: Rows
@@ -64,19 +63,19 @@ class Curve:
 
 
 def unasked() -> None:
-    """The check of whoever waits to the end."""
+    """Check that never raises, for callers that wait to the end."""
 
 
 def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
-    """The curve of that name: ``"delta"``, ``"attack"``, ``"steps"`` or ``"noise"``.
+    """Return a curve by name: ``"delta"``, ``"attack"``, ``"steps"`` or ``"noise"``.
 
     Args:
-        plan: a plan with a target delta.
-        want: which curve.
-        check: called between places that are questions of their own; what it raises ends the curve.
+        plan: plan with a target delta.
+        want: name of the curve.
+        check: function called between points computed one by one; an exception from it ends the curve.
 
     Raises:
-        UnsupportedError: nothing is proven of the plan, or the question is not answered of it.
+        UnsupportedError: no guarantee is proved for the plan, or it has no such curve.
 
     >>> from hockeystick import dp_sgd
     >>> found = curve(dp_sgd(1.1, 0.01, 1000, delta=1e-6), "steps")
@@ -95,26 +94,26 @@ def curve(plan: Plan, want: str, check: Check = unasked) -> dict[str, Any]:
 
 
 def _delta(plan: Plan, check: Check) -> Curve:
-    """Delta from epsilon 0 to where it is a thousandth of the target.
+    """Delta from epsilon 0 to a thousandth of the target.
 
     Raises:
-        UnsupportedError: epsilon is infinite, or nothing is proven of the plan.
+        UnsupportedError: epsilon is infinite, or no guarantee is proved for the plan.
     """
-    reach = plan.epsilon(max(_target(plan) * BEYOND, LEAST_DELTA)).quoted
+    reach = plan.epsilon(max(_target(plan) * RELATIVE_DELTA, LEAST_DELTA)).quoted
     quoted = plan.epsilon(_target(plan)).quoted
     reach = reach if math.isfinite(reach) else quoted
     if not math.isfinite(reach):
         raise UnsupportedError("no curve: epsilon is infinite at this delta")
     even = np.linspace(0.0, reach if reach > 0 else 1.0, EPSILONS).tolist()
     rows: Rows
-    places = sorted({float(round_up(quoted, READ)), *(_short(at) for at in even)})  # the first is what is quoted
+    places = sorted({float(round_up(quoted, READ)), *(_short(at) for at in even)})  # includes the quoted epsilon
     if plan.known_from_below:
         band = plan.profile().delta(places)
         rows = list(zip(places, band.lower.tolist(), band.upper.tolist(), strict=True))
         return Curve("epsilon", rows, _wide(band.reason))
     rows = []
     with one_call(len(plan.kinds)):
-        for at in places[:: EPSILONS // FEWER]:  # each a question of its own
+        for at in places[:: EPSILONS // FEWER]:  # computed one by one
             check()
             ends = finite_ends(plan.delta(at))
             rows.append((at, ends.get("lower"), ends["upper"]))
@@ -122,7 +121,7 @@ def _delta(plan: Plan, check: Check) -> Curve:
 
 
 def _attack(plan: Plan, check: Check) -> Curve:
-    """The largest true-positive rate of an attack at each false-positive rate."""
+    """Largest true-positive rate of an attack at each false-positive rate."""
     if plan.whole:
         raise refusal(plan)
     band = plan.profile().tpr(np.array(RATES))
@@ -138,10 +137,10 @@ def _steps(plan: Plan, check: Check) -> Curve:
 
 
 def _noise(plan: Plan, check: Check) -> Curve:
-    """Epsilon of the plan with less noise and with more.
+    """Epsilon of the plan with less and more noise.
 
     Raises:
-        UnsupportedError: the plan has no noise that could be scaled, or privacy is not monotone in it.
+        UnsupportedError: the plan has no noise to scale, or privacy is not monotone in it.
     """
     parameter, build = noise_of(plan)
     name, value = parameter.name, parameter.start
@@ -156,28 +155,28 @@ CURVES: dict[str, Callable[[Plan, Check], Curve]] = {
     "steps": _steps,
     "noise": _noise,
 }
-"""The curves by name."""
+"""Functions that compute the curves, by name."""
 
 
 def _target(plan: Plan) -> float:
-    assert plan.delta_target is not None  # every plan of the page has one
+    assert plan.delta_target is not None  # every plan on the page has one
     return plan.delta_target
 
 
 def _side_by_side(plan: Plan) -> bool:
-    """Whether many such plans are answered in one computation (``questions/many.py``)."""
+    """True if many such plans are answered in one computation (``questions/many.py``)."""
     if len(plan.rounds) != 1 or plan.whole:
         return False
     return isinstance(plan.rounds[0].mechanism, Gaussian) and isinstance(plan.rounds[0].sampling, Poisson)
 
 
 def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, share: float, check: Check) -> Curve:
-    """Epsilon of each plan at its place, all of them within the work of one call.
+    """Epsilon of each plan at its point, all within the work of one call.
 
-    A place whose answer is wide since the work did not suffice is left out: the line would show a bend that is none.
+    A point that is wide because the work limit was reached is left out, since the line would show a false bend.
 
     Raises:
-        UnsupportedError: nothing is proven of a plan, or the work does not suffice for two places.
+        UnsupportedError: no guarantee is proved for a plan, or the work limit leaves fewer than two points.
     """
     asked = list(plans)
     rows: Rows = []
@@ -187,7 +186,7 @@ def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, sha
             for (at, _), lower, upper, worth in zip(asked, band.lower, band.upper, band.guarantees, strict=True):
                 rows.append((at, None if worth == "upper bound" else _finite(lower), _finite(upper)))
         else:
-            for at, plan in reversed(asked):  # from more noise, or more steps, on: what comes first gets its share
+            for at, plan in reversed(asked):  # most noise or most steps first: early points get their share
                 check()
                 with part(share):
                     ends = finite_ends(plan.epsilon(delta))
@@ -201,7 +200,7 @@ def _epsilons(label: str, plans: Iterable[tuple[float, Plan]], delta: float, sha
 
 
 def _wide(reason: str | None) -> str | None:
-    """What is said beside a curve whose ends are apart since the work did not suffice."""
+    """Note beside a curve whose ends are apart because the work limit was reached."""
     return f"wider than it need be: {USED_UP}" if reason is not None and USED_UP in reason else None
 
 

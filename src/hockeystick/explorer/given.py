@@ -1,7 +1,7 @@
-"""A plan that was given, from a file or from Python: what of it can be slid, and the plan with that moved.
+"""Plans given by a file or from Python: their sliders, and the plan with some of them moved.
 
-A plan that the keys of DP-SGD make is taken apart into them. Any other stays as it is, and those parameters move that
-calibration knows (``questions/parameters.py``): one value in all rounds that have it, or a common factor on all noise.
+A plan that the keys of DP-SGD describe gets a slider for each of them. Any other gets sliders for the parameters of
+calibration (``questions/parameters.py``): one value in all rounds that have it, or a common factor on all noise.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hockeystick.values.domains import choice
 from hockeystick.values.errors import HockeystickError, InvalidInputError, UnsupportedError
 
 GROUPS = (("sample-rate", "batch-size"), ("epochs", "steps"))
-"""Parameters of which one is offered each, beside that of the noise: the other of a group would move the same thing."""
+"""Groups of parameters of which only one gets a slider, since the others would change the same thing."""
 
 LABELS = {
     "noise-multiplier": "Noise multiplier",
@@ -32,19 +32,19 @@ LABELS = {
     "epochs": "Epochs",
     "steps": "Steps",
 }
-"""What the page calls a parameter."""
+"""Labels of parameters on the page."""
 
-SPAN = 10.0  # times its own value that a parameter can be slid up and down
-NO_DELTA = "1e-5"  # where a plan names none; the page says so
+SPAN = 10.0  # factor by which a slider changes a parameter up and down
+NO_DELTA = "1e-5"  # default of a plan without delta; the page says so
 
 
 @dataclass(frozen=True)
 class Given:
-    """A plan as it was given.
+    """Plan as it was given.
 
     Args:
         plan: the plan.
-        name: what the page calls it: the name of its file, or nothing.
+        name: its name on the page: the name of its file, or empty.
     """
 
     plan: Plan
@@ -52,17 +52,17 @@ class Given:
 
     @cached_property
     def digest(self) -> str:
-        """By what a link says that it is about this plan and no other."""
+        """Digest by which a link refers to this plan and no other."""
         return digest(self.plan.to_dict())
 
     @cached_property
     def keys(self) -> dict[str, str] | None:
-        """The keys of DP-SGD that make the plan, where some do."""
+        """Keys of DP-SGD that describe the plan, or ``None``."""
         return keys_of(self.plan)
 
     @property
     def _noise(self) -> tuple[str, ...]:
-        """The parameter that moves all noise of the plan, where one does."""
+        """Parameter that scales all noise of the plan, if there is one."""
         try:
             return (noise_of(self.plan)[0].name,)
         except UnsupportedError:
@@ -70,7 +70,7 @@ class Given:
 
     @cached_property
     def sliders(self) -> dict[str, tuple[Slider, str]]:
-        """What can be slid of the plan, with its present value, by its key on the page."""
+        """Sliders of the plan with their present values, by key."""
         found: dict[str, tuple[Slider, str]] = {}
         for group in (self._noise, *GROUPS):
             for name in group:
@@ -79,7 +79,7 @@ class Given:
                     start = parameter.start
                     if start <= 0 or build(start).whole != self.plan.whole:
                         continue
-                except HockeystickError:  # the plan does not have it
+                except HockeystickError:  # the plan lacks it
                     continue
                 least, most = max(parameter.least, start / SPAN), min(parameter.most, start * SPAN)
                 key = name.replace("-", "_")
@@ -91,10 +91,10 @@ class Given:
         return {**found, "delta": (delta, NO_DELTA if target is None else exact(target))}
 
     def moved(self, moved: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-        """The plan with some of its parameters moved, and the values of all that can be.
+        """Return the plan with some parameters moved, and the values of all sliders.
 
         Raises:
-            InvalidInputError: what is none of them, or a value outside its domain.
+            InvalidInputError: a parameter has no slider, or a value is outside its domain.
         """
         plan = self.plan
         values: dict[str, Any] = {}
@@ -117,11 +117,11 @@ class Given:
         values["adjacency"] = Adjacency.parse(moved.get("adjacency", plan.adjacency.value)).value
         plan = replace(plan, delta_target=values["delta"], adjacency=Adjacency(values["adjacency"]))
         if replace(plan, delta_target=None) != replace(self.plan, delta_target=None):
-            plan = replace(plan, published=None)  # what a source says is about the plan that was given
+            plan = replace(plan, published=None)  # the source's claim is about the plan as given
         return plan, values
 
     def said(self) -> dict[str, Any]:
-        """The plan as the page reads it."""
+        """Return the plan in the form that the page reads."""
         return {
             "digest": self.digest,
             "name": self.name,

@@ -1,9 +1,9 @@
-"""Who may ask the server: the browser to which the key was given, by an address of this machine, and nobody else.
+"""Access control of the server: it answers only the browser that has the key, at an address of this machine.
 
-Other pages in the same browser can make it send requests here, and a name of theirs can be made to point to this
-machine (DNS rebinding). Against the first stand the key, which is in a cookie that is sent from this page alone, and
-the header ``Origin``; against the second the header ``Host``, which then has their name. The key keeps other users of
-this machine out.
+Other pages in the same browser can send requests here, and can let a name of theirs point to this machine (DNS
+rebinding). The key, in a cookie that only this page sends, and the header ``Origin`` stop the former; the header
+``Host``,
+which then holds the foreign name, stops the latter. The key also keeps out other users of this machine.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""An ASGI application, and what one is called with."""
+"""ASGI application, and the types of its arguments."""
 
 NAMES = ("127.0.0.1", "localhost")
-"""How this machine is called by whoever sits at it."""
+"""Names of this machine that are accepted."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -31,21 +31,21 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-"""Headers of every answer: nothing is loaded from outside, nothing runs that is not a file of ours, nothing is kept."""
+"""Headers of every answer: nothing is loaded from elsewhere, only own scripts run, nothing is stored."""
 
 NO_KEY = "no key: open the address that `hockeystick explore` printed; the part of a link after # can be put behind it"
-"""What is said to a browser that has not the key of this run."""
+"""Message for a browser without the key of this run."""
 
 
 class Guard:
-    """An ASGI application around another one, which answers only whom it may.
+    """ASGI application that guards another one.
 
     Args:
-        app: what is guarded.
-        port: on which the server listens.
-        key: the secret of this run.
-        once: a key that opens once, for the browser that is started here: what a program is started with can be seen
-            by other users of the machine.
+        app: guarded application.
+        port: port of the server.
+        key: secret of this run.
+        once: key that works once, for the browser started here, since other users of the machine can see the arguments
+            of a program.
     """
 
     def __init__(self, app: Application, port: int, key: str, once: str | None = None) -> None:
@@ -69,7 +69,7 @@ class Guard:
             await _say(send, 403, "another site: this page is asked by itself alone")
         elif scope["path"] == "/" and scope["method"] == "GET" and given and self._opens(given[0]):
             kept = f"{self.cookie}={self._key}; HttpOnly; SameSite=Strict; Path=/"
-            await _say(send, 303, "", {"Location": "/", "Set-Cookie": kept})  # which keeps what stands after #
+            await _say(send, 303, "", {"Location": "/", "Set-Cookie": kept})  # keeps the fragment after #
         elif not self._is_key(_cookie(headers.get("cookie", ""), self.cookie)):
             await _say(send, 403, NO_KEY)
         else:
@@ -86,12 +86,12 @@ class Guard:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are equal, in a time that does not tell how much of them is."""
+    """True if two texts are equal, in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name in small letters; of one that comes twice, both, so that it is none that is accepted."""
+    """Headers by lower-case name; the values of a repeated one are joined, so that none is accepted."""
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")

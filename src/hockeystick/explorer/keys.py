@@ -1,4 +1,4 @@
-"""What can be slid of DP-SGD: the keys of ``hs.dp_sgd`` that the page has, their ranges, and the plan they make."""
+"""Sliders of DP-SGD: the keys of ``hs.dp_sgd`` on the page, their ranges, and the plan they make."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from hockeystick.values.domains import choice, shown
 from hockeystick.values.errors import HockeystickError, InvalidInputError
 from hockeystick.values.exact import quotient, towards
 
-LONGEST_TEXT = 60  # characters of a value: no number that a person writes has more
+LONGEST_TEXT = 60  # longest value, in characters
 
 
 @dataclass(frozen=True, slots=True)
 class Slider:
-    """A number that can be slid, on a logarithmic scale.
+    """Slider on a logarithmic scale.
 
     Attributes:
-        key: its name in ``hs.dp_sgd`` and on the command line.
-        label: what the page calls it.
-        least: the left end of the slider; the box beside it takes any value.
-        most: the right end.
-        whole: whether it is a whole number.
-        digits: significant digits to which the slider moves.
+        key: name in ``hs.dp_sgd`` and on the command line.
+        label: label on the page.
+        least: left end; the box beside the slider accepts any value.
+        most: right end.
+        whole: True for whole numbers.
+        digits: significant digits of its positions.
     """
 
     key: str
@@ -49,7 +49,7 @@ class Slider:
     digits: int = 3
 
     def keys(self) -> dict[str, Any]:
-        """The slider as the page reads it."""
+        """Return the slider in the form that the page reads."""
         return asdict(self)
 
 
@@ -65,10 +65,10 @@ SLIDERS = (
     Slider("steps", "Steps", 1, 1e7, whole=True),
     Slider("delta", "Delta", 1e-12, 1e-2, digits=2),
 )
-"""The numbers of DP-SGD in the order of the page; their ranges hold what is published, and somewhat more."""
+"""Sliders of DP-SGD in the order of the page; their ranges include published values and somewhat more."""
 
 SIZES, RATE, EPOCHS, STEPS = ("batch_size", "dataset_size"), ("sample_rate",), ("epochs",), ("steps",)
-"""The keys that say how large batches are, and those that say how long training goes on."""
+"""Keys that determine the batch size, and keys that determine the length of the training."""
 
 SCHEMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     Poisson.name: (SIZES, RATE),
@@ -80,10 +80,10 @@ SCHEMES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     CyclicPoisson.name: (("groups", "sample_rate"),),
     NoSampling.name: ((),),
 }
-"""The schemes of the page, and by which keys each can say how large batches are."""
+"""Sampling schemes of the page, with the sets of keys that determine their batch size."""
 
 TEXTS = {"sampling": tuple(SCHEMES), "adjacency": tuple(kind.value for kind in Adjacency)}
-"""The names that can be chosen, by the key that they are the value of."""
+"""Allowed values of the keys that are names."""
 
 EXAMPLE: Mapping[str, str] = {
     "noise_multiplier": "1.1",
@@ -94,18 +94,18 @@ EXAMPLE: Mapping[str, str] = {
     "sampling": Poisson.name,
     "adjacency": Adjacency.ADD_OR_REMOVE.value,
 }
-"""The plan that the page begins with where none is given: the best known example of DP-SGD, on 60,000 images."""
+"""Default plan of the page: the best-known example of DP-SGD, on 60,000 images."""
 
 
 def plan_of(given: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
-    """The plan that keys make, and the keys with their values as numbers.
+    """Return the plan of some keys, and the keys with numeric values.
 
     Args:
         given: texts by key; a number may be written as ``1e-5``, ``60_000``, ``256/60000`` or ``1%``. A quotient that
-            no double stands for goes to its safe side: a rate up, noise and delta down.
+            is no double is rounded to its safe side: a rate up, noise and delta down.
 
     Raises:
-        InvalidInputError: a key that the page does not have, a value that is no number, or what ``hs.dp_sgd`` refuses.
+        InvalidInputError: a key is unknown, a value is no number, or ``hs.dp_sgd`` refuses the keys.
 
     >>> plan_of({"noise_multiplier": "1.1", "sample_rate": "1%", "steps": "1e4", "delta": "1e-6"})[1]["sample_rate"]
     0.01
@@ -128,10 +128,10 @@ def plan_of(given: Mapping[str, Any]) -> tuple[Plan, dict[str, Any]]:
 
 
 def number(slider: Slider, text: object) -> float:
-    """The number that a text of the page stands for.
+    """Return the number in a text of the page.
 
     Raises:
-        InvalidInputError: it stands for none.
+        InvalidInputError: the text is no number.
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
         raise InvalidInputError(f"{slider.key} must be a number, such as 0.01 or 1/60000; received {shown(text)}")
@@ -148,7 +148,7 @@ def number(slider: Slider, text: object) -> float:
 
 
 def keys_of(plan: Plan) -> dict[str, str] | None:
-    """The keys of the page that make a plan, as texts; ``None`` where none make just that one.
+    """Return the keys that make exactly this plan, as texts; ``None`` if there are none.
 
     >>> keys_of(dp_sgd(1.1, batch_size=256, dataset_size=60_000, epochs=60, delta=1e-5)) == dict(EXAMPLE)
     True
@@ -170,6 +170,6 @@ def keys_of(plan: Plan) -> dict[str, str] | None:
         try:
             if plan_of(texts)[0] == plan:
                 return texts
-        except HockeystickError:  # a key of the scheme that the page does not have makes others contradict each other
+        except HockeystickError:  # the scheme has a key that is not on the page, so the others contradict each other
             continue
     return None

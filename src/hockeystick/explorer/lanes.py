@@ -1,8 +1,8 @@
-"""Questions in the order in which they come, on two threads: one for the number, one for the curves.
+"""Queues of questions on two threads: one for numbers, one for curves.
 
-While a slider moves, most questions are stale before they are begun. The page numbers them; one for which a newer one
-has come is dropped and not computed. A question that has begun asks from time to time whether it is still wanted, and
-ends by the work that one call may take.
+While a slider moves, most questions are stale before they begin. The page numbers them, and a question is dropped once
+a newer one has arrived. A running computation checks from time to time if it is still wanted, and the work limit of a
+call bounds it.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import TypeVar
 
-T = TypeVar("T")  # what a question is answered with
+T = TypeVar("T")  # type of an answer
 
 Check = Callable[[], None]
-"""Called on the way to an answer: raises where nobody waits for it any more."""
+"""Function called during a computation; it raises if the answer is no longer wanted."""
 
 MOST_PLACES = 1000
-"""Places of questions that are remembered: those of a hundred open pages, each with two plans and their curves."""
+"""Largest number of origins remembered: a hundred open pages, each with two plans and their curves."""
 
 MOST_WAITING = 200
-"""Questions that wait at most: a page that is slid fast has a few dozen on their way."""
+"""Largest number of waiting questions; fast sliding makes a few dozen."""
 
 
 class OvertakenError(Exception):
-    """A newer question from the same place has come: nobody waits for this one."""
+    """Error for a question superseded by a newer one from the same origin."""
 
 
 class BusyError(Exception):
-    """More questions wait than would be answered in any time that somebody waits."""
+    """Error for more waiting questions than can be answered in reasonable time."""
 
 
 class Lanes:
@@ -46,16 +46,17 @@ class Lanes:
     async def answer(
         self, place: tuple[str, ...], serial: int, quick: bool, work: Callable[[Callable[[], None]], T]
     ) -> T:
-        """What the work gives.
+        """Return the result of ``work``.
 
         Args:
-            place: from where the question comes: the page, the plan, the part of the page.
-            serial: its number among those from there; a greater one is newer.
-            quick: on which of the two threads.
-            work: what answers it; it is given what raises once a newer question has come, to be called on the way.
+            place: origin of the question: page, plan and part of the page.
+            serial: number of the question at its origin; larger is newer.
+            quick: True for the thread of numbers, False for that of curves.
+            work: function that computes the answer. Its argument is a check to call meanwhile, which raises once a
+                newer question has arrived.
 
         Raises:
-            OvertakenError: a newer question came from there before this one was begun, or before it was done.
+            OvertakenError: a newer question of this origin arrived before this one was done.
             BusyError: too many questions wait.
         """
         with self._lock:
@@ -82,6 +83,6 @@ class Lanes:
                 self._waiting -= 1
 
     def close(self) -> None:
-        """Begin no more questions; one that has begun ends by itself."""
+        """Begin no more questions; a running one finishes by itself."""
         for thread in self._threads.values():
             thread.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""The server of the page: on the loopback interface alone, in a thread, until it is closed."""
+"""Server of the page, on the loopback interface alone, in a thread that runs until it is closed."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from hockeystick.plan.plan import Plan
 
 LOOPBACK = "127.0.0.1"
-"""The one address that is listened on: no other machine reaches it."""
+"""The only address listened on, which no other machine reaches."""
 
 PORT = 8417
-"""The port where none is named: of no well-known service, and the same in every run, so that links keep working."""
+"""Default port, used by no well-known service, and the same in every run so that links keep working."""
 
-LARGEST_PORT = 65_535  # of the 16 bits that a port has
-KEY_BYTES = 24  # of randomness in the secret of a run: more than can be tried
-PATIENCE = 10.0  # seconds that a server may take to start
-POLL = 0.01  # seconds between two looks at whether it has
-FAREWELL = 2  # seconds that open requests have when the server is closed
+LARGEST_PORT = 65_535  # ports have 16 bits
+KEY_BYTES = 24  # random bytes in the secret of a run, too many to guess
+PATIENCE = 10.0  # longest time for the server to start, in seconds
+POLL = 0.01  # seconds between checks of the start
+FAREWELL = 2  # seconds that open requests have to finish when the server is closed
 
 
 class Explorer:
-    """A page that is being served; :func:`explore` makes one.
+    """A served page; :func:`explore` makes one.
 
     Attributes:
-        address: ``http://127.0.0.1:PORT/``; whoever opens it needs the key.
-        url: the address with the key of this run, for a browser on this machine.
+        address: ``http://127.0.0.1:PORT/``, which opens only with the key.
+        url: address with the key of this run, for a browser on this machine.
     """
 
     def __init__(self, plan: Plan | None, name: str, port: int | None) -> None:
@@ -74,16 +74,16 @@ class Explorer:
 
     @property
     def address(self) -> str:
-        """Where the page is; a link with its state is this and ``#`` and the state."""
+        """Address of the page; a link with its state appends ``#`` and the state."""
         return f"http://{LOOPBACK}:{self.port}/"
 
     @property
     def url(self) -> str:
-        """The address with the key of this run, which a browser gives back as a cookie from then on."""
+        """Address with the key of this run, which the browser then keeps as a cookie."""
         return f"{self.address}?key={self._key}"
 
     def open(self) -> None:
-        """Open the page in the browser, by a key that opens it once; :attr:`url` opens it again."""
+        """Open the page in the browser, by a key that works once; :attr:`url` opens it again."""
         import webbrowser
 
         webbrowser.open(f"{self.address}?key={self._once}")
@@ -92,16 +92,16 @@ class Explorer:
         return f"<Explorer at {self.url}>" if self._thread.is_alive() else "<Explorer, closed>"
 
     def _repr_html_(self) -> str:
-        """The link to the page, as notebooks show it."""
+        """HTML link to the page, as notebooks show it."""
         return f'<a href="{escape(self.url)}" target="_blank" rel="noopener">{escape(self.address)}</a>'
 
     def wait(self) -> None:
-        """Serve until somebody interrupts."""
+        """Serve until interrupted."""
         while self._thread.is_alive():
             self._thread.join(1.0)
 
     def close(self) -> None:
-        """Stop serving; closing twice does nothing."""
+        """Stop serving; a second call does nothing."""
         self._server.should_exit = True
         self._lanes.close()
         self._thread.join(2 * FAREWELL)
@@ -118,18 +118,17 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
     """Serve the page of live curves on this machine, and open it in the browser.
 
     Args:
-        plan: what the page begins with; an example of DP-SGD by default.
-        port: on which it listens, on the loopback interface alone; 0 is any free one. By default 8417, or any free one
-            where that is taken.
-        browser: whether to open it.
-        name: what the page calls the plan.
+        plan: plan shown first; by default an example of DP-SGD.
+        port: port on the loopback interface; 0 for any free one. By default 8417, or any free one if that is taken.
+        browser: True to open the page in the browser.
+        name: name of the plan on the page.
 
     Returns:
-        The server, which runs in a thread until it is closed or the program ends.
+        The server, running in a thread until it is closed or the program ends.
 
     Raises:
         HockeystickError: starlette or uvicorn is missing, or the port is taken.
-        InvalidInputError: what is no plan or no port.
+        InvalidInputError: the plan or the port is invalid.
     """
     from hockeystick.plan.plan import Plan
 
@@ -144,19 +143,19 @@ def explore(plan: Plan | None = None, *, port: int | None = None, browser: bool 
 
 
 def need_server() -> None:
-    """Refuse where the server is missing, before anything is computed.
+    """Refuse a missing server package before any computation.
 
     Raises:
-        HockeystickError: it is.
+        HockeystickError: starlette or uvicorn is missing.
     """
     need("the page", {"starlette": "starlette", "uvicorn": "uvicorn"}, "explore")
 
 
 def _listening(port: int | None) -> socket.socket:
-    """A socket that is bound to the loopback interface.
+    """Socket bound to the loopback interface.
 
     Raises:
-        HockeystickError: the port is taken, or not for this user.
+        HockeystickError: the port is taken, or forbidden for this user.
     """
     for wanted in (PORT, 0) if port is None else (port,):
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
