@@ -1,9 +1,9 @@
-"""Figures, all of them drawn here: of plans, and of what several methods say of one.
+"""Figures of plans, of sweeps, and of several methods on one plan.
 
-``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and hand back a figure of matplotlib (``shown.py``), as
-``heat_map`` and ``pareto`` do of sweeps (``sweeps.py``), which :func:`save` writes. Below them a figure is described as
-``Panel`` (what is shown) and drawn by ``drawn`` (matplotlib, the extra ``plot``); these serve the command line, the
-benchmark and the papers' figures.
+``curve``, ``steps``, ``tradeoff`` and ``compare`` take plans and return a matplotlib figure (``shown.py``), as do
+``heat_map`` and ``pareto`` for sweeps (``sweeps.py``); :func:`save` writes it. Underneath, a ``Panel`` describes the
+content of a figure, and ``drawn`` draws it with matplotlib (the extra ``plot``). The command line, the benchmark and
+the papers' figures use these, too.
 """
 
 from hockeystick.plot.draw import drawn as drawn

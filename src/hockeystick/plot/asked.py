@@ -1,4 +1,4 @@
-"""One accountant asked at one place: its ends, how long it took, or why it has no answer."""
+"""One accountant's answer at one point: its ends, its time, or the reason for its absence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hockeystick.values.errors import HockeystickError, UnsupportedError
 
 @dataclass(frozen=True)
 class Asked:
-    """What an accountant said.
+    """Answer of an accountant.
 
     Attributes:
-        lower: its lower end; ``nan`` where it has none.
-        value: the number to quote: an upper end or an estimate; ``nan`` where it has none.
-        estimate: its best guess; ``nan`` where it has none.
-        seconds: time of the call, by the wall clock.
-        reason: why there is no answer, or none better; empty otherwise.
-        failed: whether it raised what no accountant should: a fault of this library.
+        lower: lower end, or ``nan``.
+        value: number to quote, an upper end or an estimate, or ``nan``.
+        estimate: best estimate, or ``nan``.
+        seconds: wall-clock time of the call.
+        reason: reason for a missing or wide answer; empty otherwise.
+        failed: True if it raised an unexpected exception, which is a bug of this library.
     """
 
     lower: float
@@ -36,14 +36,14 @@ class Asked:
 
 
 def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **options: float) -> Asked:
-    """``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; a method that cannot treat the plan has no answer.
+    """Ask for ``plan.epsilon`` at a delta, or ``plan.delta`` at an epsilon; an unsupported plan has no answer.
 
     Args:
-        plan: what was run.
+        plan: the plan.
         quantity: ``"epsilon"`` or ``"delta"``.
-        at: the other one.
-        accountant: its name.
-        options: of the accountant.
+        at: value of the other one.
+        accountant: name of the accountant.
+        options: options of the accountant.
     """
     start = time.perf_counter()
     try:
@@ -57,10 +57,10 @@ def ask(plan: Plan, quantity: str, at: float, accountant: str = "auto", **option
 
 
 def ask_beside_others(plan: Plan, quantity: str, at: float, accountant: str) -> Asked:
-    """:func:`ask`, where a fault of one accountant must not take the others' answers with it: it is said, not raised.
+    """Ask like :func:`ask`, but return a bug of one accountant as its answer, so that the others' answers remain.
 
     Raises:
-        HockeystickError: the question itself is wrong, for every accountant.
+        HockeystickError: the question itself is invalid for every accountant.
     """
     start = time.perf_counter()
     try:
@@ -77,7 +77,7 @@ def _ends(answer: Answer | DeltaAnswer) -> tuple[float, float]:
 
 
 def line_of(label: str, x: Sequence[float], answers: Sequence[Asked], style: str = "") -> Line:
-    """A method's answers as a line, with its lower ends where it has any."""
+    """Return a method's answers as a line, with its lower ends if it has any."""
     two_sided = any(not math.isnan(answer.lower) for answer in answers)
     lower = [answer.lower for answer in answers] if two_sided else None
     values = [answer.value for answer in answers]
@@ -89,5 +89,5 @@ def line_of(label: str, x: Sequence[float], answers: Sequence[Asked], style: str
 
 
 def bracket_of(x: Sequence[float], answers: Sequence[Asked]) -> Bracket:
-    """Certified answers as a bracket."""
+    """Return certified answers as a bracket."""
     return Bracket(x, [answer.lower for answer in answers], [answer.value for answer in answers])

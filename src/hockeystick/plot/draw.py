@@ -1,4 +1,4 @@
-"""Panels drawn by matplotlib, through its objects alone: no global figure, no display, no settings left behind."""
+"""Panels drawn by matplotlib through its objects alone, without global figures, a display or changed settings."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 HEIGHT = 2.35  # of one panel's axes with their labels, in inches
-LEGEND_ROW = 0.155  # height in inches
-MARKS = 9  # on one line, about
+LEGEND_ROW = 0.155  # height of a row of the legend in inches
+MARKS = 9  # approximate number of marks on a line
 THIN, BRACKET_WIDTH, BORDER = (
     1.2,
     0.8,
     1.6,
-)  # of a line, of the bracket, and what a line shows beside one that covers it
-WIDEST = 4.0  # points: width of a line that shows beside those that cover it, at most
-COVERED = 0.008  # of the height of the axes: nearer than this two lines are one
-NOTHING = (0.1, 1.0)  # ends of a logarithmic axis on which there is nothing
+)  # widths of a line, of the bracket, and of the rim that a covered line shows
+MAX_LINE_WIDTH = 4.0  # largest width in points of a line widened to show behind others
+COVERED = 0.008  # distance, relative to the height of the axes, below which two lines cover each other
+NOTHING = (0.1, 1.0)  # ends of an empty logarithmic axis
 BESIDE = 4.0  # points between a mark and its text
-LONG = 1e9  # a linear axis that goes as far is marked with powers of ten: longer numbers leave it no room
+LONG = 1e9  # end of a linear axis from which on ticks are powers of ten, since longer numbers do not fit
 
 
 def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, height: float = HEIGHT) -> Figure:
-    """The panels, row by row, and one legend of all below them.
+    """Draw the panels row by row, with one legend below them.
 
     Args:
-        panels: what to draw.
-        columns: panels beside each other.
-        width: of one column in inches.
-        height: of one panel in inches.
+        panels: panels to draw.
+        columns: number of panels in a row.
+        width: width of one column in inches.
+        height: height of one panel in inches.
 
     Raises:
         HockeystickError: matplotlib is missing.
@@ -93,7 +93,7 @@ def drawn(panels: Sequence[Panel], columns: int = 1, width: float = COLUMN, heig
 
 
 def _legend(panels: Sequence[Panel]) -> list[str]:
-    """Labels of all lines that have something to show, in order."""
+    """Labels of all lines with something to show, in order."""
     return list(dict.fromkeys(line.label for panel in panels for line in panel.lines if line.answered))
 
 
@@ -109,9 +109,9 @@ def _frame(axes: Axes, panel: Panel) -> None:
 
 
 def widths(panel: Panel) -> list[float]:
-    """How wide each line is drawn, in points: one that a later line or the bracket covers is seen on either side of it.
+    """Return the width of each line in points, wider if a later line or the bracket covers it, to show on both sides.
 
-    Two lines cover each other where, at half or more of the places that both have, they are nearer than can be seen.
+    Two lines cover each other if they are visually equal at half or more of their common points.
     """
     drawn_lines = [(tuple(line.x), _finite(panel, line.x, line.y)[1]) for line in panel.lines]
     edges = [] if panel.bracket is None else [panel.bracket.lower, panel.bracket.upper]
@@ -126,14 +126,14 @@ def widths(panel: Panel) -> list[float]:
         covering = [
             other for at, other_values, other in above if at == x and _covered(panel, values, other_values, height)
         ]
-        width = min(max([THIN, *(other + BORDER for other in covering)]), WIDEST)
+        width = min(max([THIN, *(other + BORDER for other in covering)]), MAX_LINE_WIDTH)
         found.append(width)
         above.append((x, values, width))
     return found[::-1]
 
 
 def _height(panel: Panel, seen: Sequence[Array]) -> float:
-    """What the second axis spans, decades where it is logarithmic."""
+    """Span of the second axis, in decades if it is logarithmic."""
     finite = [value for values in seen for value in values[np.isfinite(values)]]
     low, high = (end if end is not None else default for end, default in zip(panel.ylim, _ends(finite), strict=True))
     if panel.yscale == "log":
@@ -155,7 +155,7 @@ def _covered(panel: Panel, one: Array, other: Array, height: float) -> bool:
 
 
 def _dash(style: Style, width: float) -> Dash:
-    """The dash of a style, as long on a wide line as on a thin one: matplotlib counts in widths."""
+    """Dash of a style with the same length for every line width, since matplotlib counts in widths."""
     if isinstance(style.dash, str):
         return style.dash
     start, lengths = style.dash
@@ -185,7 +185,7 @@ def _line(axes: Axes, panel: Panel, line: Line, style: Style, width: float, posi
 
 
 def _bracket(axes: Axes, bracket: Bracket) -> Any:
-    """A band, with both edges drawn, so that it is seen however narrow it is."""
+    """Draw a band with both edges, so that it is visible however narrow."""
     x, lower, upper = (np.asarray(end, dtype=np.float64) for end in (bracket.x, bracket.lower, bracket.upper))
     upper = np.where(np.isfinite(upper), upper, np.nan)
     axes.fill_between(x, lower, upper, color=CERTIFIED.colour, alpha=0.25, linewidth=0, zorder=3.5)
@@ -197,7 +197,7 @@ def _bracket(axes: Axes, bracket: Bracket) -> Any:
 
 
 def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
-    """A dot with its text above it, on the side that the panel says."""
+    """Draw a dot with its text above it, on the side that the panel prescribes."""
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     if not (left <= point.x <= right and bottom <= point.y <= top):
         return
@@ -216,13 +216,13 @@ def _mark(axes: Axes, panel: Panel, point: Mark) -> None:
 
 
 def _alone(y: Array) -> list[int]:
-    """The places with no neighbour to draw a line to; without a mark nothing would be seen of them."""
+    """Indices of points without a neighbour, which would be invisible without a mark."""
     seen = np.concatenate([[False], np.isfinite(y), [False]])
     return [int(i) for i in np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])]
 
 
 def _finite(panel: Panel, x: Sequence[float], y: Sequence[float]) -> tuple[Array, Array]:
-    """The values, with gaps where there is none, or none that the scale can show."""
+    """The values, with gaps for missing ones and those that the scale cannot show."""
     at, values = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     shown = np.isfinite(values) & ((values > 0) if panel.yscale == "log" else True)
     return at, np.where(shown, values, np.nan)
@@ -232,7 +232,7 @@ def _limits(axes: Axes, panel: Panel, width: float) -> None:
     low, high = panel.ylim
     if panel.yscale == "log" and not any(np.isfinite(_finite(panel, line.x, line.y)[1]).any() for line in panel.lines):
         low, high = NOTHING if low is None else (low, 1.0)
-        axes.set_autoscaley_on(False)  # matplotlib finds nothing here from which it could take an end, and warns
+        axes.set_autoscaley_on(False)  # avoids matplotlib's warning about missing data
     if panel.xlim is not None:
         axes.set_xlim(*panel.xlim)
     axes.set_ylim(low, high)
@@ -240,7 +240,7 @@ def _limits(axes: Axes, panel: Panel, width: float) -> None:
 
 
 def _ticks(axes: Axes, panel: Panel, width: float) -> None:
-    """Few enough to be read: some round numbers, thousands with a comma, or powers of ten alone."""
+    """Set few readable ticks: round numbers with commas for thousands, or powers of ten alone."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     for scale, axis, most in ((panel.xscale, axes.xaxis, round(1.6 * width)), (panel.yscale, axes.yaxis, 5)):
@@ -263,14 +263,14 @@ def _ticks(axes: Axes, panel: Panel, width: float) -> None:
 
 
 def thousands(value: float, highest: float) -> str:
-    """A value of a linear axis: thousands with a comma, or a power of ten where the highest would be too long."""
+    """Return the label of a linear axis: commas for thousands, or a power of ten if the highest would be too long."""
     if highest < LONG or value == 0:
         return f"{value:,.0f}"
     return plain(value) if value > 0 else f"-{plain(-value)}"
 
 
 def plain(value: float) -> str:
-    """A round number as it is read: ``2,000``, ``0.05``, or with a power of ten where it would be long."""
+    """Return a round number in readable form: ``2,000``, ``0.05``, or with a power of ten if it would be long."""
     if 1e-3 <= value < 1e5:
         return f"{value:,.10g}"
     exponent = math.floor(math.log10(value) + 1e-9)

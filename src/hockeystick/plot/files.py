@@ -1,4 +1,4 @@
-"""Figures as files: SVG, PNG or PDF by the ending, whole or not at all, and the same bytes from the same data."""
+"""Figures as SVG, PNG or PDF files, by suffix: written atomically, the same bytes from the same data."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ENDINGS = (".svg", ".png", ".pdf")
-"""Endings of the files that a figure may be written to."""
+"""Suffixes of the files that a figure may be written to."""
 
 NO_DATES: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": "hockeystick"},
     ".png": {"Software": "hockeystick"},
     ".pdf": {"CreationDate": None, "Creator": "hockeystick", "Producer": None},
 }
-"""Metadata by ending: None takes out what matplotlib would write by itself, such as the time."""
+"""Metadata by suffix; None removes what matplotlib would write by itself, such as the time."""
 
 
 def need_matplotlib() -> None:
-    """Refuse where matplotlib is missing, before anything is computed.
+    """Refuse a missing matplotlib before any computation.
 
     Raises:
-        HockeystickError: it is.
+        HockeystickError: matplotlib is missing.
     """
     need("a figure", {"matplotlib": "matplotlib"}, "plot")
 
 
 def checked_ending(path: str | Path) -> str:
-    """The ending of a file that a figure can be written to.
+    """Return the suffix of a file that a figure can be written to.
 
     Raises:
-        InvalidInputError: another ending.
+        InvalidInputError: the suffix is another.
     """
     try:
         ending = Path(path).suffix.lower()
@@ -56,12 +56,12 @@ def save(figure: Figure, path: str | Path) -> None:
     """Write a figure; an existing file is replaced in one step.
 
     Raises:
-        InvalidInputError: another ending, or a place that cannot be written.
+        InvalidInputError: the suffix is another, or the file cannot be written.
     """
     import matplotlib as mpl
 
     ending = checked_ending(path)
     content = io.BytesIO()
-    with mpl.rc_context(SETTINGS):  # some of them count when the file is written
+    with mpl.rc_context(SETTINGS):  # some settings take effect on writing
         figure.savefig(content, format=ending.removeprefix("."), metadata=NO_DATES[ending])
     write_bytes(path, content.getvalue())

@@ -1,4 +1,4 @@
-"""Figures that notebooks show by themselves, whether or not pyplot has been imported there."""
+"""Figures that notebooks show by themselves, even if pyplot has not been imported."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from hockeystick.plot.style import SETTINGS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DOTS = 144  # per inch: twice as many as a screen of the usual kind has, for those that have more
+DOTS = 144  # per inch: twice those of an ordinary screen, for finer ones
 
 
 @cache
 def figure_class() -> type[Figure]:
-    """The figures of matplotlib, with what notebooks ask of anything that they show; made once matplotlib is there."""
+    """Return the figure class with the methods that notebooks call, made once matplotlib is imported."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     class NotebookFigure(Figure):
-        """A figure of matplotlib that shows itself as a picture."""
+        """Matplotlib figure that notebooks show as a picture."""
 
         def _repr_png_(self) -> bytes:
             buffer = io.BytesIO()

@@ -1,4 +1,4 @@
-"""What a figure shows, without a word about how it is drawn: panels of lines and of certified bands."""
+"""Content of a figure, independent of its drawing: panels of lines and certified bands."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Literal
 
 Scale = Literal["linear", "log"]
 
-BRACKET = "certified bracket"  # label of the band between two certified ends, and its style
+BRACKET = "certified bracket"  # label and style of the band between two certified ends
 
 
 @dataclass(frozen=True)
 class Line:
-    """The answers of one method, drawn as a line.
+    """Line through the answers of one method.
 
     Attributes:
-        label: as the legend calls it.
-        x: where it was asked.
-        y: what it answered; ``nan`` or ``inf`` where it has no answer, and the line has a gap there.
-        lower: its lower end at the same places, where the method has one.
+        label: label in the legend.
+        x: points of the first axis.
+        y: answers; ``nan`` or ``inf`` makes a gap in the line.
+        lower: lower ends at the same points, if the method has any.
         style: name of the style (``plot/style.py``); the label if empty.
-        note: why nothing of it is drawn, or not all of it; empty if there is nothing to say.
-        failed: whether the method raised what it should not have, somewhere.
+        note: reason why part or all of it is not drawn; may be empty.
+        failed: True if the method raised an unexpected exception at some point.
     """
 
     label: str
@@ -36,7 +36,7 @@ class Line:
 
     @property
     def answered(self) -> bool:
-        """Whether anything of it can be drawn."""
+        """True if anything of it can be drawn."""
         return any(math.isfinite(value) for value in self.y)
 
 
@@ -45,8 +45,8 @@ class Bracket:
     """A certified interval at each place: ``lower <= truth <= upper``.
 
     Attributes:
-        label: as the legend calls it.
-        x: where.
+        label: label in the legend.
+        x: points of the first axis.
         lower: certified lower ends.
         upper: certified upper ends.
     """
@@ -59,12 +59,12 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point that is quoted, with what is said of it beside it.
+    """Quoted point with its label.
 
     Attributes:
-        x: where, on the first axis.
-        y: where, on the second.
-        text: beside it.
+        x: place on the first axis.
+        y: place on the second axis.
+        text: label beside it.
     """
 
     x: float
@@ -74,23 +74,23 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """A pair of axes with what is drawn on it.
+    """Pair of axes with its content.
 
     Attributes:
-        xlabel: with its unit.
-        ylabel: with its unit.
-        lines: methods, drawn in this order.
-        bracket: the certified interval, drawn over them.
-        xscale: ``"log"`` where it spans decades.
-        yscale: the same of the other axis.
+        xlabel: label of the first axis, with its unit.
+        ylabel: label of the second axis, with its unit.
+        lines: lines in drawing order.
+        bracket: certified interval, drawn over them.
+        xscale: ``"linear"`` or ``"log"``.
+        yscale: ``"linear"`` or ``"log"``.
         xlim: range of the first axis, or the data's.
         ylim: range of the second; ``None`` for an end leaves it to the data.
-        title: above the axes.
-        square: whether a unit is as long on both axes.
-        marks: whether each place that was asked has a mark.
-        whole: whether the first axis counts something, so that only whole numbers are on it.
-        rising: whether lines rise, so that there is room to the left of a mark, and not to the right.
-        points: what is quoted, marked over everything else; those that the axes do not reach are left out.
+        title: title above the axes.
+        square: True if units are equally long on both axes.
+        marks: True if each computed point has a mark.
+        whole: True if the first axis has whole numbers only.
+        rising: True if lines rise, so that free space is on the left of a mark.
+        points: quoted points, marked over everything else; those outside the axes are left out.
     """
 
     xlabel: str

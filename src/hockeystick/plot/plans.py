@@ -1,4 +1,4 @@
-"""The figures of a plan: its privacy curve, its trade-off function, epsilon round by round, several methods at once."""
+"""Figures of a plan: its privacy curve, its trade-off function, epsilon over rounds, several methods together."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ DELTA = "$\\delta$ (probability)"  # label of an axis
 ROUNDS = "rounds"  # label of an axis
 FPR, FNR, TPR = "false-positive rate of the attack", "false-negative rate", "true-positive rate"  # labels of axes
 
-POINTS = 61  # places where each line is computed, if nothing is said
-FEWER_POINTS = 21  # where several methods are asked
-LEAST_DELTA = 1e-12  # to which the curve reaches, if nothing is said
-LEAST_RATE = 1e-4  # of the error rates on logarithmic axes
-MOST_POINTS = 10_000  # places, at most: a guess, far more than a figure can show
+POINTS = 61  # default number of points of a line
+FEWER_POINTS = 21  # default with several methods
+LEAST_DELTA = 1e-12  # default end of the curve
+LEAST_RATE = 1e-4  # smallest error rate on logarithmic axes
+MOST_POINTS = 10_000  # largest number of points, far more than a figure can show
 
 
 def curve_panel(
@@ -38,18 +38,18 @@ def curve_panel(
     accountants: Sequence[str] = (),
     say: Say = lambda text: None,
 ) -> Panel:
-    """delta against epsilon: the certified band, and what each of the accountants says.
+    """Return delta against epsilon: the certified band, and the answers of accountants.
 
     Args:
         plan: what was run.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta has come down to 1e-12.
-        points: places where delta is computed.
-        accountants: drawn beside the band.
-        say: told what is being computed.
+        stop: largest epsilon; by default where delta is 1e-12.
+        points: number of points at which delta is computed.
+        accountants: accountants drawn beside the band.
+        say: function called with a text on the progress.
 
     Raises:
-        InvalidInputError: a range or a number of points that is none.
+        InvalidInputError: the range or the number of points is invalid.
         UnsupportedError: a round for which no dominating pair is proven.
     """
     low = 0.0 if start is None else domains.epsilon(start, "start", "least epsilon")
@@ -78,10 +78,10 @@ def compare_panel(
     points: int = FEWER_POINTS,
     say: Say = lambda text: None,
 ) -> Panel:
-    """:func:`curve_panel` with several accountants.
+    """Return :func:`curve_panel` with several accountants.
 
     Raises:
-        InvalidInputError: no accountant, or what :func:`curve_panel` raises it for.
+        InvalidInputError: there is no accountant, or :func:`curve_panel` raises it.
     """
     if not accountants:
         raise InvalidInputError("accountant: name at least one to compare", "accountant")
@@ -95,19 +95,19 @@ def steps_panel(
     accountants: Sequence[str] = (),
     say: Say = lambda text: None,
 ) -> Panel:
-    """Epsilon against the number of rounds that have been run, up to the whole plan.
+    """Return epsilon against the number of rounds run, up to the whole plan.
 
-    Of a plan with several kinds of rounds the same share of each has been run, rounded up.
+    If a plan has several kinds of rounds, the same share of each is run, rounded up.
 
     Args:
-        plan: what is run.
-        delta: target; the plan's own by default.
-        points: numbers of rounds at which epsilon is computed, evenly spread.
-        accountants: drawn beside the bracket.
-        say: told what is being computed.
+        plan: the plan.
+        delta: target delta; the plan's own by default.
+        points: number of evenly spread points at which epsilon is computed.
+        accountants: accountants drawn beside the bracket.
+        say: function called with a text on the progress.
 
     Raises:
-        InvalidInputError: no delta, or no rounds.
+        InvalidInputError: there is no delta, or no round.
     """
     if delta is None and plan.delta_target is None:
         raise InvalidInputError("no delta: the plan has no default target; pass delta", "delta")
@@ -128,23 +128,23 @@ def steps_panel(
         f"{EPSILON} at $\\delta$ = {plain(target)}",
         lines,
         bracket,
-        xlim=(0, max(x[-1], 2.0)),  # a single round has its mark inside the axes, not on their edge
-        ylim=(0, 1.25 * highest if alone else None),  # nor is its mark cut by the upper edge
+        xlim=(0, max(x[-1], 2.0)),  # keeps the mark of a single round inside the axes
+        ylim=(0, 1.25 * highest if alone else None),  # keeps the mark below the upper edge
         whole=True,
         rising=True,
     )
 
 
 def tradeoff_panel(plan: Plan, logarithmic: bool = False, points: int = POINTS) -> Panel:
-    """The least false-negative rate of an attack against its false-positive rate, with the certified band.
+    """Return the smallest false-negative rate of an attack against its false-positive rate, with the certified band.
 
     Args:
         plan: what was run.
-        logarithmic: true-positive rate instead, both axes from 1e-4, as attacks are judged; from 0 to 1 otherwise.
+        logarithmic: True for the true-positive rate on logarithmic axes from 1e-4, where attacks are judged.
         points: false-positive rates at which it is computed.
 
     Raises:
-        UnsupportedError: an adjacency with one ordering of the two datasets only.
+        UnsupportedError: the adjacency has one ordering of the two datasets only.
     """
     low, high = (LEAST_RATE, 1.0) if logarithmic else (0.0, 1.0)
     x = _between(low, high, points, "false-positive rate", logarithmic)
@@ -182,7 +182,7 @@ def _asked_line(
 
 
 def reach(plan: Plan) -> float:
-    """The epsilon at which delta has come down far enough, or would come down no further."""
+    """Epsilon at which delta reaches the end of the curve, or decreases no further."""
     for delta in (LEAST_DELTA, 1e-9, 1e-6, 1e-3):
         upper = plan.epsilon(delta).upper
         if math.isfinite(upper):

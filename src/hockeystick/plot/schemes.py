@@ -1,4 +1,4 @@
-"""One training under every sampling scheme: an interval of epsilon for each, below one another."""
+"""One training under every sampling scheme: an interval of epsilon for each, one below the other."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from hockeystick.questions.samplings import Sampled
     from hockeystick.values.bounds import Bound
 
-WIDTH, ROW, MARGIN = 6.6, 0.3, 0.75  # inches: of the figure, of one scheme, of the axis with its label
-NARROW = 1.02  # ratio of the ends of an interval that is shown as one point
-ROOM = 4.0  # factor that the axis goes on beyond the largest number, for its label
-DECADES = 4.0  # of the least lower end below the largest, at most: one that says next to nothing is cut there
-DIGITS = 3  # significant ones of an end, rounded outward
+WIDTH, ROW, MARGIN = 6.6, 0.3, 0.75  # inches: width of the figure, heights of a scheme and of the axis
+NARROW = 1.02  # ratio of the ends below which an interval is shown as a point
+AXIS_MARGIN = 4.0  # end of the axis relative to the largest number, for its label
+DECADES = 4.0  # longest span of the axis below the largest end; lower ends further down are cut
+DIGITS = 3  # significant digits of an end, rounded outward
 
 
 def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
-    """The certified ends of epsilon under each scheme, on a logarithmic axis; schemes without a number say so.
+    """Draw the certified ends of epsilon under each scheme on a logarithmic axis, with a note if there are none.
 
     Args:
-        rows: as :func:`hockeystick.samplings` gives them.
-        delta: at which they were asked, for the label.
+        rows: result of :func:`hockeystick.samplings`.
+        delta: their delta, for the label.
 
     Raises:
         InvalidInputError: no scheme has a finite, positive epsilon.
@@ -52,7 +52,7 @@ def samplings_figure(rows: Sequence[Sampled], delta: float) -> Figure:
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         axes.set_xscale("log")
-        axes.set_xlim(0.6 * least, ROOM * most)
+        axes.set_xlim(0.6 * least, AXIS_MARGIN * most)
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row.scheme.name for row in rows])
         axes.set_xlabel(f"$\\varepsilon$ at $\\delta$ = {plain(delta)}, between certified ends")
@@ -68,7 +68,7 @@ def _drawable(epsilon: Bound) -> bool:
 
 
 def _row(axes: Axes, place: int, row: Sampled, edge: float) -> None:
-    """The interval of one scheme with its two numbers, or why there is none, from the left edge of the axes on."""
+    """Draw the interval of one scheme with its two numbers, or the reason why there is none."""
     epsilon = row.epsilon
     if epsilon is None or not _drawable(epsilon):
         reason = "its keys do not follow from the plan" if row.plan is None else "nothing is proven"
@@ -77,7 +77,7 @@ def _row(axes: Axes, place: int, row: Sampled, edge: float) -> None:
         axes.text(edge * 1.08, place, reason, va="center", color=GREY, fontsize=7)
         return
     lower, upper = epsilon.lower, epsilon.upper
-    end = max(upper, edge)  # of what is drawn: an interval that lies decades below the others shows its numbers there
+    end = max(upper, edge)  # an interval decades below the others shows its numbers at the edge
     if lower > 0 and upper <= NARROW * lower:
         axes.plot([end], [place], "o", color=BLACK)
         text = round_up(upper, DIGITS)

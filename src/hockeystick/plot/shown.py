@@ -1,7 +1,7 @@
-"""Figures from Python: one plan or several in one figure, with the point that is quoted marked.
+"""Figures from Python: one or several plans in one figure, with the quoted point marked.
 
-Each function takes plans and hands back a figure of matplotlib, which notebooks show, ``figure.savefig`` writes, and
-:func:`hockeystick.plot.save` writes whole or not at all. They need the extra ``plot``.
+Each function takes plans and returns a matplotlib figure, which notebooks show, ``figure.savefig`` writes, and
+:func:`hockeystick.plot.save` writes atomically. They need the extra ``plot``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COMPARED = ("rdp", "gdp", "prv")
-"""What is drawn beside the certified band where nobody says what: the moments accountant, which most people know, an
-approximation by one number, and the numerical accountant of most libraries. More lines are not told apart."""
+"""Default accountants beside the certified band: the best-known one, an approximation by one number, and the numerical
+accountant of most libraries. More lines are hard to tell apart.
+"""
 
-MOST_PLANS = 6  # in one figure: as many as there are styles of lines
-LABEL = 60  # characters of a label in the legend
+MOST_PLANS = 6  # largest number of plans in one figure, the number of line styles
+LABEL = 60  # longest label in the legend, in characters
 
 
 def curve(
@@ -51,14 +52,14 @@ def curve(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Delta against epsilon, certified; the epsilon at each plan's delta is marked, rounded up.
+    """Draw certified delta against epsilon, with a mark at each plan's delta, rounded up.
 
     Args:
         plans: one or up to six.
-        delta: where epsilon is marked, of every plan; each plan's own by default, and nothing where it has none.
+        delta: delta of the mark; each plan's own by default, or no mark.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta has come down to 1e-12, of the plan that reaches furthest.
-        points: places where delta is computed.
+        stop: largest epsilon; by default where delta is 1e-12 for every plan.
+        points: number of points at which delta is computed.
         accountants: drawn beside the band; of one plan only.
         labels: one for each plan, for the legend.
         title: above the axes.
@@ -66,7 +67,7 @@ def curve(
         height: of the axes with their labels, in inches.
 
     Raises:
-        InvalidInputError: no plan, too many, or not as many labels; accountants of several plans.
+        InvalidInputError: there are no or too many plans, another number of labels, or accountants with several plans.
         UnsupportedError: a round for which no dominating pair is proven.
         HockeystickError: matplotlib is missing.
 
@@ -74,7 +75,7 @@ def curve(
     >>> figure = curve(hs.dp_sgd(1.0, 0.01, 1000, delta=1e-5), stop=3.0, points=5)  # doctest: +SKIP
     """
     _some(plans)
-    if stop is None and len(plans) > 1:  # all of them as far as the one that reaches furthest
+    if stop is None and len(plans) > 1:  # all as far as the furthest
         stop = max(reach(plan) for plan in plans)
     panels = [curve_panel(plan, start, stop, points, accountants if len(plans) == 1 else ()) for plan in plans]
     at = [plan.delta_target if delta is None else target_delta(delta) for plan in plans]
@@ -92,12 +93,12 @@ def steps(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Epsilon against the number of rounds that have been run; its end, what the whole plan costs, is marked.
+    """Draw epsilon against the number of rounds run, with a mark at the whole plan.
 
     Args:
         plans: one or up to six.
-        delta: at which epsilon is asked; each plan's own by default.
-        points: numbers of rounds at which epsilon is computed.
+        delta: target delta; each plan's own by default.
+        points: number of points at which epsilon is computed.
         accountants: drawn beside the band; of one plan only.
         labels: one for each plan, for the legend.
         title: above the axes.
@@ -105,7 +106,7 @@ def steps(
         height: of the axes with their labels, in inches.
 
     Raises:
-        InvalidInputError: no plan, too many, not as many labels, no delta, or several plans at different deltas.
+        InvalidInputError: there are no or too many plans, another number of labels, no delta, or different deltas.
         UnsupportedError: a round for which no dominating pair is proven.
         HockeystickError: matplotlib is missing.
     """
@@ -128,20 +129,20 @@ def tradeoff(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """The errors of the best attack against each other, certified, beside guessing.
+    """Draw the certified trade-off between the two error rates of the best attack, beside guessing.
 
     Args:
         plans: one or up to six.
-        logarithmic: the true-positive rate instead, on logarithmic axes, as attacks are judged.
-        points: false-positive rates at which it is computed.
+        logarithmic: True for the true-positive rate on logarithmic axes, where attacks are judged.
+        points: number of false-positive rates.
         labels: one for each plan, for the legend.
         title: above the axes.
         width: of the figure, in inches.
         height: of the axes with their labels, in inches.
 
     Raises:
-        InvalidInputError: no plan, too many, or not as many labels.
-        UnsupportedError: an adjacency with one ordering of the two datasets only.
+        InvalidInputError: there are no or too many plans, or another number of labels.
+        UnsupportedError: the adjacency has one ordering of the two datasets only.
         HockeystickError: matplotlib is missing.
     """
     panels = [tradeoff_panel(plan, logarithmic, points) for plan in _some(plans)]
@@ -158,20 +159,20 @@ def compare(
     width: float = COLUMN,
     height: float = HEIGHT,
 ) -> Figure:
-    """Delta against epsilon by several accountants, beside the certified band.
+    """Draw delta against epsilon by several accountants, beside the certified band.
 
     Args:
         plan: what was run.
-        accountants: their names.
+        accountants: names of the accountants.
         start: least epsilon; 0 by default.
-        stop: largest epsilon; by default where delta has come down to 1e-12.
-        points: places where delta is computed.
+        stop: largest epsilon; by default where delta is 1e-12.
+        points: number of points at which delta is computed.
         title: above the axes.
         width: of the figure, in inches.
         height: of the axes with their labels, in inches.
 
     Raises:
-        InvalidInputError: no accountant, or an unknown one.
+        InvalidInputError: there is no accountant, or an unknown one.
         UnsupportedError: a round for which no dominating pair is proven.
         HockeystickError: matplotlib is missing.
     """
@@ -182,15 +183,15 @@ def compare(
 
 
 FIGURES: dict[str, Callable[..., Any]] = {"curve": curve, "steps": steps, "tradeoff": tradeoff, "compare": compare}
-"""The figures by the names that ``plan.plot`` takes, which are those of the command line."""
+"""Figures by the names that ``plan.plot`` and the command line accept."""
 
 
 def plotted(kind: str, *plans: Plan, **options: Any) -> Figure:
-    """A figure by its name: what ``plan.plot`` and ``profile.plot`` do.
+    """Draw a figure by name, for ``plan.plot`` and ``profile.plot``.
 
     Raises:
-        InvalidInputError: an unknown name, an option that the figure does not have, or what the figure raises it for.
-        UnsupportedError: a round of which nothing is proven.
+        InvalidInputError: the name or an option is unknown, or the figure raises it.
+        UnsupportedError: no guarantee is proved for a round.
         HockeystickError: matplotlib is missing.
     """
     import inspect
@@ -244,10 +245,10 @@ def _figure(
 
 
 def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
-    """The certified bands of several panels as lines of one, each with both of its ends."""
+    """The certified bands of several panels as lines of one panel, each with both ends."""
     lines, first = list(panels[0].lines), panels[0]
     for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
-        assert panel.bracket is not None  # every figure of a plan has one
+        assert panel.bracket is not None  # every figure of a plan has a bracket
         band = panel.bracket
         unique = label if label not in labels[:number] else f"{label} ({number + 1})"
         lines.append(Line(unique, band.x, band.upper, band.lower, style=f"plan {number + 1}"))
@@ -255,7 +256,7 @@ def _together(panels: Sequence[Panel], labels: Sequence[str]) -> Panel:
     floors = [panel.ylim[0] for panel in panels if panel.ylim[0] is not None]
     xlim = (min(low for low, _ in ends), max(high for _, high in ends)) if ends else None
     low = min(floors, default=None)
-    if low is not None and first.yscale == "log":  # one plan reaches further down than another needs the room for
+    if low is not None and first.yscale == "log":  # the deepest plan sets the lower edge
         low = min(max(low, LEAST_DELTA / 3), max(floors))
     return replace(first, lines=lines, bracket=None, xlim=xlim, ylim=(low, first.ylim[1]))
 
@@ -266,15 +267,15 @@ def _quoted(plan: Plan, delta: float) -> Mark:
 
 
 def with_quoted(panel: Panel, plan: Plan, delta: float | None = None) -> Panel:
-    """A curve of delta with the epsilon marked that is quoted at a delta: the plan's own where none is given.
+    """Return a curve of delta with a mark at the epsilon quoted at ``delta``, by default the plan's own.
 
     Args:
-        panel: delta against epsilon, of the plan.
+        panel: delta against epsilon of the plan.
         plan: what was run.
-        delta: target; of a plan that has none either nothing is marked.
+        delta: target delta; no mark if the plan has none either.
 
     Raises:
-        InvalidInputError: a delta outside (0, 1).
+        InvalidInputError: delta is outside (0, 1).
         UnsupportedError: a round for which no dominating pair is proven.
     """
     at = plan.delta_target if delta is None else target_delta(delta)
@@ -286,7 +287,7 @@ def _mark(x: float, y: float, epsilon: float) -> Mark:
 
 
 def literal(text: str) -> str:
-    """A text in which nothing is mathematics: matplotlib takes what stands between two dollars for it.
+    """Return a text with escaped dollars, which matplotlib would take for mathematics.
 
     >>> literal("a $b$")
     'a \\\\$b\\\\$'

@@ -1,6 +1,6 @@
-"""How each method looks, everywhere the same: a colour, a dash and a mark, any one of which tells it apart.
+"""Styles of methods, the same everywhere: a colour, a dash and a mark, each of which identifies the method.
 
-Colours of Okabe, Ito 2008 [OI08], which colour-blind readers tell apart; dashes and marks do it in grey.
+Colours are those of Okabe, Ito 2008 [OI08], distinct for colour-blind readers; dashes and marks are distinct in grey.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SOLID, DASHED, DOTTED, DASHDOT = "solid", (0, (5, 1.8)), (0, (1, 1.4)), (0, (6, 
 """Dashes of matplotlib: an offset, then lengths of strokes and gaps in widths of the line."""
 
 LONG, TWODOTS = (0, (9, 2)), (0, (4, 1.4, 1, 1.4, 1, 1.4))
-"""Dashes of matplotlib, as lengths of strokes and gaps in widths of the line."""
+"""More dashes of matplotlib."""
 
 Dash = str | tuple[int, tuple[float, ...]]
 
@@ -54,12 +54,12 @@ SETTINGS: Any = {
     "pdf.fonttype": 42,
     "savefig.dpi": 300,
 }
-"""Fonts as large as a paper's captions at column width; the same file from the same data."""
+"""Fonts as large as a paper's captions at column width, and settings that make files reproducible."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """The colour, dash and mark of a line."""
+    """Colour, dash and mark of a line."""
 
     colour: str
     dash: Dash = SOLID
@@ -67,7 +67,7 @@ class Style:
 
 
 CERTIFIED = Style(BLACK, SOLID, "")
-"""How a certified band and its accountant look."""
+"""Style of a certified band and its accountant."""
 
 STYLES = {
     BRACKET: CERTIFIED,
@@ -92,7 +92,7 @@ STYLES = {
     "tcdp": Style(RED, DASHDOT, "*"),
     "cdp": Style(RED, LONG, "<"),
 }
-"""How the line of each accountant looks, by its name."""
+"""Style of the line of each accountant."""
 
 OTHERS = (
     Style(BLUE, SOLID, "o"),
@@ -102,11 +102,11 @@ OTHERS = (
     Style(ORANGE, TWODOTS, "v"),
     Style(SKY, LONG, "P"),
 )
-"""How lines look that are no accountant's, in turn."""
+"""Styles of lines that belong to no accountant, in turn."""
 
 
 def style_of(name: str, position: int) -> Style:
-    """The style of that name, or one of the others: by its number, as in ``plan 2``, else by its position."""
+    """Return the style of a name; otherwise one of the others, by a number as in ``plan 2`` or else by position."""
     kind, _, number = name.partition(" ")
     if kind == "plan" and number.isdecimal():
         position = int(number) - 1

@@ -1,4 +1,4 @@
-"""The figures of a sweep: one number over two axes of its grid as a map, and its Pareto front."""
+"""Figures of a sweep: a number over two axes of its grid as a heat map, and its Pareto front."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
-WIDTH, HEIGHT = 4.6, 3.2  # inches of a figure: the axes, their labels and the bar of colours
+WIDTH, HEIGHT = 4.6, 3.2  # size of a figure in inches, with labels and colour bar
 
 COLOURS = "cividis_r"
-"""Dark where much privacy is lost, or much noise is needed; told apart by colour-blind readers, and in grey."""
+"""Dark for much privacy loss or noise; distinct for colour-blind readers, and in grey."""
 
-NUMBERED = 12  # values of an axis up to which each field has its number written in it
+NUMBERED = 12  # largest number of values of an axis for which fields show their numbers
 
-DIGITS = 3  # significant ones of such a number, rounded up
+DIGITS = 3  # significant digits of such a number, rounded up
 
-TICKS = 8  # values of an axis that are said at most
+TICKS = 8  # largest number of ticks of an axis
 
-WHOLE = 1e6  # below it whole numbers are written out, with commas
+WHOLE = 1e6  # whole numbers below it are written out, with commas
 
-EVEN = 1.5  # ratio of the largest step of an axis to its least, up to which steps are alike
+EVEN = 1.5  # ratio of the largest step of an axis to the smallest up to which steps count as even
 
-DECADES = 1.5  # of the numbers, from which on colours are of their logarithms
+DECADES = 1.5  # span of the numbers from which on colours are logarithmic
 
 LABELS = {
     "noise_multiplier": "noise multiplier",
@@ -55,7 +55,7 @@ LABELS = {
     NOISE: "noise per coordinate (clipping norms)",
     GRADIENTS: "gradients computed in all",
 }
-"""Names of columns as axes say them, where they are not said as they are."""
+"""Names of columns on axes, where they differ from the column."""
 
 
 def heat_map(
@@ -68,22 +68,21 @@ def heat_map(
     width: float = WIDTH,
     height: float = HEIGHT,
 ) -> Figure:
-    """What a sweep found, as a colour over two axes of its grid: the upper ends, or what was calibrated.
+    """Draw a sweep's upper ends or calibrated values as colours over two axes of its grid.
 
-    Fields have their numbers in them where they are few; where they are many the colours have lines at round numbers.
-    Points without an answer are crossed out.
+    Few fields show their numbers; many get contour lines at round numbers. Points without an answer are crossed out.
 
     Args:
-        sweep: of two parameters or more.
-        x: the parameter along the first axis; by default the first of the grid with several values.
-        y: the other one.
-        at: the value at which each further parameter is shown.
+        sweep: sweep of two parameters or more.
+        x: parameter of the first axis; by default the first of the grid with several values.
+        y: parameter of the second axis.
+        at: value of each further parameter.
         title: above the axes.
         width: of the figure, in inches.
         height: of the figure, in inches.
 
     Raises:
-        InvalidInputError: no two parameters with several values, a further one without its value, or no answers.
+        InvalidInputError: two parameters with several values, the value of a further one, or all answers are missing.
         HockeystickError: matplotlib is missing.
 
     >>> import hockeystick as hs
@@ -123,20 +122,20 @@ def pareto(
     width: float = WIDTH,
     height: float = HEIGHT,
 ) -> Figure:
-    """Noise per coordinate of the averaged gradient against the gradients that are computed, with the Pareto front.
+    """Draw noise per coordinate of the averaged gradient against the number of gradients, with the Pareto front.
 
-    Every row that may be chosen is a dot; those of which none is better in both are joined, and said by their values.
+    Every eligible row is a dot; those that no other row beats in both are joined and labelled.
 
     Args:
-        sweep: of a plan whose batches have a size, with a target, or without one and with ``at_most``.
-        at_most: the epsilon (or what else was asked) that a row may have at most.
-        least_steps: steps that a row has at least.
+        sweep: sweep of a plan whose batches have a size, with a target or with ``at_most``.
+        at_most: largest epsilon (or other answer) of an eligible row.
+        least_steps: smallest number of steps of an eligible row.
         title: above the axes.
         width: of the figure, in inches.
         height: of the figure, in inches.
 
     Raises:
-        InvalidInputError: what :meth:`hockeystick.Sweep.pareto` refuses.
+        InvalidInputError: :meth:`hockeystick.Sweep.pareto` raises it.
         HockeystickError: matplotlib is missing.
     """
     need_matplotlib()
@@ -157,7 +156,7 @@ def pareto(
         axes.set_xlabel(LABELS[GRADIENTS])
         axes.set_ylabel(LABELS[NOISE])
         axes.set_title(literal(title), pad=4)
-        axes.margins(x=0.36, y=0.14)  # on the left, where no row is better, are the words
+        axes.margins(x=0.36, y=0.14)  # leaves room for labels on the left, where no row is better
         for axis in (axes.xaxis, axes.yaxis):
             _say_ticks(axis, *axis.get_view_interval())
         names = [name for name, values in sweep.axes.items() if len(values) > 1]
@@ -172,14 +171,14 @@ def pareto(
 
 
 FIGURES: dict[str, Callable[..., Any]] = {"heat_map": heat_map, "pareto": pareto}
-"""The figures by the names that ``Sweep.plot`` takes."""
+"""Figures by the names that ``Sweep.plot`` accepts."""
 
 
 def swept(kind: str, sweep: Sweep, **options: Any) -> Figure:
-    """A figure of a sweep by its name: what ``Sweep.plot`` does.
+    """Draw a figure of a sweep by name, for ``Sweep.plot``.
 
     Raises:
-        InvalidInputError: an unknown name, an option that the figure does not have, or what the figure raises it for.
+        InvalidInputError: the name or an option is unknown, or the figure raises it.
         HockeystickError: matplotlib is missing.
     """
     name = str(kind).replace("-", "_")
@@ -199,10 +198,10 @@ def _check(sweep: object) -> None:
 
 
 def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
-    """The names of the two axes of a map.
+    """Names of the two axes of a map.
 
     Raises:
-        InvalidInputError: they are not two, or not of the grid.
+        InvalidInputError: they are not two parameters of the grid.
     """
     several = [name for name, values in sweep.axes.items() if len(values) > 1]
     for key, name in (("x", x), ("y", y)):
@@ -224,7 +223,7 @@ def _axes(sweep: Sweep, x: str | None, y: str | None) -> tuple[str, str]:
 
 
 def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array:
-    """What is shown at each place, by rows; ``nan`` where there is no answer."""
+    """Numbers shown in the fields, by rows; ``nan`` for a missing answer."""
     others = {name: values for name, values in sweep.axes.items() if name not in (across, up)}
     for name in at:
         if name not in others:
@@ -249,7 +248,7 @@ def _field(sweep: Sweep, across: str, up: str, at: Mapping[str, float]) -> Array
 
 
 def _draw_map(figure: Figure, axes: Axes, sweep: Sweep, values: Array, x: _Places, y: _Places) -> None:
-    """Fields in the order of the grid, crossed out where there is no finite number."""
+    """Draw fields in the order of the grid, crossed out if there is no finite number."""
     from matplotlib.colors import LogNorm, Normalize
     from matplotlib.patheffects import withStroke
 
@@ -297,12 +296,13 @@ def _round_levels(low: float, high: float, logarithmic: bool) -> list[float]:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the values of a parameter are along an axis.
+    """Places of a parameter's values along an axis.
 
     Attributes:
-        values: of the parameter.
-        scale: ``"linear"`` or ``"log"`` where they are many and equally far apart on it; else ``None``, and they stand
-            beside each other in the order of the grid, each as wide as the others.
+        values: values of the parameter.
+        scale: ``"linear"`` or ``"log"`` for many evenly spaced values; else ``None``, and they stand side by side in
+            the
+            order of the grid, all equally wide.
     """
 
     values: Array
@@ -310,7 +310,7 @@ class _Places:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> _Places:
-        """The places of these values."""
+        """Return the places of these values."""
         found = np.array(values, dtype=np.float64)
         if len(found) > NUMBERED and (np.diff(found) > 0).all():
             if _even(np.diff(found)):
@@ -321,12 +321,12 @@ class _Places:
 
     @property
     def places(self) -> Array:
-        """The middle of each field."""
+        """Middle of each field."""
         return np.arange(len(self.values), dtype=np.float64) if self.scale is None else self.values
 
     @property
     def edges(self) -> Array:
-        """The ends of the fields, one more than there are."""
+        """Ends of the fields, one more than there are fields."""
         at = np.log(self.places) if self.scale == "log" else self.places
         inner = 0.5 * (at[1:] + at[:-1])
         first, last = (1.5 * at[0] - 0.5 * at[1], 1.5 * at[-1] - 0.5 * at[-2])
@@ -334,7 +334,7 @@ class _Places:
         return np.exp(found) if self.scale == "log" else found
 
     def say(self, axis: Any) -> None:
-        """Mark some of the values, or round numbers where there is a scale."""
+        """Mark some of the values, or round numbers on a scale."""
         if self.scale is None:
             at = _few(len(self.values), TICKS)
             axis.set_ticks(at, [_value(float(self.values[place])) for place in at])
@@ -345,24 +345,24 @@ class _Places:
 
 
 def _even(steps: Array) -> bool:
-    """Whether steps are alike, but for what rounding to whole numbers makes of them."""
+    """True if steps are even, up to rounding to whole numbers."""
     return bool(steps.max() <= EVEN * steps.min())
 
 
 def _value(value: float) -> str:
-    """A value of the grid as an axis says it, rounded to three digits."""
+    """Value of the grid as a tick, rounded to three digits."""
     return f"{value:,.0f}" if value.is_integer() and value < WHOLE else plain(float(f"{value:.3g}"))
 
 
 def _few(many: int, most: int = 6) -> list[int]:
-    """Some places among many, the first and the last with them, as equally far apart as they can be."""
+    """Some of many indices, evenly spread, with the first and the last."""
     if many <= most:
         return list(range(many))
     return sorted({round(place * (many - 1) / (most - 1)) for place in range(most)})
 
 
 def _say_ticks(axis: Any, low: float, high: float) -> None:
-    """Round numbers on a logarithmic axis, few enough not to run into each other."""
+    """Set round numbers as ticks of a logarithmic axis, few enough not to overlap."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0,) if math.log10(high / low) >= 2 else (1.0, 2.0, 5.0)))
